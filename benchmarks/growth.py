@@ -27,6 +27,7 @@ import anyio.to_thread
 from app.config.settings import Settings
 from app.features import open_services
 from app.models.identity import encode_cursor, new_id, utc_now
+from app.models.session import SessionFilter
 from app.services.pages.manifests import PageManifests
 from app.services.pages.page_answers import PageReading
 from app.services.pages.page_lists import PageLists
@@ -142,8 +143,9 @@ async def _pages(store: Store, *, deep: bool = False, **filters: object) -> int:
     return len(page)
 
 
-async def _sessions(store: Store, wanted: str | None = None) -> int:
-    page, _ = await store.services[Sessions].list(PROJECT, id_part=wanted, cursor=None, limit=10)
+async def _sessions(store: Store, id_part: str | None = None) -> int:
+    chosen = SessionFilter(id_part)
+    page, _ = await store.services[Sessions].list(PROJECT, chosen, cursor=None, limit=10)
     return len(page)
 
 

@@ -41,6 +41,33 @@ class ForkOrigin:
     incarnation: str | None = None
 
 
+TAG_PATTERN = r"^[a-z0-9][a-z0-9._:/-]{0,63}$"
+"""The pattern of tags, which a search for one in the JSON of all relies on."""
+MAX_TAGS = 20
+MAX_NOTE_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMarks:
+    """The marks that people set on a session, which are no part of its history.
+
+    `tags` are distinct, in the order in which they were set.
+    """
+
+    pinned: bool = False
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """The sessions of a list: a part of their ids in either case, and their marks."""
+
+    id_part: str | None = None
+    pinned: bool | None = None
+    tag: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A client-named conversation; `last_seq` is the number its newest write took."""
@@ -51,6 +78,7 @@ class Session:
     last_seq: int
     counts: HistoryCounts = HistoryCounts()
     forked_from: ForkOrigin | None = None
+    marks: SessionMarks = SessionMarks()
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,10 +82,18 @@ async def render_page(
     level: LevelQuery,
     query: Annotated[PageQuery, Query()],
     tool_call_id: ToolCallIdQuery = None,
+    observe: Annotated[
+        bool, Query(description="Only look: the read is not counted as one by a model.")
+    ] = False,
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
     body = await renders.page(
-        call.project_id, page_id, level, query.query(), tool_call_id=tool_call_id
+        call.project_id,
+        page_id,
+        level,
+        query.query(),
+        tool_call_id=tool_call_id,
+        is_counted=not observe,
     )
     return rendered_response(call.request, body)
 

@@ -35,6 +35,7 @@ from app.http.record_responses import (
     wants_text,
 )
 from app.http.render_queries import OptionsQuery
+from app.models.session import SessionFilter
 from app.services.pages.manifests import PageManifests
 from app.services.renders.outlines import Outlines
 from app.services.renders.queries import RenderQuery
@@ -49,7 +50,9 @@ from app.wire.sessions import (
     NoMembers,
     PendingFork,
     SessionPage,
+    SessionPatch,
     SessionRecord,
+    Tag,
     deletion_receipt,
     pending_fork,
     session_record,
@@ -78,6 +81,20 @@ SessionSearchQuery = Annotated[
 ]
 
 
+async def get_session_filter(
+    q: SessionSearchQuery = None,
+    pinned: Annotated[
+        bool | None, Query(description="Only sessions that are pinned, or that are not.")
+    ] = None,
+    tag: Annotated[Tag | None, Query(description="Only sessions with this tag.")] = None,
+) -> SessionFilter:
+    """Return the filter of a list of sessions."""
+    return SessionFilter(q, pinned, tag)
+
+
+SessionFilterDep = Annotated[SessionFilter, Depends(get_session_filter)]
+
+
 class OutlineQuery(OptionsQuery):
     """The rendering whose levels an outline has."""
 
@@ -97,12 +114,12 @@ class OutlineQuery(OptionsQuery):
 async def list_sessions(
     call: CallDep,
     sessions: SessionsDep,
-    q: SessionSearchQuery = None,
+    chosen: SessionFilterDep,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
     """List sessions, the one last written to first, with their counts and sizes."""
-    page, next_cursor = await sessions.list(call.project_id, id_part=q, cursor=cursor, limit=limit)
+    page, next_cursor = await sessions.list(call.project_id, chosen, cursor=cursor, limit=limit)
     items = (session_record(item.session, item.use) for item in page)
     return answer_page(call.request, items, next_cursor)
 
@@ -151,6 +168,26 @@ async def put_session(
         path=f"/api/sessions/{session_id}",
         is_new=found.is_new,
     )
+
+
+@router.patch(
+    "/{session_id}",
+    response_model=SessionRecord,
+    openapi_extra=json_body(SessionPatch, media_type="application/merge-patch+json"),
+    responses=problem_responses(NotFoundError, PreconditionFailedError, *BODY_ERRORS),
+)
+async def patch_session(
+    call: CallDep, sessions: SessionsDep, session_id: SessionIdPath, if_match: IfMatchHeader = None
+) -> Response:
+    """Change the marks of a session by a merge patch (RFC 7396): `pinned`, `tags`, `note`.
+
+    They are for people: no rendering has them, and the session keeps its place in the list.
+    """
+    patch = await call.model(SessionPatch)
+    marked = await sessions.mark(
+        call.project_id, session_id, patch.apply, condition=call.condition()
+    )
+    return answer_record(call.request, session_record(marked.session, marked.use))
 
 
 @router.delete(

@@ -6,11 +6,15 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.models.session import (
+    MAX_NOTE_CHARS,
+    MAX_TAGS,
+    TAG_PATTERN,
     DeletedSession,
     ForkOrigin,
     HistoryCounts,
     ResourceRelease,
     Session,
+    SessionMarks,
     SessionUse,
 )
 from app.wire.shape import ListPage, Moment, Shape, moment
@@ -98,6 +102,42 @@ class SessionRecord(Shape, kw_only=True):
     """The additional bytes that base64 in every record would take."""
     forked_from: ForkSource | None = None
     """Only for a fork: its origin."""
+    pinned: bool = False
+    """True if it is pinned; absent if it is not."""
+    tags: tuple[str, ...] = ()
+    """Its tags; absent if it has none."""
+    note: str | None = None
+    """Its note; absent if it has none."""
+
+
+Tag = Annotated[
+    str,
+    Field(
+        pattern=TAG_PATTERN,
+        description="A tag: up to 64 lower-case letters, digits and `._:/-`, first one of those.",
+    ),
+]
+
+
+class SessionPatch(FrozenModel):
+    """A merge patch (RFC 7396) of the marks of a session; null removes a mark."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"pinned": True, "tags": ["regression"], "note": None}]}
+    )
+
+    pinned: Annotated[bool | None, Field(strict=True)] = None
+    tags: Annotated[tuple[Tag, ...] | None, Field(max_length=MAX_TAGS)] = None
+    note: Annotated[str | None, Field(max_length=MAX_NOTE_CHARS)] = None
+
+    def apply(self, marks: SessionMarks) -> SessionMarks:
+        """Return marks with those of the patch; others stay."""
+        given = self.model_fields_set
+        return SessionMarks(
+            pinned=bool(self.pinned) if "pinned" in given else marks.pinned,
+            tags=tuple(dict.fromkeys(self.tags or ())) if "tags" in given else marks.tags,
+            note=(self.note or None) if "note" in given else marks.note,
+        )
 
 
 class ForkRequest(FrozenModel):
@@ -175,6 +215,9 @@ def session_record(session: Session, use: SessionUse) -> bytes:
         bytes_referenced=use.bytes_referenced,
         bytes_saved=use.bytes_saved,
         forked_from=fork_origin(session.forked_from) if session.forked_from else None,
+        pinned=session.marks.pinned,
+        tags=session.marks.tags,
+        note=session.marks.note,
     ).encode()
 
 

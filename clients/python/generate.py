@@ -33,6 +33,7 @@ REPEATABLE = {
     "examine_history",
     "fork_session",
     "patch_page",
+    "patch_session",
     "render_record",
     "render_session_on",
     "resolve_references",

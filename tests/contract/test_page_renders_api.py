@@ -202,6 +202,7 @@ def test_what_gives_a_model_nothing_is_no_reading(client: httpx.Client) -> None:
     asked: list[tuple[Json, int]] = [
         ({"headers": {"If-None-Match": etag}}, 304),
         ({"headers": {"If-Match": '"another"'}}, 412),
+        ({"params": {"observe": "1"}}, 200),
         ({"params": {"target": "nothing"}}, 422),
         ({"params": {"target": "anthropic", "media": "signed-url"}}, 422),
     ]

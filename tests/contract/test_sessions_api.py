@@ -332,3 +332,85 @@ def test_page_that_moves_to_another_session_is_counted_there(client: httpx.Clien
     assert after["t"] == {**less_times(before), "id": "t"}
     assert after["s"]["counts"] == NOTHING
     assert (after["s"]["bytesReferenced"], after["s"]["bytesSaved"]) == (0, 0)
+
+
+def mark(client: httpx.Client, session_id: str, **marks: object) -> dict[str, Any]:
+    marked = client.patch(f"{ROUTE}/{session_id}", json=marks)
+    assert marked.status_code == 200, marked.text
+    record: dict[str, Any] = marked.json()
+    return record
+
+
+def test_marks_of_a_session_are_changed_by_a_merge_patch(client: httpx.Client) -> None:
+    append(client, role="user", content="Hello.")
+    before = session(client)
+    marked = mark(client, "s", pinned=True, tags=["nightly", "a/b", "nightly"], note="Why\0 402?")
+    assert marked == {
+        **before,
+        "pinned": True,
+        "tags": ["nightly", "a/b"],
+        "note": "Why\0 402?",
+    }
+    assert session(client) == marked
+    assert mark(client, "s", tags=["other"]) == {**marked, "tags": ["other"]}
+    # A write keeps them.
+    append(client, content="Hello again.")
+    assert session(client)["tags"] == ["other"]
+    assert mark(client, "s", pinned=None, tags=None, note=None) == {
+        **session(client),
+        "title": "Hello.",
+    }
+    assert session(client).keys() == before.keys()
+
+
+def test_marks_are_written_only_over_the_version_that_was_read(client: httpx.Client) -> None:
+    append(client, role="user", content="Hello.")
+    tag = client.get(f"{ROUTE}/s").headers["etag"]
+    first, second = (
+        client.patch(f"{ROUTE}/s", json={"pinned": pinned}, headers={"If-Match": tag})
+        for pinned in (True, False)
+    )
+    assert (first.status_code, second.status_code) == (200, 412)
+    assert session(client)["pinned"] is True
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {"pinned": "yes"},
+        {"tags": ["A"]},
+        {"tags": ['a"']},
+        {"tags": ["a,b"]},
+        {"tags": ["a" * 65]},
+        {"tags": [f"t{number}" for number in range(21)]},
+        {"note": "x" * 4_001},
+        {"title": "Mine"},
+    ],
+)
+def test_marks_that_are_none_are_refused(client: httpx.Client, marks: dict[str, object]) -> None:
+    append(client, role="user", content="Hello.")
+    assert client.patch(f"{ROUTE}/s", json=marks).status_code == 422
+    assert client.patch(f"{ROUTE}/unknown", json={"pinned": True}).status_code == 404
+    assert "tags" not in session(client)
+
+
+def test_sessions_are_listed_by_their_marks(client: httpx.Client) -> None:
+    for name in ("one", "two", "three"):
+        append(client, name, content="Hello.")
+    mark(client, "one", pinned=True, tags=["run_1", "x"])
+    mark(client, "two", tags=["run-1", "xy"])
+
+    def found(**query: str) -> list[str]:
+        listed = client.get(ROUTE, params=query)
+        assert listed.status_code == 200, listed.text
+        return [item["id"] for item in listed.json()["items"]]
+
+    # Marks do not move a session to the front.
+    assert found() == ["three", "two", "one"]
+    assert found(pinned="true") == ["one"]
+    assert found(pinned="false") == ["three", "two"]
+    assert found(tag="run_1") == ["one"]
+    assert found(tag="x") == ["one"]
+    assert found(tag="xy", q="TW") == ["two"]
+    assert found(tag="none") == []
+    assert client.get(ROUTE, params={"tag": "%"}).status_code == 422

@@ -20,7 +20,7 @@ from app.errors import UnauthorizedError
 from app.models.identity import new_id
 from app.models.message import StoredHistoryMessage
 from app.models.project import new_api_key
-from app.models.session import MESSAGE, TOOL_RESULT, Session
+from app.models.session import MESSAGE, TOOL_RESULT, Session, SessionFilter
 from app.models.tool_result import StoredToolResult
 from app.services.access.callers import Access
 from app.stores import records
@@ -155,7 +155,7 @@ async def test_work_that_comes_upon_more_than_lookups_is_done_anew_by_the_pool(
     def work(unit: UnitOfWork) -> tuple[StoredToolResult | None, list[Session]]:
         begun.append(threading.get_ident())
         found = unit[ToolResultRecords].find(result.tool_result_id)
-        return found, [*unit[SessionRecords].page(id_part=None, before=None, limit=9)]
+        return found, [*unit[SessionRecords].page(SessionFilter(), before=None, limit=9)]
 
     store.taken = 0
     assert await store.records.read(PROJECT, work) == (result, [])

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import event
 
 from app.config.settings import Settings
+from app.models.session import SessionFilter
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.engine import Engines
 from app.stores.records.records import Records
@@ -73,7 +74,7 @@ def resources(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
 
 
 def sessions(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = unit[SessionRecords].page(id_part=None, before=before, limit=5)
+    found = unit[SessionRecords].page(SessionFilter(), before=before, limit=5)
     return [(item.updated_at, item.session_id) for item in found]
 
 

@@ -20,6 +20,7 @@ from app.models.session import (
     ResourceRelease,
     ResourceUsage,
     Session,
+    SessionFilter,
     SessionUse,
 )
 from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
@@ -192,12 +193,12 @@ async def test_sessions_are_paged_last_written_first(records: Records) -> None:
     async with reading(records, PROJECT) as unit:
         whole = [
             item.session_id
-            for item in await unit[SessionRecords].page(id_part=None, before=None, limit=9)
+            for item in await unit[SessionRecords].page(SessionFilter(), before=None, limit=9)
         ]
         assert (whole[0], whole[1], sorted(whole)) == ("a", "e", sorted(names))
         paged: list[str] = []
         before = None
-        while page := await unit[SessionRecords].page(id_part=None, before=before, limit=2):
+        while page := await unit[SessionRecords].page(SessionFilter(), before=before, limit=2):
             paged += [item.session_id for item in page]
             before = page[-1].updated_at, page[-1].session_id
         assert paged == whole

@@ -90,3 +90,11 @@ def test_page_is_shown_as_a_model_gets_it_with_what_is_lost(tab: Tab) -> None:
     expect(loss.locator("tbody tr")).to_have_count(1)
     expect(loss).to_contain_text("original → caption")
     expect(loss).to_contain_text("/api/")
+
+
+def test_looking_at_a_page_is_no_read_by_the_agent(tab: Tab, writer: httpx.Client) -> None:
+    before = writer.get(f"/api/pages/{shop.CHART_PAGE}").json()["access_count"]
+    tab.open(f"/pages/{shop.CHART_PAGE}")
+    preview = tab.page.get_by_role("region", name="What a model gets")
+    expect(preview.get_by_role("status")).to_contain_text("tokens")
+    assert writer.get(f"/api/pages/{shop.CHART_PAGE}").json()["access_count"] == before

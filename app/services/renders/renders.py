@@ -40,6 +40,7 @@ class Renders:
         query: RenderQuery,
         *,
         tool_call_id: str | None,
+        is_counted: bool = True,
     ) -> RenderedBody:
         """Render a page at a level as the answer to the call that faults it in.
 
@@ -49,6 +50,7 @@ class Renders:
             level: The level; `None` for the page's own.
             query: The target and the options.
             tool_call_id: The call that it answers; by default an id made of the page's.
+            is_counted: Whether it counts as a read by a model, once it is sent.
 
         Raises:
             Exception: See `record`.
@@ -65,7 +67,7 @@ class Renders:
         turn = await self.answers.resolver.run(
             lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
         )
-        count = partial(self.reading.note, project_id, page_id)
+        count = partial(self.reading.note, project_id, page_id) if is_counted else None
         return await self.answers.render(project_id, [turn], profile, query, on_delivery=count)
 
     async def record(self, project_id: str, named: NamedRecord, query: RenderQuery) -> RenderedBody:

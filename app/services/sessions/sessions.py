@@ -1,6 +1,6 @@
 """Sessions: their contents, titles, storage use and deletion."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -8,7 +8,13 @@ from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.search_entry import EntrySource
-from app.models.session import DeletedSession, Session, SessionUse
+from app.models.session import (
+    DeletedSession,
+    Session,
+    SessionFilter,
+    SessionMarks,
+    SessionUse,
+)
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.session_keys import forget_session
 from app.services.requests.validation import WriteCondition, require_found
@@ -74,14 +80,40 @@ class Sessions:
 
         return await self.records.read(project_id, find)
 
+    async def mark(
+        self,
+        project_id: str,
+        session_id: str,
+        change: Callable[[SessionMarks], SessionMarks],
+        *,
+        condition: WriteCondition,
+    ) -> SessionWithUse:
+        """Change the marks of a session. Its place in lists stays.
+
+        Raises:
+            NotFoundError: It does not exist.
+            PreconditionFailedError: The condition does not hold; nothing was stored.
+            StoreUnavailableError: The database did not answer; nothing was stored.
+        """
+
+        def mark(unit: UnitOfWork) -> SessionWithUse:
+            session = require_found(unit[SessionRecords].hold(session_id), "session")
+            use = uses_of(unit, [session_id])[session_id]
+            condition(sha256(session_record(session, use)).hexdigest())
+            marked = replace(session, marks=change(session.marks))
+            unit[SessionRecords].mark(session_id, marked.marks)
+            return SessionWithUse(marked, use)
+
+        return await self.records.write(project_id, mark)
+
     async def list(
-        self, project_id: str, *, id_part: str | None, cursor: str | None, limit: int
+        self, project_id: str, chosen: SessionFilter, *, cursor: str | None, limit: int
     ) -> tuple[Sequence[SessionWithUse], str | None]:
         """Return up to `limit` sessions, last written to first, and the next cursor.
 
         Args:
             project_id: The caller's project.
-            id_part: A part of their ids, in either case.
+            chosen: The sessions that are listed.
             cursor: The end of the previous list.
             limit: The maximum of sessions in a list.
 
@@ -91,7 +123,7 @@ class Sessions:
         before = decode_moment_cursor("sessions", cursor)
 
         def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
-            rows = unit[SessionRecords].page(id_part=id_part, before=before, limit=limit + 1)
+            rows = unit[SessionRecords].page(chosen, before=before, limit=limit + 1)
             use = uses_of(unit, [row.session_id for row in rows[:limit]])
             listed = [SessionWithUse(row, use[row.session_id]) for row in rows[:limit]]
             return listed, len(rows) > limit

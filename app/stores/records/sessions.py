@@ -18,6 +18,8 @@ from app.models.session import (
     ForkOrigin,
     HistoryCounts,
     Session,
+    SessionFilter,
+    SessionMarks,
 )
 from app.stores.records.columns import newest_first
 from app.stores.records.scope import NewRow, read_row, values_of
@@ -48,6 +50,7 @@ _LOCK_SESSION_KEY = scoped_select(sessions, by=["session_id"]).with_for_update(
     read=True, key_share=True
 )
 _LIST = scoped_select(sessions)
+_MARK = scoped_update(sessions, by={"session_id": "in_session"})
 _FIND_ENDED = scoped_select(ended_sessions, by=["session_id"])
 _REMOVE = [
     scoped_delete(table, by=["session_id"])
@@ -109,9 +112,10 @@ class SessionRecords(Repository):
         origin = session.forked_from
         forked_from = json_text(values_of(origin)) if origin else None
         values = values_of(session, incarnation=new_id(), forked_from=forked_from)
-        del values["counts"]
+        del values["counts"], values["marks"]
         counts = zip(_COUNTS, values_of(session.counts).values(), strict=True)
-        return self._scope.insert_if_absent(sessions, **values, **dict(counts))
+        marks = _mark_values(session.marks)
+        return self._scope.insert_if_absent(sessions, **values, **dict(counts), **marks)
 
     def append(
         self,
@@ -173,18 +177,26 @@ class SessionRecords(Repository):
         row = self._scope.first(_LOCK_SESSION, session_id=session_id)
         return _session(row) if row else None
 
+    def mark(self, session_id: str, marks: SessionMarks) -> None:
+        """Replace the marks of a session that the caller has locked."""
+        self._scope.run(_MARK, in_session=session_id, **_mark_values(marks))
+
     def keep(self, session_id: str) -> None:
         """Lock a session against deletion, but not against writers, until the transaction ends."""
         self._scope.first(_LOCK_SESSION_KEY, session_id=session_id)
 
     def page(
-        self, *, id_part: str | None, before: tuple[datetime, str] | None, limit: int
+        self, chosen: SessionFilter, *, before: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Session]:
-        """Return up to `limit` sessions, last written first, after an (updated_at, id) position.
-
-        With `id_part`, only sessions whose id contains it, in either case.
-        """
-        statement = _LIST
+        """Return up to `limit` sessions, last written first, after an (updated_at, id) position."""
+        statement, id_part = _LIST, chosen.id_part
+        if chosen.pinned is not None:
+            statement = statement.where(sessions.c.pinned == chosen.pinned)
+        if chosen.tag is not None:
+            # Tags have no quotes, commas or capital letters, so each stands alone in the array.
+            statement = statement.where(
+                sessions.c.tags.contains(json_text(chosen.tag), autoescape=True)
+            )
         if id_part is not None:
             if "\0" in id_part or not id_part.isascii():
                 # No id has these characters. NUL is an error of PostgreSQL and matches everything
@@ -220,8 +232,15 @@ def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:
     return {"last_seq": case((known > offered.last_seq, known), else_=offered.last_seq)}
 
 
+def _mark_values(marks: SessionMarks) -> dict[str, object]:
+    tags = json_text(list(marks.tags)) if marks.tags else None
+    return {"pinned": marks.pinned, "tags": tags, "note": marks.note}
+
+
 def _session(row: Row[Any]) -> Session:
     counts = HistoryCounts(*(getattr(row, name) for name in _COUNTS))
     origin = parse_stored_json(row.forked_from.encode()) if row.forked_from else None
     forked_from = ForkOrigin(**origin) if origin else None
-    return read_row(Session, row, counts=counts, forked_from=forked_from)
+    tags = parse_stored_json(row.tags.encode()) if row.tags else ()
+    marks = SessionMarks(row.pinned, tuple(tags), row.note)
+    return read_row(Session, row, counts=counts, forked_from=forked_from, marks=marks)

@@ -98,6 +98,10 @@ sessions = _of_project(
     Column("incarnation", String),
     # The `ForkOrigin` of a fork, as JSON.
     Column("forked_from", String),
+    # The `SessionMarks`: tags are a JSON array, null for none.
+    Column("pinned", Boolean, nullable=False, server_default=false()),
+    Column("tags", String),
+    Column("note", ClientText),
     Index(None, "project_id", "updated_at", "session_id"),
 )
 

@@ -67,6 +67,18 @@ def test_moved_fork_keeps_its_origin(service: LiveService) -> None:
         assert export(there, "copy") == bundle
 
 
+def test_moved_session_keeps_its_marks(service: LiveService) -> None:
+    with service.client() as here, service.client() as there:
+        make_small_session(here)
+        marks = {"pinned": True, "tags": ["nightly"], "note": "Why?"}
+        assert here.patch(f"/api/sessions/{SESSION}", json=marks).status_code == 200
+        bundle = export(here)
+        created = take_in(there, bundle)
+        assert created.status_code == 201, created.text
+        assert marks.items() <= created.json().items()
+        assert export(there) == bundle
+
+
 @pytest.mark.xdist_group("heavy")
 def test_session_moves_between_engines_and_back(backends: Backends, tmp_path: Path) -> None:
     embedded, server = (backends.settings(engine, tmp_path / engine) for engine in ENGINES)

@@ -77,7 +77,8 @@ export function usePageRendering(
   return useQuery({
     queryKey: ["pages", "rendering", pageId, wish],
     queryFn: async ({ signal }): Promise<PageRendering> => {
-      const query = new URLSearchParams({ ...wish, level: `${wish.level}` });
+      // Who looks at it is no model, whose reads are counted.
+      const query = new URLSearchParams({ ...wish, level: `${wish.level}`, observe: "1" });
       const text = await textOf(`${pagePath(pageId)}/render?${query}`, signal);
       const record = JSON.parse(text) as PageRendering["record"];
       return { record, system: memberOf(text, "system"), messages: memberOf(text, "messages") ?? "" };

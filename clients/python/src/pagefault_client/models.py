@@ -1570,6 +1570,9 @@ class SessionRecord(TypedDict):
     bytesReferenced: int
     bytesSaved: int
     forkedFrom: NotRequired[ForkSource | None]
+    pinned: NotRequired[bool]
+    tags: NotRequired[list[str]]
+    note: NotRequired[str | None]
 
 
 class SessionPage(TypedDict):
@@ -1577,6 +1580,14 @@ class SessionPage(TypedDict):
 
     items: list[SessionRecord]
     nextCursor: str | None
+
+
+class SessionPatch(TypedDict):
+    """A merge patch (RFC 7396) of the marks of a session; null removes a mark."""
+
+    pinned: NotRequired[bool | None]
+    tags: NotRequired[list[str] | None]
+    note: NotRequired[str | None]
 
 
 class SessionRenderRequest(TypedDict):
@@ -2090,6 +2101,7 @@ __all__ = [
     "SessionImportedEvent",
     "SessionImportedFrame",
     "SessionPage",
+    "SessionPatch",
     "SessionRecord",
     "SessionRenderOptions",
     "SessionRenderRequest",

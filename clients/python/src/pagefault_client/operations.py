@@ -883,9 +883,11 @@ def search(
 
 def list_sessions(
     *,
-    q: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
+    q: str | None = None,
+    pinned: bool | None = None,
+    tag: str | None = None,
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.SessionPage]:
@@ -895,9 +897,11 @@ def list_sessions(
         "/api/sessions",
         decode=json_of,
         query={
-            "q": q,
             "limit": limit,
             "cursor": cursor,
+            "q": q,
+            "pinned": pinned,
+            "tag": tag,
         },
         headers={
             "If-Match": if_match,
@@ -954,6 +958,23 @@ def put_session(
             "If-Match": if_match,
             "If-None-Match": if_none_match,
         },
+        is_repeatable=True,
+    )
+
+
+def patch_session(
+    session_id: str | int, body: models.SessionPatch, *, if_match: str | None = None
+) -> Call[models.SessionRecord]:
+    """Change the marks of a session by a merge patch (RFC 7396): `pinned`, `tags`, `note`."""
+    return Call(
+        "PATCH",
+        f"/api/sessions/{segment(session_id)}",
+        decode=json_of,
+        headers={
+            "If-Match": if_match,
+        },
+        json=body,
+        content_type="application/merge-patch+json",
         is_repeatable=True,
     )
 
@@ -1261,6 +1282,7 @@ def render_page(
     count_tokens: bool | None = None,
     target: models.Target | None = None,
     tool_call_id: str | None = None,
+    observe: bool | None = None,
     level: models.LevelName | None = None,
     if_match: str | None = None,
     if_none_match: str | None = None,
@@ -1285,6 +1307,7 @@ def render_page(
             "countTokens": count_tokens,
             "target": target,
             "toolCallId": tool_call_id,
+            "observe": observe,
             "level": level,
         },
         headers={

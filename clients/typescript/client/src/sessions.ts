@@ -29,6 +29,7 @@ import type {
   RenderedToolResult,
   RenderRequest,
   SessionPage,
+  SessionPatch,
   SessionRecord,
   StreamEvent,
   ToolCallRequest,
@@ -60,16 +61,21 @@ export class Sessions {
     this.transport = transport;
   }
 
-  /** Sessions, the one last written to first; `q` is a part of their ids. */
+  /**
+   * Sessions, the one last written to first; `q` is a part of their ids, `pinned` and `tag` are what
+   * `patch` has set.
+   */
   list({
     q,
+    pinned,
+    tag,
     limit,
     ...options
   }: Omit<QueryOf<ListSessionsData>, "cursor"> & RequestOptions = {}): List<
     SessionRecord,
     SessionPage
   > {
-    return listAt(this.transport, "/api/sessions", { ...options, query: { q, limit } });
+    return listAt(this.transport, "/api/sessions", { ...options, query: { q, pinned, tag, limit } });
   }
 
   /** Restore a session that `bundle` of another service has given. */
@@ -124,6 +130,11 @@ export class Session {
 
   put(options: Conditions & RequestOptions = {}): ApiPromise<SessionRecord> {
     return this.transport.json({ ...options, method: "PUT", path: this.path });
+  }
+
+  /** Pin the session, tag it, or leave a note on it; members that are left out stay, null removes. */
+  patch(marks: SessionPatch, options: Conditions & RequestOptions = {}): Promise<SessionRecord> {
+    return this.transport.json({ ...options, method: "PATCH", path: this.path, json: marks });
   }
 
   /**

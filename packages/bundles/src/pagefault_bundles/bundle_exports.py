@@ -167,6 +167,9 @@ class Bundle:
             last_seq=session.last_seq,
             frontiers=tuple(self.frontiers),
             forked_from=None if origin is None else fork_line(origin),
+            pinned=session.marks.pinned,
+            tags=session.marks.tags,
+            note=session.marks.note,
         )
         files = [
             rows.FileLine(lines.name, lines.size_bytes, lines.digest.hexdigest())

@@ -242,6 +242,7 @@ class BundleCheck:
             moves = [[move.seq for move in line.moves] for line in described.frontiers]
             require(moves == [sorted(set(move)) for move in moves], "has moves in another order")
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
+            require(len(set(described.tags)) == len(described.tags), "has a tag twice")
             origin = described.forked_from
             is_within = origin is None or origin.up_to <= described.last_seq
             require(is_within, "is a fork that has come further than its last number")
@@ -258,6 +259,7 @@ class BundleCheck:
                     answers=self._counts[session.ANSWER],
                 ),
                 forked_from=None if origin is None else stored_origin(origin),
+                marks=session.SessionMarks(described.pinned, described.tags, described.note),
             )
 
     def batches(self, name: str, decoder: msgspec.json.Decoder[_Line]) -> Iterator[list[_Line]]:

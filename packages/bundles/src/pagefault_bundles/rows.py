@@ -12,6 +12,7 @@ from msgspec import Meta, Raw, Struct
 
 from app.models.call_ids import LONGEST_CALL_ID
 from app.models.message import CommonRole
+from app.models.session import MAX_NOTE_CHARS, MAX_TAGS, TAG_PATTERN
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import rfc3339
@@ -33,6 +34,7 @@ ResourceId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 # Digests without a scheme are those of bytes and of page faults.
 RequestDigest = Annotated[str, Meta(pattern=rf"\A(?:{SCHEME})?[0-9a-f]{{64}}\Z")]
+Tag = Annotated[str, Meta(pattern=TAG_PATTERN.replace("$", r"\Z"))]
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
 CallId = Annotated[str, Meta(min_length=1, max_length=LONGEST_CALL_ID)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -243,6 +245,9 @@ class SessionLine(_Line, frozen=True, omit_defaults=True):
     last_seq: Count
     frontiers: tuple[FrontierLine, ...] = ()
     forked_from: ForkOriginLine | None = None
+    pinned: bool = False
+    tags: Annotated[tuple[Tag, ...], Meta(max_length=MAX_TAGS)] = ()
+    note: Annotated[str, Meta(min_length=1, max_length=MAX_NOTE_CHARS)] | None = None
 
 
 class FileLine(_Line, frozen=True):

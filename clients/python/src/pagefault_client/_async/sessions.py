@@ -34,12 +34,22 @@ class AsyncSessions:
         self._transport = transport
 
     def list(
-        self, query: str | None = None, *, limit: int | None = None
+        self,
+        query: str | None = None,
+        *,
+        pinned: bool | None = None,
+        tag: str | None = None,
+        limit: int | None = None,
     ) -> AsyncItems[models.SessionRecord]:
-        """Return sessions, most recently written first; `query` matches a part of their ids."""
+        """Return sessions, most recently written first; `query` matches a part of their ids.
+
+        `pinned` and `tag` are the marks that `patch` sets.
+        """
         return AsyncItems(
             self._transport,
-            lambda cursor: operations.list_sessions(q=query, limit=limit, cursor=cursor),
+            lambda cursor: operations.list_sessions(
+                q=query, pinned=pinned, tag=tag, limit=limit, cursor=cursor
+            ),
         )
 
     async def import_bundle(self, bundle: Body) -> models.SessionRecord:
@@ -99,6 +109,14 @@ class AsyncSession:
     async def put(self) -> models.SessionRecord:
         """Create the session if it does not exist."""
         return await self._transport.send(operations.put_session(self.id))
+
+    async def patch(
+        self, *, if_match: str | None = None, **marks: Unpack[models.SessionPatch]
+    ) -> models.SessionRecord:
+        """Pin the session, tag it or leave a note on it; None clears a mark."""
+        return await self._transport.send(
+            operations.patch_session(self.id, marks, if_match=if_match)
+        )
 
     async def delete(self) -> models.DeletionReceipt | None:
         """Delete the session with its history and its pages, and return the receipt.
