@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Mastra } from "@mastra/core";
 import { Agent } from "@mastra/core/agent";
+import { InMemoryStore } from "@mastra/core/storage";
 import { createTool } from "@mastra/core/tools";
 import {
   generateText,
@@ -14,6 +16,7 @@ import {
   type ModelMessage,
   type ToolSet,
 } from "ai";
+import * as six from "ai-6";
 import type { MockLanguageModelV4 } from "ai/test";
 import { z } from "zod";
 
@@ -55,6 +58,11 @@ function lineOf(entry: HistoryEntry): string {
   return `${role as string}: ${words.join(", ")}`;
 }
 
+test("a tool of Mastra is not taken for one of the AI SDK", () => {
+  const eye = createTool({ id: "eye", description: "Looks.", inputSchema, execute: async () => 1 });
+  assert.throws(() => vercel.storedTools(pf, { eye } as never), /@pagefault\/client\/mastra/);
+});
+
 /** A run of an agent: its tools are stored, and the memory has its own. */
 interface Run {
   readonly session: string;
@@ -63,21 +71,29 @@ interface Run {
   readonly look?: (at: string | undefined) => unknown;
 }
 
-const aiTools = (session: string, look: Run["look"] = () => SEEN) =>
+const aiTools = (session: string, look: Run["look"] = () => SEEN, target = {}) =>
   vercel.storedTools(
     pf,
     { look: tool({ inputSchema, execute: ({ at }) => look(at) }) } as ToolSet,
-    { session },
+    { session, ...target },
   );
 
-async function aiOptions({ session, model, messages, look }: Run) {
+async function aiOptions({ session, model, messages, look }: Run, target = {}) {
   return {
     model: wrapLanguageModel({ model, middleware: vercel.recorder(pf, session) }) as LanguageModel,
     instructions: "Be brief.",
-    messages: [...(await vercel.sessionMessages(pf, session)), ...messages],
-    tools: { ...aiTools(session, look), ...(await vercel.memoryTools(pf, session)) },
+    messages: [...(await vercel.sessionMessages(pf, session, target)), ...messages],
+    tools: { ...aiTools(session, look, target), ...(await vercel.memoryTools(pf, session, target)) },
     stopWhen: isStepCount(5),
   };
+}
+
+/** The options of version 6, whose models have another version and the same answers. */
+async function sixOptions(run: Run) {
+  const { instructions: system, ...options } = await aiOptions(run, { target: "vercel-6" });
+  const inner = Object.create(run.model, { specificationVersion: { value: "v3" } }) as never;
+  const middleware = vercel.recorder(pf, run.session) as never;
+  return { ...options, system, model: six.wrapLanguageModel({ model: inner, middleware }) } as never;
 }
 
 async function mastraAgent({ session, model, look = () => SEEN }: Run) {
@@ -105,6 +121,8 @@ async function mastraAgent({ session, model, look = () => SEEN }: Run) {
 const RUNS: Record<string, (run: Run) => Promise<string>> = {
   "the AI SDK": async (run) => (await generateText(await aiOptions(run))).text,
   "the AI SDK, streaming": async (run) => await streamText(await aiOptions(run)).text,
+  "the AI SDK 6": async (run) => (await six.generateText(await sixOptions(run))).text,
+  "the AI SDK 6, streaming": async (run) => await six.streamText(await sixOptions(run)).text,
   Mastra: async (run) => (await (await mastraAgent(run)).generate(run.messages as never)).text,
   "Mastra, streaming": async (run) =>
     await (await (await mastraAgent(run)).stream(run.messages as never)).text,
@@ -317,6 +335,81 @@ test("the AI SDK: a generator shows its previews, and is stored with its last va
   const [record] = await pf.toolResults.list({ sessionId: session }).all();
   assert.deepEqual(record!.sanitized.parts, [{ type: "text", text: "three" }]);
 });
+
+test("the AI SDK: of an answer that breaks off, what was seen of it is stored, and no call", async () => {
+  const parts = (end: (controller: ReadableStreamDefaultController) => void) => {
+    let left = 0;
+    const chunks = [
+      { type: "stream-start", warnings: [] },
+      { type: "text-start", id: "1" },
+      { type: "text-delta", id: "1", delta: "The" },
+      { type: "text-delta", id: "1", delta: " sea" },
+      call("c1", "look"),
+    ];
+    return new ReadableStream({
+      pull: (controller) =>
+        left < chunks.length ? controller.enqueue(chunks[left++]) : end(controller),
+    });
+  };
+  const ends: Record<string, (controller: ReadableStreamDefaultController) => void> = {
+    broken: (controller) => controller.error(new Error("The line broke")),
+    cancelled: () => undefined,
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    const middleware = vercel.recorder(pf, `early-${name}`);
+    const doStream = async () => ({ stream: parts(end) }) as never;
+    const params = { prompt: [{ role: "user", content: [{ type: "text", text: "Look." }] }] };
+    const { stream } = await middleware.wrapStream!({ doStream, params } as never);
+    const reader = stream.getReader();
+    const seen: string[] = [];
+    const read = async (most: number) => {
+      for (let count = 0; count < most; count += 1) seen.push((await reader.read()).value!.type);
+    };
+    if (name === "broken") await assert.rejects(read(9), /The line broke/);
+    else await read(4).then(() => reader.cancel());
+    assert.deepEqual(seen, ["stream-start", "text-start", "text-delta", "text-delta"]);
+    assert.deepEqual(await historyOf(`early-${name}`), ["user: Look.", "assistant: The sea"]);
+  }
+});
+
+for (const decision of ["approve", "decline"] as const) {
+  test(`Mastra: a call that waits for approval is answered once: ${decision}`, async () => {
+    const session = `mastra-${decision}`;
+    const eye = createTool({
+      id: "eye",
+      description: "Looks.",
+      inputSchema,
+      requireApproval: true,
+      execute: async () => "The sea.",
+    });
+    const model = modelThat([call("c1", "look")], [text("I see.")]);
+    const memory = new mastra.SessionProcessor(pf, session);
+    const made = new Agent({
+      id: "agent",
+      name: "Agent",
+      instructions: "",
+      model: model as never,
+      tools: mastra.storedTools(pf, { look: eye }, { session }),
+      inputProcessors: [memory],
+      outputProcessors: [memory],
+    });
+    const storage = new InMemoryStore();
+    const agent = new Mastra({ agents: { agent: made }, storage, logger: false }).getAgent("agent");
+    const { runId, fullStream } = await agent.stream("Look.");
+    const kinds: string[] = [];
+    for await (const { type } of fullStream) kinds.push(type);
+    assert.ok(kinds.includes("tool-call-approval"));
+    const called = ["user: Look.", "assistant: tool-call c1"];
+    assert.deepEqual(await historyOf(session), called);
+    const goOn = decision === "approve" ? agent.approveToolCall : agent.declineToolCall;
+    const output = await goOn.call(agent, { runId, toolCallId: "c1" });
+    assert.equal(await output.text, "I see.");
+    const answer = decision === "approve" ? "result of c1" : "tool: tool-result c1";
+    assert.deepEqual(await historyOf(session), [...called, answer, "assistant: I see."]);
+    const words = decision === "approve" ? /The sea\./ : /not approved/;
+    assert.match(answersIn(model).join(), words);
+  });
+}
 
 test("Mastra: a tool that waits for somebody has no result until it goes on", async () => {
   const session = "suspended";

@@ -5,6 +5,7 @@ interface Piece {
   readonly type: string;
   readonly id?: string;
   readonly delta?: string;
+  readonly text?: string;
   readonly input?: unknown;
   readonly result?: unknown;
   readonly isError?: boolean | undefined;
@@ -24,41 +25,61 @@ export function contentOf(pieces: readonly object[]): object[] {
 }
 
 /**
- * The same stream. `store` gets its content when the answer is complete, before its first call of
- * a tool goes on to be carried out.
+ * The same stream. `store` gets its content at its end, and then the first call of a tool goes on,
+ * with what follows, to be carried out. If it ends early, no call goes on, and none is stored.
  */
 export function recordedStream<Part extends { readonly type: string }>(
   stream: ReadableStream<Part>,
   store: (content: object[]) => Promise<void>,
 ): ReadableStream<Part> {
-  const pieces = new Map<string, Piece & { text?: string }>();
+  const reader = stream.getReader();
+  const pieces = new Map<string, Piece>();
   const waiting: Part[] = [];
-  const keep = (piece: Piece) => {
-    const [, kind, step] = /^(text|reasoning)-(start|delta|end)$/.exec(piece.type) ?? [];
-    if (kind === undefined || step === undefined) return pieces.set(`${pieces.size}`, piece);
-    const name = `${kind} ${piece.id}`;
-    const { text = "", providerMetadata } = pieces.get(name) ?? {};
-    return pieces.set(name, {
-      type: kind,
-      text: text + (piece.delta ?? ""),
-      providerMetadata: piece.providerMetadata ?? providerMetadata,
-    });
-  };
-  return stream.pipeThrough(
-    new TransformStream<Part, Part>({
-      transform(part, controller) {
-        const piece: Piece = part;
-        keep(piece);
-        if (waiting.length > 0 || (part.type === "tool-call" && !piece.providerExecuted))
+  const storeAll = (isOwn = (_: Piece) => true) =>
+    store(contentOf([...pieces.values()].filter(isOwn)));
+  return new ReadableStream<Part>(
+    {
+      async pull(controller) {
+        for (;;) {
+          const { done, value: part } = await reader.read().catch(async (failure: unknown) => {
+            await storeAll((piece) => !isCall(piece));
+            throw failure;
+          });
+          if (done) {
+            await storeAll();
+            for (const each of waiting) controller.enqueue(each);
+            return controller.close();
+          }
+          keep(pieces, part);
+          if (waiting.length === 0 && !isCall(part)) return controller.enqueue(part);
           waiting.push(part);
-        else controller.enqueue(part);
+        }
       },
-      async flush(controller) {
-        await store(contentOf([...pieces.values()]));
-        for (const part of waiting) controller.enqueue(part);
+      async cancel(reason) {
+        await reader.cancel(reason);
+        await storeAll((piece) => !isCall(piece));
       },
-    }),
+    },
+    { highWaterMark: 0 },
   );
+}
+
+/** Add a part of a stream to the pieces of the answer. */
+function keep(pieces: Map<string, Piece>, piece: Piece): void {
+  const [, type, step] = /^(text|reasoning)-(start|delta|end)$/.exec(piece.type) ?? [];
+  if (type === undefined || step === undefined) return void pieces.set(`${pieces.size}`, piece);
+  const name = `${type} ${piece.id}`;
+  const { text = "", providerMetadata } = pieces.get(name) ?? {};
+  pieces.set(name, {
+    type,
+    text: text + (piece.delta ?? ""),
+    providerMetadata: piece.providerMetadata ?? providerMetadata,
+  });
+}
+
+/** Return whether a part is a call of a tool that is not run by the provider. */
+function isCall({ type, providerExecuted }: Piece): boolean {
+  return type === "tool-call" && !providerExecuted;
 }
 
 function partOf({ providerMetadata, id: _, ...piece }: Piece): object {

@@ -53,7 +53,8 @@ class Conversion {
       this.hasDigits = true;
       return this.mark + String(value);
     }
-    if (typeof value !== "object") return this.refuse(`is ${value === undefined ? "" : "a "}${typeof value}`);
+    if (value === undefined) return this.refuse("is undefined");
+    if (typeof value !== "object") return this.refuse(`is a ${typeof value}`);
     if (this.around.has(value)) return this.refuse("contains itself");
     this.around.add(value);
     const plain = this.convertObject(value);
@@ -63,6 +64,11 @@ class Conversion {
 
   private convertObject(value: object): unknown {
     if (Array.isArray(value)) return this.list(value);
+    if (Object.getPrototypeOf(value) !== Object.prototype) return this.convertInstance(value);
+    return "toJSON" in value ? this.convertInstance(value) : this.members(Object.entries(value));
+  }
+
+  private convertInstance(value: object): unknown {
     if (value instanceof Blob) {
       const uri = this.files.get(value) ?? "";
       this.files.set(value, uri);
@@ -91,7 +97,8 @@ class Conversion {
       }
     }
     const { toJSON } = value as { toJSON?: unknown };
-    if (typeof toJSON === "function") return this.convert(toJSON.call(value, this.path.at(-1) ?? ""));
+    if (typeof toJSON === "function")
+      return this.convert(toJSON.call(value, `${this.path.at(-1) ?? ""}`));
     const members = Object.entries(value);
     if (members.length === 0 && !isPlain(value))
       return this.refuse(`is a ${value.constructor.name || tagOf(value)}, which has no JSON`);
@@ -113,8 +120,15 @@ class Conversion {
   }
 
   private members(entries: [string, unknown][]): object {
-    const given = entries.filter(([, value]) => value !== undefined);
-    return Object.fromEntries(given.map(([name, value]) => [name, this.at(name, value)]));
+    const plain: Record<string, unknown> = {};
+    for (const [name, given] of entries) {
+      if (given === undefined) continue;
+      const value = this.at(name, given);
+      // Assigning it would set the prototype.
+      if (name === "__proto__") Object.defineProperty(plain, name, { value, enumerable: true });
+      else plain[name] = value;
+    }
+    return plain;
   }
 
   private list(values: readonly unknown[]): unknown[] {

@@ -27,6 +27,9 @@ import { outcomeOf, type Outcome, type StoreOptions } from "./wrap.ts";
 type Execute = NonNullable<Tool["execute"]>;
 type ShownOutput = { toolCallId: string; input: unknown; output: unknown };
 
+/** What marks the tools of Mastra, which have other arguments. */
+const MASTRA_TOOL = Symbol.for("mastra.core.tool.Tool");
+
 export interface VercelOptions extends StoreOptions {
   /** The version of the AI SDK: `vercel-6` for version 6. */
   readonly target?: "vercel" | "vercel-6" | undefined;
@@ -106,6 +109,8 @@ export async function memoryTools(
 
 function storedTool(outputs: ToolOutputs, toolName: string, given: Tool): Tool {
   const { execute } = given;
+  if (MASTRA_TOOL in given)
+    throw new TypeError(`${toolName} is a tool of Mastra: wrap it with @pagefault/client/mastra`);
   if (execute === undefined) return given;
   const store = async (outcome: Outcome, input: unknown, toolCallId: string) => {
     let { result } = outcome;
