@@ -105,7 +105,7 @@ def test_keys_find_their_way_through_a_session(tab_of_everything: Tab) -> None:
     page.keyboard.press("Enter")
     expect(current).to_have_attribute("data-seq", "3")
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Keyboard")
     expect(dialog.get_by_text("Next error")).to_be_visible()
     dialog.get_by_label("Single letters are keys").uncheck()
     dialog.get_by_role("button", name="Close").click()

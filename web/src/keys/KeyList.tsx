@@ -14,8 +14,8 @@ export function KeyList() {
   useEffect(listenToKeys, []);
   return (
     <>
-      <button type="button" className="button keys-button" onClick={open}>
-        {KEYS.button}
+      <button type="button" className="button keys-button" aria-label={KEYS.title} onClick={open}>
+        <span aria-hidden="true">?</span>
       </button>
       <dialog ref={dialog} className="keys-dialog" aria-labelledby="keys-title">
         <form method="dialog">
@@ -30,6 +30,12 @@ export function KeyList() {
                   <td>{said}</td>
                 </tr>
               ))}
+              <tr>
+                <th scope="row">
+                  <kbd>{KEYS.commandsKey}</kbd>
+                </th>
+                <td>{KEYS.commands}</td>
+              </tr>
               <tr>
                 <th scope="row">
                   <kbd>Esc</kbd>

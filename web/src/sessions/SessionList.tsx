@@ -6,12 +6,14 @@ import { useEffect, useRef } from "react";
 import { NavLink, useLocation, useMatch, useNavigate, useSearchParams } from "react-router";
 
 import { pagefault } from "../api/client";
+import { useKeys } from "../keys/useKeys";
 import { LiveLabel } from "../live/LiveLabel";
 import { TimeText } from "../shared/TimeText";
 import { dayText, spanText } from "../shared/formats";
 import { Empty, Failure, Loading } from "../shared/states";
 import { useTyped } from "../shared/useTyped";
 import { useSkipTarget } from "../shell/skipTargets";
+import { KEYS } from "../words/keys";
 import { SESSIONS } from "../words/sessions";
 import { SHELL } from "../words/shell";
 import { ImportBundle } from "./ImportBundle";
@@ -20,6 +22,7 @@ import "../reading/reading.css";
 
 const LONGEST_ID = 128;
 const MOST_WITH_WORDS = 20;
+const NO_SESSIONS: readonly SessionRecord[] = [];
 
 export function SessionList() {
   const state = useEventStream(null, () => undefined);
@@ -72,6 +75,8 @@ function FoundSessions({ q }: { q: string }) {
     getNextPageParam: (last) => last.nextCursor,
     placeholderData: keepPreviousData,
   });
+  const sessions = found.data?.pages.flatMap((page) => page.items) ?? NO_SESSIONS;
+  useNeighbourKeys(sessions);
   if (found.data === undefined) {
     return found.isError ? (
       <Failure failure={found.error} onRetry={() => void found.refetch()} />
@@ -79,7 +84,6 @@ function FoundSessions({ q }: { q: string }) {
       <Loading what={SESSIONS.loading} />
     );
   }
-  const sessions = found.data.pages.flatMap((page) => page.items);
   if (sessions.length === 0) {
     return (
       // It may scroll, so it has to be reachable by keyboard.
@@ -139,6 +143,24 @@ function OpenSession({ listed }: { listed: readonly SessionRecord[] }) {
       <SessionRow session={found.data} />
     </ul>
   );
+}
+
+/** Keys for the session above and below the open one. */
+function useNeighbourKeys(sessions: readonly SessionRecord[]): void {
+  const navigate = useNavigate();
+  const [search] = useSearchParams();
+  const open = useOpenSession();
+  const at = sessions.findIndex(({ id }) => id === open);
+  const move = (step: 1 | -1) => {
+    const next = sessions[at === -1 ? 0 : at + step];
+    if (next === undefined) return;
+    const pathname = `/sessions/${encodeURIComponent(next.id)}`;
+    void navigate({ pathname, search: searchOfList(search) }, { flushSync: true });
+  };
+  useKeys([
+    { key: "]", said: KEYS.nextSession, run: () => move(1) },
+    { key: "[", said: KEYS.previousSession, run: () => move(-1) },
+  ]);
 }
 
 function NoneFound({ q }: { q: string }) {

@@ -4,6 +4,7 @@ import { NavLink, Outlet, useLocation } from "react-router";
 
 import { forgetKey, useAccess } from "../access/key";
 import { KeyDialog } from "../access/KeyDialog";
+import { CommandList } from "../keys/CommandList";
 import { KeyList } from "../keys/KeyList";
 import { Loading } from "../shared/states";
 import { SHELL } from "../words/shell";
@@ -39,7 +40,7 @@ export function Shell() {
         <span className="shell-name">{SHELL.name}</span>
         <nav aria-label={SHELL.views}>
           {VIEWS.map((view) => (
-            <NavLink key={view.to} to={view.to}>
+            <NavLink key={view.to} to={view.to} data-name={view.name}>
               {view.name}
             </NavLink>
           ))}
@@ -56,6 +57,7 @@ export function Shell() {
           <Outlet />
         </Suspense>
       </main>
+      <CommandList views={VIEWS} />
       <KeyDialog />
     </div>
   );

@@ -1,6 +1,6 @@
 /** What keys do, as the list of keys says it. */
 export const KEYS = {
-  title: "Keys",
+  title: "Keyboard",
   close: "Close",
   list: "This list",
   next: "Next entry",
@@ -11,6 +11,17 @@ export const KEYS = {
   previousError: "Previous error",
   nextImage: "Next image",
   previousImage: "Previous image",
+  nextUser: "Next words of the user",
+  previousUser: "Previous words of the user",
+  nextHit: "Next hit of the search",
+  previousHit: "Previous hit of the search",
+  copyAddress: "Copy the address of the entry",
+  nextSession: "Next session in the list",
+  previousSession: "Previous session in the list",
+  commandsKey: "Ctrl K",
+  commands: "Commands and sessions",
+  commandsHint: "A view, a session, something to do",
+  noCommand: "Nothing is called like that.",
   start: "Beginning",
   end: "End",
   open: "Open or fold what the entry has folded",
@@ -19,5 +30,4 @@ export const KEYS = {
   density: "Entries as lines or as cards",
   leave: "Leave a field, close what is open",
   isOn: "Single letters are keys",
-  button: "Keys",
 };

@@ -11,8 +11,8 @@ export const SESSIONS = {
   none: "The first tool result, message or page that names a session makes it. For example:",
   example: (origin: string) => `curl ${origin}/api/tool-results -H 'content-type: application/json' \\
   -d '{"sessionId": "hello", "toolName": "clock", "toolCallId": "call_1", "result": "It is ten."}'`,
-  noneFoundTitle: "No session is called like that",
-  noneFound: (q: string) => `Nothing has “${q}” in its id.`,
+  noneFoundTitle: "No session found",
+  noneFound: (q: string) => `No id, title, tool or entry of a session has “${q}”.`,
   found: "Sessions with these words",
   choose: "Choose a session to read what was written to it.",
   entries: (count: number) => counted(count, "entry", "entries"),

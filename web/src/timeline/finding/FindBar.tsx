@@ -1,7 +1,7 @@
 /** Search, filters and jumps in a session. */
 import type { OutlineEntry } from "@pagefault/client";
 import { numberText, visibleName } from "@pagefault/react";
-import { useMemo, useRef, useSyncExternalStore } from "react";
+import { useMemo, useRef, useState, useSyncExternalStore } from "react";
 
 import { useKeys } from "../../keys/useKeys";
 import { useSkipTarget } from "../../shell/skipTargets";
@@ -11,8 +11,10 @@ import { SHELL } from "../../words/shell";
 import { type Row, entriesOf } from "../rows";
 import type { RowList } from "../useRowList";
 import { type GoToOptions, useGoTo } from "../useGoTo";
-import { GoToField } from "./GoToField";
+import { GoToField, placeIn } from "./GoToField";
 import { SessionSearch } from "./SessionSearch";
+import { useMarkedWords } from "./useMarkedWords";
+import { useSessionFind } from "./useSessionFind";
 import { type Filter, KINDS, type Kind, isEmptyFilter, nextWith, toolsIn } from "./filter";
 import "./finding.css";
 
@@ -37,6 +39,7 @@ interface FindBarProps {
 const NARROW = window.matchMedia("(max-width: 48rem)");
 
 const hasFailed = (entry: OutlineEntry) => entry.failed;
+const isOfUser = (entry: OutlineEntry) => entry.role === "user";
 const hasImage = (entry: OutlineEntry) => entry.images > 0;
 
 export function FindBar(props: FindBarProps) {
@@ -47,6 +50,10 @@ export function FindBar(props: FindBarProps) {
   const goToField = useRef<HTMLInputElement>(null);
   const folded = useRef<HTMLDetailsElement>(null);
   const isNarrow = useSyncExternalStore(watchWidth, () => NARROW.matches);
+  const find = useSessionFind(sessionId);
+  useMarkedWords(list.scroller, find.asked);
+  const [said, setSaid] = useState("");
+  const where = { entries: shown, newest: outline.at(-1)?.seq ?? 0, lower: props.lower, current };
   const tools = useMemo(() => toolsIn(all), [all]);
   const errors = useMemo(() => countsOf(shown, outline, hasFailed), [shown, outline]);
   const images = useMemo(() => countsOf(shown, outline, hasImage), [shown, outline]);
@@ -87,6 +94,26 @@ export function FindBar(props: FindBarProps) {
     list.scroller.current?.focus({ preventScroll: true });
   }
 
+  /** Go to the next hit; behind the last one, the first is next. */
+  function moveToHit(step: 1 | -1) {
+    const from = list.focus.seen() ?? current;
+    const seqs = find.hits.flatMap(({ seq }) => seq ?? []);
+    const ordered = step === 1 ? seqs : seqs.toReversed();
+    const seq = ordered.find((each) => (each - from) * step > 0) ?? ordered[0];
+    if (seq !== undefined) goTo(seq, { replace: true, unfiltered: !isShown(seq) });
+  }
+
+  function isShown(seq: number): boolean {
+    return isEmptyFilter(filter) || shown.some((entry) => entry.seq === seq);
+  }
+
+  async function copyAddress() {
+    const address = new URL(window.location.href);
+    address.hash = `#${list.focus.seen() ?? current}`;
+    await navigator.clipboard.writeText(`${address}`);
+    setSaid(FINDING.copiedAddress(address.hash));
+  }
+
   function focusGoTo() {
     if (folded.current !== null) folded.current.open = true;
     goToField.current?.focus();
@@ -101,6 +128,11 @@ export function FindBar(props: FindBarProps) {
     { key: "E", said: KEYS.previousError, run: () => pressed(next(-1, hasFailed)) },
     { key: "i", said: KEYS.nextImage, run: () => pressed(next(1, hasImage)) },
     { key: "I", said: KEYS.previousImage, run: () => pressed(next(-1, hasImage)) },
+    { key: "u", said: KEYS.nextUser, run: () => pressed(next(1, isOfUser)) },
+    { key: "U", said: KEYS.previousUser, run: () => pressed(next(-1, isOfUser)) },
+    { key: "n", said: KEYS.nextHit, run: () => moveToHit(1) },
+    { key: "N", said: KEYS.previousHit, run: () => moveToHit(-1) },
+    { key: "y", said: KEYS.copyAddress, run: () => void copyAddress() },
     { key: "Home", said: KEYS.start, run: () => leap(list.goToStart), isNamed: true },
     { key: "End", said: KEYS.end, run: () => leap(list.goToEnd), isNamed: true },
     { key: "Enter", said: KEYS.open, run: () => list.focus.open(current), isNamed: true },
@@ -109,10 +141,7 @@ export function FindBar(props: FindBarProps) {
   const controls = (
     <>
       <GoToField
-        entries={shown}
-        newest={outline.at(-1)?.seq ?? 0}
-        lower={props.lower}
-        current={current}
+        {...where}
         field={goToField}
         goTo={goTo}
       />
@@ -191,11 +220,13 @@ export function FindBar(props: FindBarProps) {
   return (
     <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
       <SessionSearch
-        sessionId={sessionId}
         field={searchField}
-        isShown={(seq) => isEmptyFilter(filter) || shown.some((entry) => entry.seq === seq)}
-        goTo={goTo}
+        seqOf={(text) => placeIn(text, where)}
+        {...{ find, isShown, goTo }}
       />
+      <span className="unseen" role="status">
+        {said}
+      </span>
       {isNarrow ? (
         <details ref={folded} className="find-more">
           <summary>{FINDING.more}</summary>

@@ -72,6 +72,12 @@ const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
 
 type Where = Pick<GoToFieldProps, "entries" | "newest" | "lower" | "current">;
 
+/** The entry that `640`, `#640`, `14:05` or a day means. */
+export function placeIn(text: string, where: Where): number | undefined {
+  const number = /^#?([0-9]{1,15})$/.exec(text)?.[1];
+  return number === undefined ? seqAt(text, where) : shownSeq(Number(number), where);
+}
+
 /** The entry of a number, or, where the filter hides it, the next that is shown. */
 function shownSeq(number: number, { entries, newest, lower }: Where): number | undefined {
   if (number > newest) return undefined;

@@ -1,151 +1,175 @@
-/** Searches what the service has of a session: words of entries, pages and files. */
+/** Searches a session: words of its entries, pages and files, the number of an entry, a time. */
 import type { SearchResult } from "@pagefault/client";
-import { visibleName, visibleText } from "@pagefault/react";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { type RefObject, useState } from "react";
-import { Link, useLocation, useNavigate } from "react-router";
+import { visibleName, visibleText, withoutColours } from "@pagefault/react";
+import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from "react";
+import { useNavigate } from "react-router";
 
-import { pagefault } from "../../api/client";
+import { marked } from "../../search/marked";
 import { Failure } from "../../shared/states";
-import { useTyped } from "../../shared/useTyped";
 import { FINDING } from "../../words/finding";
 import type { GoToOptions } from "../useGoTo";
-
-const MOST_HITS = 30;
+import type { SessionFind } from "./useSessionFind";
+import "../../search/search.css";
 
 interface SessionSearchProps {
-  readonly sessionId: string;
+  readonly find: SessionFind;
   readonly field: RefObject<HTMLInputElement | null>;
+  /** The entry of a number or a time. */
+  readonly seqOf: (text: string) => number | undefined;
   /** Whether the filter lets an entry be seen. */
   readonly isShown: (seq: number) => boolean;
   readonly goTo: (seq: number, options: GoToOptions) => void;
 }
 
-export function SessionSearch({ sessionId, field, isShown, goTo }: SessionSearchProps) {
+type Option =
+  | { readonly kind: "place"; readonly seq: number }
+  | { readonly kind: "hit"; readonly hit: SearchResult };
+
+export function SessionSearch({ find, field, seqOf, isShown, goTo }: SessionSearchProps) {
+  const { asked, typed, setTyped, hits, others, isFresh, failure } = find;
   const navigate = useNavigate();
-  const { search, hash } = useLocation();
-  const asked = new URLSearchParams(search).get("find") ?? "";
-  const [typed, setTyped] = useTyped(asked, (text) => {
-    const changed = new URLSearchParams(search);
-    if (text === "") changed.delete("find");
-    else changed.set("find", text);
-    void navigate({ search: `${changed}`, hash }, { replace: true, preventScrollReset: true });
-  });
   const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState(0);
+  const isDue = useRef(false);
+  const id = useId();
+  const place = seqOf(typed.trim());
+  const options: readonly Option[] = [
+    ...(place === undefined ? [] : [{ kind: "place" as const, seq: place }]),
+    ...hits.map((hit) => ({ kind: "hit" as const, hit })),
+  ];
+  const isShownNow = isOpen && typed !== "";
+
+  function choose(option: Option | undefined) {
+    if (option === undefined) return;
+    const seq = option.kind === "place" ? option.seq : option.hit.seq;
+    const page = option.kind === "place" ? null : option.hit.pageId;
+    if (seq !== null) {
+      setOpen(false);
+      field.current?.blur();
+      if (option.kind === "place") setTyped("");
+      goTo(seq, { unfiltered: !isShown(seq) });
+    } else if (page !== null) void navigate(`/pages/${encodeURIComponent(page)}`);
+  }
+
+  // Who presses Enter while the hits are on their way means the first of them.
+  useEffect(() => {
+    if (!isDue.current || !isFresh) return;
+    isDue.current = false;
+    choose(options[0]);
+  });
+
+  function pressed(event: KeyboardEvent) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") {
+      setOpen(false);
+      field.current?.blur();
+    } else if (event.key === "Enter") {
+      if (isFresh || place !== undefined) choose(options[active]);
+      else isDue.current = true;
+    } else if (step !== undefined && options.length > 0) {
+      setOpen(true);
+      setActive((active + step + options.length) % options.length);
+    } else return;
+    event.preventDefault();
+  }
 
   return (
-    <div
-      className="find-search"
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        setOpen(false);
-        field.current?.blur();
-      }}
-    >
+    <div className="find-search">
       <input
         ref={field}
         type="search"
+        role="combobox"
         autoComplete="off"
         spellCheck={false}
         maxLength={1_000}
         aria-label={FINDING.search}
-        placeholder={FINDING.search}
+        aria-expanded={isShownNow}
+        aria-controls={`${id}-hits`}
+        aria-activedescendant={isShownNow && options.length > 0 ? `${id}-${active}` : undefined}
+        placeholder={FINDING.searchHint}
         value={typed}
         onFocus={() => setOpen(true)}
+        onKeyDown={pressed}
         onChange={({ target }) => {
           setTyped(target.value);
+          setActive(0);
           setOpen(true);
         }}
       />
-      {isOpen && asked !== "" && (
-        <Hits
-          sessionId={sessionId}
-          asked={asked}
-          isShown={isShown}
-          onChosen={(seq) => {
-            setOpen(false);
-            goTo(seq, { unfiltered: !isShown(seq) });
-          }}
-        />
+      {isShownNow && (
+        <div className="find-hits">
+          {failure !== null && <Failure failure={failure} />}
+          {asked !== "" && failure === null && isFresh && (
+            <p className="small quiet" role="status">
+              {FINDING.hits(hits.length)}
+              {others > 0 && ` ${FINDING.others(others)}`}
+            </p>
+          )}
+          <ul id={`${id}-hits`} role="listbox" aria-label={FINDING.found}>
+            {options.map((option, index) => (
+              <OptionView
+                key={index}
+                id={`${id}-${index}`}
+                isActive={index === active}
+                isHidden={option.kind === "hit" && option.hit.seq !== null && !isShown(option.hit.seq)}
+                onChosen={() => choose(option)}
+                {...{ option, asked }}
+              />
+            ))}
+          </ul>
+        </div>
       )}
     </div>
   );
 }
 
-interface HitsProps {
-  readonly sessionId: string;
+interface OptionViewProps {
+  readonly id: string;
+  readonly option: Option;
   readonly asked: string;
-  readonly isShown: (seq: number) => boolean;
-  readonly onChosen: (seq: number) => void;
-}
-
-function Hits({ sessionId, asked, isShown, onChosen }: HitsProps) {
-  const found = useQuery({
-    queryKey: ["session-search", sessionId, asked],
-    queryFn: async ({ signal }) => {
-      const query = { q: asked, sessionId, limit: MOST_HITS };
-      const answer = await pagefault().request("/api/search", { query, signal });
-      return ((await answer.json()) as { items: SearchResult[] }).items;
-    },
-    placeholderData: keepPreviousData,
-  });
-  return (
-    <div className="find-hits">
-      {found.isError && <Failure failure={found.error} />}
-      {found.data !== undefined && (
-        <p className="small quiet" role="status">
-          {FINDING.hits(found.data.length)}
-        </p>
-      )}
-      <ol>
-        {(found.data ?? []).map((hit) => (
-          <li key={`${hit.kind} ${hit.id}`}>
-            <HitView
-              hit={hit}
-              isHidden={hit.seq !== null && !isShown(hit.seq)}
-              onChosen={onChosen}
-            />
-          </li>
-        ))}
-      </ol>
-    </div>
-  );
-}
-
-interface HitViewProps {
-  readonly hit: SearchResult;
+  readonly isActive: boolean;
   /** Whether the filter hides it; it is taken away then. */
   readonly isHidden: boolean;
-  readonly onChosen: (seq: number) => void;
+  readonly onChosen: () => void;
 }
 
-function HitView({ hit, isHidden, onChosen }: HitViewProps) {
-  const { seq } = hit;
-  const said = (
+function OptionView({ id, option, asked, isActive, isHidden, onChosen }: OptionViewProps) {
+  const row = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isActive) row.current?.scrollIntoView({ block: "nearest" });
+  }, [isActive]);
+  return (
+    <li
+      ref={row}
+      id={id}
+      role="option"
+      aria-selected={isActive}
+      className="find-hit"
+      // The field keeps the focus.
+      onMouseDown={(event) => event.preventDefault()}
+      onClick={onChosen}
+    >
+      {option.kind === "place" ? (
+        <span className="find-hit-title">{FINDING.place(option.seq)}</span>
+      ) : (
+        <Hit hit={option.hit} {...{ asked, isHidden }} />
+      )}
+    </li>
+  );
+}
+
+function Hit({ hit, asked, isHidden }: { hit: SearchResult } & Pick<OptionViewProps, "asked" | "isHidden">) {
+  const { seq, title, kind, snippet, pageId } = hit;
+  return (
     <>
       <span className="find-hit-title">
-        {seq !== null && <code>#{seq}</code>} {visibleName(hit.title ?? hit.kind)}{" "}
+        {seq !== null && <code>#{seq}</code>} {visibleName(title ?? kind)}{" "}
         {isHidden && <span className="label">{FINDING.hidden}</span>}
+        {seq === null && pageId !== null && <span className="label">{FINDING.page}</span>}
       </span>
-      {hit.snippet !== null && <span className="small">{visibleText(hit.snippet)}</span>}
+      {snippet !== null && (
+        <span className="small">{marked(visibleText(withoutColours(snippet)), asked)}</span>
+      )}
     </>
-  );
-  if (seq === null) {
-    return hit.pageId === null ? (
-      <span className="find-hit">{said}</span>
-    ) : (
-      <Link className="find-hit" to={`/pages/${encodeURIComponent(hit.pageId)}`}>
-        {said}
-      </Link>
-    );
-  }
-  return (
-    <button
-      type="button"
-      className="find-hit"
-      onClick={() => onChosen(seq)}
-    >
-      {said}
-    </button>
   );
 }
