@@ -1,6 +1,7 @@
 """Events, over connections that do not last."""
 
 import itertools
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,7 +82,10 @@ def test_a_position_that_is_not_kept_is_told_and_passed(session: Session) -> Non
     assert reset["data"]["position"] == 1
 
 
-def test_refusals_end_the_stream(scripted: Callable[..., ScriptedService]) -> None:
+def test_refusals_end_the_stream(
+    scripted: Callable[..., ScriptedService], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "pagefault_client")
     service = scripted(
         Reply(200, b"id: 3\n\nevent: new:kind\ndata: {}\nid: 4\n\n"),
         problem(503, "overloaded", Retry_After="0"),
@@ -94,6 +98,10 @@ def test_refusals_end_the_stream(scripted: Callable[..., ScriptedService]) -> No
     assert [event] == [{"event": "new:kind", "id": 4, "data": {}}]
     assert [request.path for request in service.requests] == [
         *("/api/events", "/api/events?after=4", "/api/events?after=4"),
+    ]
+    assert [item.message for item in caplog.records if item.name == "pagefault_client"] == [
+        "Reopening /api/events after 4 in 0.1 seconds: the stream ended",
+        "Reopening /api/events after 4 in 0.2 seconds: 503 overloaded: No. (request r1)",
     ]
 
 

@@ -1,6 +1,7 @@
 """Values of Python are stored whole, or raise an error with their place."""
 
 import array
+import base64
 import dataclasses
 import datetime
 import decimal
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 import pydantic
 import pytest
 from openai.types.chat import ChatCompletionMessage
+from PIL import ExifTags, Image
 
 from clients.python.tests.servers import Reply, ScriptedService
 from pagefault_client import Pagefault, Session, TurnToolResult, UnstorableError
@@ -86,6 +88,25 @@ def test_members_of_a_model_that_are_none_stay(pf: Pagefault, session: Session) 
     }
 
 
+def test_image_keeps_its_frames_and_its_orientation() -> None:
+    frames = [Image.new("RGB", (4, 3), colour) for colour in ("red", "green", "blue")]
+    rotated = Image.Exif()
+    rotated[ExifTags.Base.Orientation] = 6
+    files: dict[str, dict[str, Any]] = {
+        "GIF": {"save_all": True, "append_images": frames[1:], "duration": 200},
+        "JPEG": {"exif": rotated},
+    }
+    for kind, options in files.items():
+        file = io.BytesIO()
+        frames[0].save(file, kind, **options)
+        with Image.open(file) as image:
+            uri = jsonable(image)
+            data = base64.b64decode(uri.removeprefix("data:image/png;base64,"))
+            with Image.open(io.BytesIO(data)) as stored:
+                assert getattr(stored, "n_frames", 1) == getattr(image, "n_frames", 1)
+                assert dict(stored.getexif()) == dict(image.getexif())
+
+
 CIRCLE: list[object] = []
 CIRCLE.append(CIRCLE)
 
@@ -100,6 +121,7 @@ CIRCLE.append(CIRCLE)
         ((number / 1 for number in (1, math.inf)), "/1", "is inf"),
         ({"a": [object()]}, "/a/0", "has the type object, which cannot be stored whole"),
         ([io.BytesIO(b"a file")], "/0", "has the type BytesIO"),
+        ([Image.new("CMYK", (1, 1))], "/0", "is an image that cannot be a PNG: convert it"),
         ({"kind": Forecast}, "/kind", "is the class Forecast"),
         ({"x": {1: "a", "1": "b"}}, "/x/1", "has the name of another member"),
         ({"x": {(1, 2): "a"}}, "/x", "has a tuple as the name of a member"),

@@ -221,10 +221,19 @@ def _convert_instance(value: Any) -> Any:  # noqa: ANN401 - JSON; a table of typ
         fields = dataclasses.fields(value)
         return _convert_object((field.name, getattr(value, field.name)) for field in fields)
     if type(value).__module__.startswith("PIL.") and hasattr(value, "save"):
-        file = io.BytesIO()
-        value.save(file, "PNG")
-        return _data_uri(file.getvalue(), "image/png")
+        return _convert_image(value)
     return _convert_data(value)
+
+
+def _convert_image(image: Any) -> str:  # noqa: ANN401 - of Pillow
+    """Convert an image of Pillow to a PNG with its frames and its orientation."""
+    file = io.BytesIO()
+    is_animated = getattr(image, "is_animated", False)
+    try:
+        image.save(file, "PNG", save_all=is_animated, exif=image.getexif())
+    except OSError as error:
+        raise UnstorableError(f"is an image that cannot be a PNG: convert it ({error})") from error
+    return _data_uri(file.getvalue(), "image/png")
 
 
 def dump_messages(value: Any) -> Any:  # noqa: ANN401 - of any SDK

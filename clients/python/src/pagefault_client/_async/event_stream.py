@@ -1,6 +1,7 @@
 """Event streams that reconnect."""
 
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 
 import httpx
@@ -12,6 +13,8 @@ from pagefault_client.errors import APIConnectionError, APIStatusError
 from pagefault_client.events import SILENCE_SECONDS, Event, event_of, position_of
 from pagefault_client.retries import LONGEST_PAUSE_SECONDS, RETRY_STATUSES
 from pagefault_client.sse import Decoder
+
+logger = logging.getLogger("pagefault_client")
 
 
 class AsyncEvents:
@@ -59,11 +62,17 @@ class AsyncEvents:
                 )
                 if is_refused or not has_begun:
                     raise
-            except (httpx.RequestError, json.JSONDecodeError):
+                reason = str(error)
+            except (httpx.RequestError, json.JSONDecodeError) as error:
                 # The connection was lost, perhaps within an event.
-                pass
-            await aio.sleep(min(LONGEST_PAUSE_SECONDS, 0.1 * 2 ** min(failures, 8)))
+                reason = repr(error)
+            else:
+                reason = "the stream ended"
+            pause = min(LONGEST_PAUSE_SECONDS, 0.1 * 2 ** min(failures, 8))
             failures += 1
+            path, position = self._call(self.position).path, self.position
+            logger.info("Reopening %s after %s in %.1f seconds: %s", path, position, pause, reason)
+            await aio.sleep(pause)
 
     async def _open(self) -> httpx.Response:
         base = self._transport.options.timeout

@@ -194,7 +194,7 @@ class Session:
         A list that the history already ends with is not appended again, and neither is the answer
         of a call whose result is stored.
         """
-        body: Any = {"messages": messages, "conversation": self.id}
+        body: Any = {"messages": dump_messages(messages), "conversation": self.id}
         return self._transport.send(operations.put_history(self.id, body))
 
     def append(
