@@ -119,7 +119,7 @@ def test_agent_of_a_page_runs_with_a_provider_that_answers(
         assert printed == f"{ANSWER}\n"
         question, call, result, *_, answer = lines_of(pf.session("shop"))
         assert (question, call) == (
-            "user: What does the shop look like?",
+            "user: What does the shop sell?",
             f"call_1: shot{ARGUMENTS}",
         )
         assert result.startswith("call_1: ")

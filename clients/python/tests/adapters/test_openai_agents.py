@@ -230,13 +230,17 @@ def call(name: str, identity: str, **arguments: object) -> dict[str, Any]:
 
 
 async def run(
-    provider: ScriptedService, prompt: str, tools: list[Tool], session: PagefaultSession | None
+    provider: ScriptedService,
+    prompt: str,
+    tools: list[Tool],
+    session: PagefaultSession | None,
+    hooks: PagefaultSession | None = None,
 ) -> list[Any]:
     """Run an agent, and return the input of the last request to the provider."""
     model = OpenAIResponsesModel("stub", AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="stub"))
     agent = Agent(name="a", model=model, tools=tools)
     config = RunConfig(tracing_disabled=True)
-    await Runner.run(agent, prompt, session=session, run_config=config)
+    await Runner.run(agent, prompt, session=session, hooks=hooks, run_config=config)
     sent: list[Any] = json.loads(provider.requests[-1].body)["input"]
     return sent
 
@@ -265,8 +269,9 @@ async def test_calls_are_stored_with_their_arguments(
     ]
 
 
+@pytest.mark.parametrize("has_hooks", [False, True])
 async def test_next_run_of_a_session_begins_with_what_was_said(
-    url: str, session: Session, scripted: Callable[..., ScriptedService]
+    url: str, session: Session, scripted: Callable[..., ScriptedService], has_hooks: bool
 ) -> None:
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc"}
     provider = scripted(
@@ -278,7 +283,7 @@ async def test_next_run_of_a_session_begins_with_what_was_said(
     async with AsyncPagefault(url) as client:
         kept = PagefaultSession(client.session(session.id))
         tools: list[Tool] = [remember(clock, kept), *await memory_tools(kept)]
-        first = await run(provider, "What time?", tools, kept)
+        first = await run(provider, "What time?", tools, kept, kept if has_hooks else None)
         again = PagefaultSession(client.session(session.id))
         second = await run(provider, "Sure?", tools, again)
     assert [item.get("type") for item in second[:7]] == [item.get("type") for item in first]
@@ -293,6 +298,31 @@ async def test_next_run_of_a_session_begins_with_what_was_said(
         "assistant: It is ten.",
         "user: Sure?",
         "assistant: Yes.",
+    ]
+
+
+async def test_what_was_said_is_stored_before_a_tool_runs(
+    url: str, session: Session, scripted: Callable[..., ScriptedService]
+) -> None:
+    stored: list[str | None] = []
+
+    @function_tool
+    def look() -> str:
+        """Look at the history."""
+        stored.extend(line["title"] for line in session.outline())
+        return "seen"
+
+    provider = scripted(response(say("I look."), call("look", "call_1")), response(SAID))
+    async with AsyncPagefault(url) as client:
+        kept = PagefaultSession(client.session(session.id))
+        await run(provider, "Look.", [remember(look, kept)], kept, kept)
+    assert stored[:2] == ["Look.", "I look."]
+    assert lines_of(session) == [
+        "user: Look.",
+        "assistant: I look.",
+        "call_1: look{}",
+        "call_1: seen",
+        "assistant: A shop.",
     ]
 
 

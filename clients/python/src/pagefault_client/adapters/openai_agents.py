@@ -10,7 +10,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, Unpack, cast
 
 from agents import (
+    Agent,
     FunctionTool,
+    ModelResponse,
+    RunContextWrapper,
+    RunHooks,
     Tool,
     ToolOutputFileContent,
     ToolOutputImage,
@@ -30,8 +34,10 @@ ToolOutput: TypeAlias = ToolOutputText | ToolOutputImage | ToolOutputFileContent
 Invoke: TypeAlias = Callable[[ToolContext[Any], str], Awaitable[Any]]
 
 
-class PagefaultSession(AsyncRecorder, SessionABC):
-    """A session of the SDK: `Runner.run(agent, "…", session=PagefaultSession(session))`.
+class PagefaultSession(AsyncRecorder, SessionABC, RunHooks[Any]):
+    """A session of the SDK: `Runner.run(agent, "…", session=session, hooks=session)`.
+
+    Without `hooks=session`, the SDK saves calls after their tools have run.
 
     Args:
         session: The session with the history.
@@ -51,6 +57,13 @@ class PagefaultSession(AsyncRecorder, SessionABC):
         """Append items; results of `remember` and of memory tools are stored already."""
         if items:
             await self.save(items)
+
+    async def on_llm_end(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
+    ) -> None:
+        """Append the calls of a model before they are run, with what it said before them."""
+        if any("call_id" in item for item in response.to_input_items()):
+            await self.save(response.to_input_items())
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Refuse to remove an item.
