@@ -1,6 +1,8 @@
 """The page of an MCP App: shown in the viewer from the content host, and kept apart there."""
 
 import json
+import socket
+import zlib
 from typing import Any
 
 import pytest
@@ -50,6 +52,13 @@ APP = """<!doctype html><meta charset="utf-8"><title>App</title>
               appCapabilities: {} },
   });
 </script>"""
+
+
+# The beginning of an app that leaves its document.
+AWAY = """<!doctype html><meta charset="utf-8"><body><script>
+  const add = (name, members) =>
+    document.body.appendChild(Object.assign(document.createElement(name), members));
+"""
 
 
 def app_block(html: str, policy: object = None) -> dict[str, Any]:
@@ -112,6 +121,42 @@ def test_app_gets_its_call_and_nothing_else_before_and_after_a_reload(
         expect(tab.page.locator("iframe")).to_have_css("height", "1200px")
     assert all("/content?token=" in url for url in two_origins.forgive(tab))
     # The attempts of an app are errors on the console.
+    tab.faults.clear()
+
+
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "A page of an MCP App cannot take the result of its call to another host",
+    kept_by="app/routers/viewer.py",
+    tried="by its address, a refresh, an image, a frame, a form and a link for a new window",
+)
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "location.href = url;",
+        "add('meta', { httpEquiv: 'refresh', content: `0; url=${url}` });",
+        "add('img', { src: url });",
+        "add('iframe', { src: url });",
+        "const form = add('form', { action: url, method: 'get' }); form.submit();",
+        "add('a', { href: url, target: '_blank' }).click();",
+    ],
+)
+def test_app_takes_nothing_to_another_host(
+    two_origins: TwoOrigins, open_tab: OpenTab, attempt: str
+) -> None:
+    session = f"away-{zlib.crc32(attempt.encode())}"
+    with socket.create_server(("127.0.0.1", 0)) as foreign:
+        url = f"http://foreign.example:{foreign.getsockname()[1]}/?12:00"
+        store_app(two_origins, session, f"{AWAY}const url = '{url}'; {attempt}</script>")
+        tab = open_tab(two_origins.process)
+        tab.open(f"/sessions/{session}")
+        with tab.page.expect_event("console", lambda message: "foreign.example" in message.text):
+            tab.give_key(two_origins.key)
+        foreign.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            foreign.accept()
+    # Chromium reports the requests that it blocks; the last report is late.
+    tab.page.close()
     tab.faults.clear()
 
 

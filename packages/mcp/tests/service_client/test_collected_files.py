@@ -34,7 +34,7 @@ def collector(folder: Path, warned: list[str]) -> CollectedFolder:
     return CollectedFolder(folder, warned.append)
 
 
-async def collected(
+async def collect_files(
     collector: CollectedFolder, result: JsonValue = None, call_id: str = "1"
 ) -> dict[str, bytes]:
     """End a call; return the copies of its files, by their paths."""
@@ -51,7 +51,7 @@ async def leave_files(
     """Make a call that leaves files; return their copies."""
     await collector.begin("1")
     leave()
-    return await collected(collector, result)
+    return await collect_files(collector, result)
 
 
 async def test_files_that_appear_or_change_during_a_call_are_copied(
@@ -238,7 +238,7 @@ async def test_file_that_grows_without_end_delays_one_answer_and_no_later_one(
     await collector.begin("1")
     (folder / "video").write_bytes(b"a")
     (folder / "page").write_bytes(b"page")
-    assert await collected(collector) == {"page": b"page"}
+    assert await collect_files(collector) == {"page": b"page"}
     assert warned == [f"video in {folder} is not stored: it is still being written"]
     waits.clear()
     assert await leave_files(collector, lambda: (folder / "page").write_bytes(b"2")) == {
@@ -273,8 +273,27 @@ async def test_file_belongs_to_every_call_that_was_open_when_it_appeared(
     (folder / "first").write_bytes(b"1")
     await collector.begin("2")
     (folder / "both").write_bytes(b"2")
-    assert await collected(collector, call_id="2") == {"both": b"2"}
-    assert await collected(collector, call_id="1") == {"first": b"1", "both": b"2"}
+    assert await collect_files(collector, call_id="2") == {"both": b"2"}
+    assert await collect_files(collector, call_id="1") == {"first": b"1", "both": b"2"}
+
+
+async def test_calls_that_are_never_answered_take_no_listing_each(
+    collector: CollectedFolder, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collected_files, "_MAX_CALLS", 3)
+    for number in range(5):
+        await collector.begin(str(number))
+        (folder / f"{number}").write_bytes(b"a")
+    found = [[*await collect_files(collector, call_id=str(number))] for number in range(5)]
+    assert found == [[], [], ["2", "3", "4"], ["3", "4"], ["4"]]
+
+
+async def test_file_that_appeared_between_calls_belongs_to_none(
+    collector: CollectedFolder, folder: Path
+) -> None:
+    assert await leave_files(collector, lambda: None) == {}
+    (folder / "between").write_bytes(b"a")
+    assert await leave_files(collector, lambda: (folder / "new").write_bytes(b"b")) == {"new": b"b"}
 
 
 @pytest.mark.promise(

@@ -11,7 +11,7 @@ import base64
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -41,7 +41,7 @@ _QUIET_SECONDS = 0.2
 _GROWING_SECONDS = 5.0
 _LONGEST_SECONDS = 10.0
 _LISTING_SECONDS = 2.0
-# Open calls whose listings are kept; a cancelled call may never be answered.
+# Open calls that are known; a cancelled call may never be answered.
 _MAX_CALLS = 1_000
 # Divisible by three, so that the pieces of base64 can be joined.
 _PIECE_BYTES = 192 * 1024
@@ -105,20 +105,24 @@ class CollectedFolder:
         self._names = (self._root, os.path.abspath(folder))
         self._bases = (self._root, str(Path.cwd()))
         self._warn = warn
-        self._before: dict[str, Listing | None] = {}
+        # The last listing, and for each file the number of the listing that first had its state.
+        self._files: Mapping[str, tuple[FileState, int]] = {}
+        self._number = 0
+        # By call: the number of the listing when it began.
+        self._begun: dict[str, int] = {}
+        self._listing = anyio.Lock()
         self._growing: set[str] = set()
         self._refusal = ""
         self._threads = anyio.CapacityLimiter(_MAX_THREADS)
 
     async def begin(self, call_id: str) -> None:
         """List the files before a call."""
-        listing: Listing | None = None
         with anyio.move_on_after(_LISTING_SECONDS):
-            listing = await self._run(self._list)
-        while len(self._before) >= _MAX_CALLS:
-            del self._before[next(iter(self._before))]
-        # A call that is repeated with the input it asked for began earlier.
-        self._before.setdefault(call_id, listing)
+            if await self._update():
+                while len(self._begun) >= _MAX_CALLS:
+                    del self._begun[next(iter(self._begun))]
+                # A call that is repeated with the input it asked for began earlier.
+                self._begun.setdefault(call_id, self._number)
 
     async def collect(
         self, call_id: str, result: JsonValue, files: ExitStack
@@ -131,10 +135,11 @@ class CollectedFolder:
             files: Closes the copies.
         """
         collected: list[CollectedFile] = []
-        before = self._before.pop(call_id, None)
+        begun = self._begun.pop(call_id, None)
         with anyio.move_on_after(_LONGEST_SECONDS) as scope:
-            found = await self._run(self._find, before, result)
-            found = await self._wait_until_complete(found, before)
+            named = await self._run(self._find_named, result)
+            found = await self._find(named, begun)
+            found = await self._wait_until_complete(found, begun)
             room = MAX_BYTES
             for path, state in found.items():
                 try:
@@ -173,15 +178,31 @@ class CollectedFolder:
             self._warn(f"of {self._root}, only files that results name are stored: {refusal}")
         return None
 
-    def _find(self, before: Listing | None, result: JsonValue) -> dict[str, FileState]:
+    async def _update(self) -> bool:
+        """List the files; return False if they cannot be listed."""
+        async with self._listing:
+            now = await self._run(self._list)
+            if now is None:
+                return False
+            self._number += 1
+            known, new = self._files, self._number
+            self._files = {
+                path: known[path] if path in known and known[path][0] == state else (state, new)
+                for path, state in now.items()
+            }
+            return True
+
+    def _find_named(self, result: JsonValue) -> list[str]:
+        return list(dict.fromkeys(find_paths(result, self._names, self._bases)))
+
+    async def _find(self, named: Sequence[str], begun: int | None) -> dict[str, FileState]:
         """Return the files to store: named ones first, then the others, the oldest first."""
-        now = self._list()
-        named = dict.fromkeys(find_paths(result, self._names, self._bases))
-        found = {path: now[path] for path in named if path in now} if now else {}
-        if now is None:
-            found = _states_of(self._root, named)
-        elif before is not None:
-            new = {path: state for path, state in now.items() if before.get(path) != state}
+        if not await self._update():
+            found = await self._run(_states_of, self._root, named)
+        else:
+            files = self._files
+            found = {path: files[path][0] for path in named if path in files}
+            new = {path: state for path, (state, _) in files.items() if self._is_new(path, begun)}
             found |= dict(sorted(new.items(), key=lambda item: item[1].modified_ns))
         if len(found) > MAX_FILES:
             self._warn(
@@ -189,13 +210,18 @@ class CollectedFolder:
             )
         return dict(islice(found.items(), MAX_FILES))
 
+    def _is_new(self, path: str, begun: int | None) -> bool:
+        """Return whether a file has appeared or changed since a listing."""
+        return begun is not None and path in self._files and self._files[path][1] > begun
+
     async def _wait_until_complete(
-        self, found: Mapping[str, FileState], before: Listing | None
+        self, found: Mapping[str, FileState], begun: int | None
     ) -> dict[str, FileState]:
         """Return the files that no longer change, in the same order."""
-        same = {path for path, state in found.items() if before and before.get(path) == state}
-        complete = {path: found[path] for path in same}
-        growing = {path: state for path, state in found.items() if path not in same}
+        growing = {
+            p: state for p, state in found.items() if begun is None or self._is_new(p, begun)
+        }
+        complete = {path: state for path, state in found.items() if path not in growing}
         with anyio.move_on_after(_GROWING_SECONDS):
             while growing:
                 await anyio.sleep(_QUIET_SECONDS)
