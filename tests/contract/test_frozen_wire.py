@@ -1,5 +1,6 @@
 """Answers of every route to the requests of one story stay the same, byte for byte."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -17,9 +18,10 @@ from tests.kit.servers import serving
 pytestmark = pytest.mark.engines("embedded")
 
 _PNG = media.png(70, 50, noise=True)
+_LINES = b"one\ntwo\n"
 _TEXT = {"Content-Type": "text/plain"}
 _TUS = {"Tus-Resumable": "1.0.0"}
-# Their bytes differ in each run: figures of the process, and a zip with the times of its files.
+# Their bytes differ in each run: figures of the process, times in a zip or a signed handle.
 _STATUS_ONLY = {
     "GET /metrics",
     "GET /api/version",
@@ -27,6 +29,7 @@ _STATUS_ONLY = {
     "GET /api/sessions/{session_id}/bundle",
     "POST /api/events/ticket",
     "POST /api/resources/{uri}/signed-url",
+    "POST /v1/responses/compact",
 }
 
 
@@ -145,7 +148,7 @@ def _tell_resources(story: _Story) -> str:
     story.send("GET /api/resources/{uri}/content", path=path)
     story.send("GET /api/resources/{uri}/content", path=path, headers={"Range": "bytes=0-9"})
     story.send("HEAD /api/resources/{uri}/content", path=path)
-    text = story.send("POST /api/resources", content=b"one\ntwo\n", headers=_TEXT)
+    text = story.send("POST /api/resources", content=_LINES, headers=_TEXT)
     text_path = {"uri": text.json()["uri"].removeprefix("blob:")}
     story.send("GET /api/resources/{uri}/text", path=text_path, query="lines=2")
     story.send("GET /api/resources/{uri}/poster", path=path)
@@ -285,3 +288,11 @@ def _tell_the_rest(story: _Story, uri: str) -> None:
     )
     fork = {"upTo": 2, "as": "demo-2"}
     story.send("POST /api/sessions/{session_id}/fork", path=demo, json=fork)
+    story.send("PATCH /api/sessions/{session_id}", path=demo, json={"pinned": True})
+    address = {"address": f"sha256-{hashlib.sha256(_LINES).hexdigest()}"}
+    for operation in ("GET /api/blobs/{address}", "HEAD /api/blobs/{address}"):
+        story.send(operation, path=address)
+    for host in ("claude-code", "codex"):
+        story.send("GET /api/sessions/{session_id}/transcript", path=demo, query=f"host={host}")
+    for operation in ("POST /v1/responses/compact", "POST /v1/responses/input_tokens"):
+        story.send(operation, json={"model": "m", "input": "What does the shop show?"})
