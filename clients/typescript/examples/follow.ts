@@ -17,8 +17,8 @@ import { Pagefault, type StreamEvent } from "@pagefault/client";
 // What goes wrong is said in a line.
 process.on("uncaughtException", ({ name, message }) => {
   console.error(`${name}: ${message}`);
-  if (name === "ConnectionError") console.error("Start Pagefault, or name its URL in PAGEFAULT_URL.");
-  if (name === "UnauthorizedError") console.error("Set PAGEFAULT_API_KEY to a key of it.");
+  if (name === "APIConnectionError") console.error("Start Pagefault, or name its URL in PAGEFAULT_URL.");
+  if (name === "AuthenticationError") console.error("Set PAGEFAULT_API_KEY to a key of it.");
   process.exit(1);
 });
 

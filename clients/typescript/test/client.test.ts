@@ -4,17 +4,17 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 
 import {
+  APIConnectionError,
+  APIConnectionTimeoutError,
+  AuthenticationError,
+  BadRequestError,
   ConflictError,
-  ConnectionError,
   HistoryDiverged,
-  InvalidRequestError,
+  InternalServerError,
   NotFoundError,
   NotModifiedError,
   Pagefault,
   PreconditionFailedError,
-  ServerError,
-  TimedOutError,
-  UnauthorizedError,
   UnstorableError,
   type TurnStep,
 } from "../client/src/index.ts";
@@ -69,7 +69,7 @@ test("a refusal is an error of its kind, with the problem document", async () =>
   const wrong = await pf.pages
     .put("wrong", { modality: "sculpture" } as never)
     .catch((failure: unknown) => failure);
-  assert.ok(wrong instanceof InvalidRequestError);
+  assert.ok(wrong instanceof BadRequestError);
   assert.equal(wrong.errors[0]?.pointer, "/modality");
   assert.throws(() => pf.pages.get(".."), TypeError);
   assert.throws(() => pf.session(""), TypeError);
@@ -273,7 +273,7 @@ test("a deletion whose answer was lost has happened where nothing is left, and o
 
 test("what the service does not recognise again is not repeated, unless nothing was done", async () => {
   line.break("/pages/bulk", "lose-answer");
-  await assert.rejects(shaky.pages.createMany([{ content: "x" }]), ConnectionError);
+  await assert.rejects(shaky.pages.createMany([{ content: "x" }]), APIConnectionError);
   const busy = {
     answer: 503,
     headers: { "Retry-After": "0", "Content-Type": "application/problem+json" },
@@ -281,10 +281,10 @@ test("what the service does not recognise again is not repeated, unless nothing 
   line.break("/pages/bulk", busy);
   assert.equal((await shaky.pages.createMany([{ content: "x" }])).items.length, 1);
   line.break("/pages/bulk", { ...busy, answer: 504 });
-  await assert.rejects(shaky.pages.createMany([{ content: "x" }]), ServerError);
+  await assert.rejects(shaky.pages.createMany([{ content: "x" }]), InternalServerError);
   line.break("/api/pages/by-hand", "lose-answer");
   const page = { method: "PUT", json: { content: "x" }, headers: { "if-none-match": "*" } };
-  await assert.rejects(shaky.request("/api/pages/by-hand", page), ConnectionError);
+  await assert.rejects(shaky.request("/api/pages/by-hand", page), APIConnectionError);
   const problem = {
     type: "x",
     title: "Away",
@@ -296,7 +296,7 @@ test("what the service does not recognise again is not repeated, unless nothing 
   };
   line.break("/api/version", { ...busy, body: JSON.stringify(problem) });
   const lasting = await shaky.version().catch((failure: unknown) => failure);
-  assert.ok(lasting instanceof ServerError && lasting.code === "store-misconfigured");
+  assert.ok(lasting instanceof InternalServerError && lasting.code === "store-misconfigured");
 });
 
 test("an answer that is cut off, or is no answer of the service, is asked for again or refused", async () => {
@@ -310,7 +310,7 @@ test("an answer that is cut off, or is no answer of the service, is asked for ag
 
 test("time-outs and signals end a request", async () => {
   line.break("/api/version", "hang", "hang", "hang");
-  await assert.rejects(shaky.version({ timeoutMs: 50, maxRetries: 0 }), TimedOutError);
+  await assert.rejects(shaky.version({ timeoutMs: 50, maxRetries: 0 }), APIConnectionTimeoutError);
   assert.equal((await shaky.version({ timeoutMs: 50, maxRetries: 3 })).name, "pagefault");
   line.break("/api/version", "hang");
   const given = new AbortController();
@@ -320,7 +320,7 @@ test("time-outs and signals end a request", async () => {
   await assert.rejects(shaky.version({ signal: AbortSignal.abort(new Error("never")) }), /never/);
   await assert.rejects(
     new Pagefault("http://127.0.0.1:9", { maxRetries: 0 }).version(),
-    ConnectionError,
+    APIConnectionError,
   );
 });
 
@@ -388,7 +388,7 @@ test("a wrapped function returns its own value where the service dies", async ()
     throw failure;
   };
   line.break("/api/tool-results", "lose-request");
-  await assert.rejects(impatient.wrap(() => value, { session, onStoreError })(), ConnectionError);
+  await assert.rejects(impatient.wrap(() => value, { session, onStoreError })(), APIConnectionError);
 });
 
 function circular(): object {
@@ -495,7 +495,7 @@ test("a retry is logged with its reason and the id of the request", async () => 
   const lost: unknown = await logging.tools
     .instructions({}, { maxRetries: 0 })
     .catch((error: unknown) => error);
-  assert.ok(lost instanceof ConnectionError);
+  assert.ok(lost instanceof APIConnectionError);
   assert.match(lost.requestId!, /^[0-9a-f]{32}$/);
 });
 
@@ -722,7 +722,7 @@ test("a key is sent, asked for each time, and reported when it is refused", asyn
     apiKey: () => key,
     onUnauthorized: (each) => refused.push(each),
   });
-  await assert.rejects(mine.sessions.list().all(), UnauthorizedError);
+  await assert.rejects(mine.sessions.list().all(), AuthenticationError);
   key = keyed.newKey("demo");
   assert.deepEqual(await mine.sessions.list().all(), []);
   assert.deepEqual(refused, [null]);

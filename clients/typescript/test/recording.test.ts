@@ -372,6 +372,25 @@ test("the AI SDK: of an answer that breaks off, what was seen of it is stored, a
   }
 });
 
+test("a model gets the six tools of the memory, as each framework declares tools", async () => {
+  const names = ["page_fault", "search_pages", "read_text", "view_media", "save_page", "list_media"];
+  assert.deepEqual(Object.keys(await vercel.memoryTools(pf, "six")), names);
+  assert.deepEqual(Object.keys(await mastra.memoryTools(pf, "six")), names);
+  for (const run of [RUNS["the AI SDK"]!, RUNS["Mastra"]!]) {
+    const session = `six-${crypto.randomUUID()}`;
+    const saved = { content: "Ten sheep.", ref: null, caption: null, page_type: null, pinned: null };
+    const found = { query: "sheep", modality: null, limit: null };
+    const model = modelThat(
+      [call("c1", "save_page", saved)],
+      [call("c2", "search_pages", found), call("c3", "list_media", { session: null, kind: null })],
+    );
+    await run({ session, model, messages: [user("Remember.")] });
+    const [, search, media] = answersIn(model);
+    assert.match(search!, /sheep/);
+    assert.match(media!, /"type":"text"/);
+  }
+});
+
 for (const decision of ["approve", "decline"] as const) {
   test(`Mastra: a call that waits for approval is answered once: ${decision}`, async () => {
     const session = `mastra-${decision}`;

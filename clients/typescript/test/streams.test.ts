@@ -8,7 +8,7 @@ import {
   DigestMismatchError,
   Pagefault,
   PagefaultError,
-  UnauthorizedError,
+  AuthenticationError,
   type StreamEvent,
 } from "../client/src/index.ts";
 import { Sha256 } from "../client/src/sha256.ts";
@@ -282,6 +282,6 @@ test("a stream is refused where waiting is of no use", async () => {
   const keyed = await startService("api-key");
   await assert.rejects(
     new Pagefault(keyed.url, { apiKey: "pf_wrong" }).events().next(),
-    UnauthorizedError,
+    AuthenticationError,
   );
 });

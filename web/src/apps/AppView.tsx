@@ -4,7 +4,7 @@
  * It comes from the content host, with the policy that its server has declared, and runs in a sandbox
  * without an origin. A page that may reach other hosts is opened by a click.
  */
-import { type FilePart, ProblemError, resourceId } from "@pagefault/client";
+import { APIStatusError, type FilePart, resourceId } from "@pagefault/client";
 import { Failure, visibleName } from "@pagefault/react";
 import { useQuery } from "@tanstack/react-query";
 import { useContext, useEffect, useMemo, useRef, useState } from "react";
@@ -74,7 +74,7 @@ function OpenApp({ part, policy, name }: OpenAppProps) {
   );
   if (loaded.isError) {
     const { error } = loaded;
-    const isWithoutHost = error instanceof ProblemError && error.code === "no-content-host";
+    const isWithoutHost = error instanceof APIStatusError && error.code === "no-content-host";
     return isWithoutHost ? <p className="quiet">{APPS.noHost}</p> : <Failure failure={error} />;
   }
   if (loaded.data === undefined) return <Loading what={APPS.what} />;

@@ -1,5 +1,5 @@
 /** What a session is for a model: its rendering, and its working set, with the same options. */
-import { type LossEntry, ProblemError, type RenderedRecord, type WorkingSet } from "@pagefault/client";
+import { APIStatusError, type LossEntry, type RenderedRecord, type WorkingSet } from "@pagefault/client";
 import { itemsOf, memberOf } from "@pagefault/client/json";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
@@ -111,7 +111,7 @@ export function useFewestTokens(sessionId: string, options: ModelOptions, isWant
 
 /** The fewest tokens as the service names them, where a budget was too small; else undefined. */
 export function fewestTokens(failure: unknown): number | undefined {
-  if (!(failure instanceof ProblemError) || failure.code !== "budget-too-small") return undefined;
+  if (!(failure instanceof APIStatusError) || failure.code !== "budget-too-small") return undefined;
   const named = /\d+/.exec(failure.errors[0]?.detail ?? "")?.[0];
   return named === undefined ? undefined : Number(named);
 }

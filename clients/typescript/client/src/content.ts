@@ -4,7 +4,7 @@
  * After a break the rest is asked for, if the content is still the same. The whole of a content is
  * verified; of a part there is no digest.
  */
-import { ConnectionError, PagefaultError } from "./errors.ts";
+import { APIConnectionError, PagefaultError } from "./errors.ts";
 import { expectDigest, Sha256 } from "./sha256.ts";
 import {
   backoffMs,
@@ -95,7 +95,7 @@ function steady(
       }
       signal?.throwIfAborted();
       if (end === undefined || breaks >= maxRetries) {
-        throw new ConnectionError(`The content broke off after ${at - start} bytes`, { cause });
+        throw new APIConnectionError(`The content broke off after ${at - start} bytes`, { cause });
       }
       const waitMs = backoffMs(breaks);
       onBreak(cause, waitMs);

@@ -1,21 +1,21 @@
 /**
- * The errors of this client.
+ * The errors of this client, with the names that the SDKs of OpenAI and Anthropic have.
  *
  *     PagefaultError
- *     ├── ProblemError             the service answered with a problem document (RFC 9457)
+ *     ├── APIStatusError               the service answered with a problem document (RFC 9457)
  *     │   ├── NotModifiedError         304: you have what is stored
- *     │   ├── InvalidRequestError      400, 405, 413, 415, 416, 421, 422, 431: change the request
- *     │   ├── UnauthorizedError        401
- *     │   ├── ForbiddenError           403
+ *     │   ├── BadRequestError          400, 405, 413, 415, 416, 421, 422, 431: change the request
+ *     │   ├── AuthenticationError      401
+ *     │   ├── PermissionDeniedError    403
  *     │   ├── NotFoundError            404
  *     │   ├── ConflictError            409
  *     │   ├── GoneError                410
  *     │   ├── PreconditionFailedError  412
- *     │   ├── TooManyRequestsError     429
- *     │   └── ServerError              5xx
- *     ├── ConnectionError          there was no answer, or the connection was lost
- *     ├── TimedOutError            no answer in time
- *     └── DigestMismatchError      the content does not match its digest
+ *     │   ├── RateLimitError           429
+ *     │   └── InternalServerError      5xx
+ *     ├── APIConnectionError           there was no answer, or the connection was lost
+ *     │   └── APIConnectionTimeoutError    no answer in time
+ *     └── DigestMismatchError          the content does not match its digest
  *
  * A request that was given up through its `AbortSignal` rejects with the reason of that signal.
  */
@@ -27,8 +27,8 @@ export class PagefaultError extends Error {
 }
 
 /** The service answered a request with an error; `problem` describes it. */
-export class ProblemError extends PagefaultError {
-  override readonly name: string = "ProblemError";
+export class APIStatusError extends PagefaultError {
+  override readonly name: string = "APIStatusError";
   readonly problem: Problem;
   /** The number of seconds in `Retry-After`. */
   readonly retryAfter: number | undefined;
@@ -73,27 +73,27 @@ export class ProblemError extends PagefaultError {
 }
 
 /** What was requested with `If-None-Match` is what you have. */
-export class NotModifiedError extends ProblemError {
+export class NotModifiedError extends APIStatusError {
   override readonly name = "NotModifiedError";
 }
 
-export class InvalidRequestError extends ProblemError {
-  override readonly name = "InvalidRequestError";
+export class BadRequestError extends APIStatusError {
+  override readonly name = "BadRequestError";
 }
 
-export class UnauthorizedError extends ProblemError {
-  override readonly name = "UnauthorizedError";
+export class AuthenticationError extends APIStatusError {
+  override readonly name = "AuthenticationError";
 }
 
-export class ForbiddenError extends ProblemError {
-  override readonly name = "ForbiddenError";
+export class PermissionDeniedError extends APIStatusError {
+  override readonly name = "PermissionDeniedError";
 }
 
-export class NotFoundError extends ProblemError {
+export class NotFoundError extends APIStatusError {
   override readonly name = "NotFoundError";
 }
 
-export class ConflictError extends ProblemError {
+export class ConflictError extends APIStatusError {
   override readonly name: string = "ConflictError";
 }
 
@@ -112,24 +112,24 @@ export class HistoryDiverged extends ConflictError {
   }
 }
 
-export class GoneError extends ProblemError {
+export class GoneError extends APIStatusError {
   override readonly name = "GoneError";
 }
 
-export class PreconditionFailedError extends ProblemError {
+export class PreconditionFailedError extends APIStatusError {
   override readonly name = "PreconditionFailedError";
 }
 
-export class TooManyRequestsError extends ProblemError {
-  override readonly name = "TooManyRequestsError";
+export class RateLimitError extends APIStatusError {
+  override readonly name = "RateLimitError";
 }
 
-export class ServerError extends ProblemError {
-  override readonly name = "ServerError";
+export class InternalServerError extends APIStatusError {
+  override readonly name = "InternalServerError";
 }
 
-/** There was no whole answer. */
-class UnansweredError extends PagefaultError {
+export class APIConnectionError extends PagefaultError {
+  override readonly name: string = "APIConnectionError";
   /** The id of the request, which the log of the service has if it arrived; not of pages. */
   readonly requestId: string | undefined;
 
@@ -139,39 +139,36 @@ class UnansweredError extends PagefaultError {
   }
 }
 
-export class ConnectionError extends UnansweredError {
-  override readonly name = "ConnectionError";
-}
-
-export class TimedOutError extends UnansweredError {
-  override readonly name = "TimedOutError";
+export class APIConnectionTimeoutError extends APIConnectionError {
+  override readonly name = "APIConnectionTimeoutError";
 }
 
 export class DigestMismatchError extends PagefaultError {
   override readonly name = "DigestMismatchError";
 }
 
-const CLASSES: Readonly<Record<number, typeof ProblemError>> = {
+const CLASSES: Readonly<Record<number, typeof APIStatusError>> = {
   304: NotModifiedError,
-  401: UnauthorizedError,
-  403: ForbiddenError,
+  401: AuthenticationError,
+  403: PermissionDeniedError,
   404: NotFoundError,
   409: ConflictError,
   410: GoneError,
   412: PreconditionFailedError,
-  429: TooManyRequestsError,
+  429: RateLimitError,
 };
 
 /** Return the error for a problem document. */
-export function problemError(problem: Problem, headers?: Headers): ProblemError {
+export function problemError(problem: Problem, headers?: Headers): APIStatusError {
   const { status } = problem;
-  const usual = status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : ProblemError;
+  const refused = status >= 400 ? BadRequestError : APIStatusError;
+  const usual = status >= 500 ? InternalServerError : refused;
   const known = problem.code === "history-diverged" ? HistoryDiverged : CLASSES[status];
   return new (known ?? usual)(problem, headers);
 }
 
 /** The error for a response that is no success. */
-export async function errorOf(response: Response): Promise<ProblemError> {
+export async function errorOf(response: Response): Promise<APIStatusError> {
   const told: unknown = await response.json().catch(() => undefined);
   const problem = isProblem(told) ? told : untold(response);
   return problemError(problem, response.headers);
@@ -179,7 +176,7 @@ export async function errorOf(response: Response): Promise<ProblemError> {
 
 /** Any failure as a problem document, so that all of them can be shown in the same way. */
 export function problemOf(failure: unknown): Problem {
-  if (failure instanceof ProblemError) return failure.problem;
+  if (failure instanceof APIStatusError) return failure.problem;
   const reason = failure instanceof Error ? failure.message : String(failure);
   return {
     type: "about:blank",

@@ -5,7 +5,7 @@
  * missed and none comes twice. If the service no longer keeps that position it says so with a
  * `reset`, which comes like an event: read again what you show; the stream goes on by itself.
  */
-import { ConnectionError, ProblemError } from "./errors.ts";
+import { APIConnectionError, APIStatusError } from "./errors.ts";
 import type { StreamEvent } from "./generated/types.gen.ts";
 import { backoffMs, isPassing, pause, type RequestHeaders, type Transport } from "./transport.ts";
 
@@ -72,7 +72,7 @@ export async function* readEvents(
       if (signal?.aborted) return;
       // The stream is given up for its silence alone.
       if (!life.signal.aborted && !isPassing(failure)) throw failure;
-      told = failure instanceof ProblemError ? failure.retryAfter : undefined;
+      told = failure instanceof APIStatusError ? failure.retryAfter : undefined;
       cause = failure;
     } finally {
       life.abort();
@@ -94,7 +94,7 @@ async function* blocksOf(response: Response, onSilence: () => void): AsyncGenera
   for (;;) {
     const timer = setTimeout(onSilence, SILENT_MS);
     const { done, value } = await reader.read().catch((cause: unknown) => {
-      throw new ConnectionError("The stream of events broke off", { cause });
+      throw new APIConnectionError("The stream of events broke off", { cause });
     });
     clearTimeout(timer);
     if (done) return;

@@ -4,7 +4,7 @@
  * The digest is of the whole content. It is checked after a sequential read from the beginning to the
  * end, in any number of pieces; other reads cannot be checked.
  */
-import { ConnectionError } from "./errors.ts";
+import { APIConnectionError } from "./errors.ts";
 import type { ResourceDescriptor } from "./generated/types.gen.ts";
 import type { ByteRange } from "./content.ts";
 import { Expected } from "./sha256.ts";
@@ -132,7 +132,7 @@ export class ResourceReader {
     const end = Math.min(start + count * BLOCK_BYTES, this.size);
     const coming = this.fetchRange({ start, end }).then((bytes) => {
       if (bytes.length !== end - start)
-        throw new ConnectionError(`${bytes.length} bytes came instead of ${end - start}`);
+        throw new APIConnectionError(`${bytes.length} bytes came instead of ${end - start}`);
       return bytes;
     });
     for (let index = 0; index < count; index += 1) {

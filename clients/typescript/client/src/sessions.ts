@@ -133,8 +133,10 @@ export class Session {
   }
 
   /** Pin the session, tag it, or leave a note on it; members that are left out stay, null removes. */
-  patch(marks: SessionPatch, options: Conditions & RequestOptions = {}): Promise<SessionRecord> {
-    return this.transport.json({ ...options, method: "PATCH", path: this.path, json: marks });
+  patch(marks: SessionPatch, options: Conditions & RequestOptions = {}): ApiPromise<SessionRecord> {
+    // The same change once more changes nothing.
+    const call = { ...options, method: "PATCH", path: this.path, json: marks, isRepeatable: true };
+    return this.transport.json(call);
   }
 
   /**

@@ -5,7 +5,13 @@
  * service recognises the repetition. Other requests are repeated only where the service has
  * answered that it did nothing and says when it can be asked again.
  */
-import { ConnectionError, errorOf, PagefaultError, ProblemError, TimedOutError } from "./errors.ts";
+import {
+  APIConnectionError,
+  APIConnectionTimeoutError,
+  APIStatusError,
+  errorOf,
+  PagefaultError,
+} from "./errors.ts";
 import { jsonOf } from "./values.ts";
 
 /** A value, or what gives one each time that it is asked for. */
@@ -211,13 +217,13 @@ export class Transport {
       call.signal?.throwIfAborted();
       if (failure instanceof PagefaultError) throw failure;
       if (late.signal.aborted)
-        throw new TimedOutError(`No answer within ${timeoutMs} ms: ${named(call)}`, {
+        throw new APIConnectionTimeoutError(`No answer within ${timeoutMs} ms: ${named(call)}`, {
           requestId: headers.get("X-Request-ID"),
         });
       if (failure instanceof SyntaxError)
         throw new PagefaultError(`The answer is not JSON: ${named(call)}`);
       const where = this.baseUrl && ` from ${this.baseUrl}`;
-      throw new ConnectionError(`No answer${where} to ${named(call)}: ${reasonOf(failure)}`, {
+      throw new APIConnectionError(`No answer${where} to ${named(call)}: ${reasonOf(failure)}`, {
         cause: failure,
         requestId: headers.get("X-Request-ID"),
       });
@@ -277,8 +283,7 @@ export function backoffMs(attempt: number, firstMs = FIRST_WAIT_MS, longestMs = 
 
 /** Return whether a retry may succeed, regardless of whether it is safe. */
 export function isPassing(failure: unknown): boolean {
-  if (!(failure instanceof ProblemError))
-    return failure instanceof ConnectionError || failure instanceof TimedOutError;
+  if (!(failure instanceof APIStatusError)) return failure instanceof APIConnectionError;
   return (
     (PASSING.has(failure.status) && !LASTING_CODES.has(failure.code)) ||
     PASSING_CODES.has(failure.code)
@@ -288,7 +293,7 @@ export function isPassing(failure: unknown): boolean {
 function waitBefore(failure: unknown, attempt: number, call: Call): number | undefined {
   // A stream has been read by now.
   if (!isPassing(failure) || call.body instanceof ReadableStream) return undefined;
-  const { status, retryAfter: told } = failure as Partial<ProblemError>;
+  const { status, retryAfter: told } = failure as Partial<APIStatusError>;
   const isUndone = told !== undefined && (status === 429 || status === 503);
   if (!isRepeatable(call) && !isUndone) return undefined;
   const waitMs = told === undefined ? backoffMs(attempt) : told * 1000;
@@ -298,15 +303,15 @@ function waitBefore(failure: unknown, attempt: number, call: Call): number | und
 /** Return whether the service may have carried out a request that failed. */
 function mayHaveActed(failure: unknown): boolean {
   // A proxy that has lost the answer says 502 or 504; with a 503 nothing was done.
-  if (failure instanceof ProblemError) return failure.status === 502 || failure.status === 504;
-  return failure instanceof ConnectionError || failure instanceof TimedOutError;
+  if (failure instanceof APIStatusError) return failure.status === 502 || failure.status === 504;
+  return failure instanceof APIConnectionError;
 }
 
 function isGone(call: Call, failure: unknown): boolean {
   return (
     call.method === "DELETE" &&
     isRepeatable(call) &&
-    failure instanceof ProblemError &&
+    failure instanceof APIStatusError &&
     failure.status === 404
   );
 }

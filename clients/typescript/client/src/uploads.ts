@@ -5,7 +5,7 @@
  * is read only once, because the current piece is kept. At the end, the digest of the stored bytes is
  * compared with that of the sent bytes.
  */
-import { NotFoundError, PagefaultError, ProblemError } from "./errors.ts";
+import { APIStatusError, NotFoundError, PagefaultError } from "./errors.ts";
 import type { ResourceRecord } from "./generated/types.gen.ts";
 import { fetchWithProgress } from "./progress.ts";
 import { resourceId } from "./references.ts";
@@ -198,7 +198,7 @@ class PiecewiseUpload {
         failures = 0;
       } catch (failure) {
         if (!canGoOn(failure) || failures >= maxRetries) throw failure;
-        const told = failure instanceof ProblemError ? failure.retryAfter : undefined;
+        const told = failure instanceof APIStatusError ? failure.retryAfter : undefined;
         const waitMs = told === undefined ? backoffMs(failures) : told * 1000;
         this.transport.logRetry(`PATCH ${this.path}`, failure, waitMs);
         await pause(waitMs, signal);
@@ -325,7 +325,7 @@ class PiecewiseUpload {
 }
 
 function canGoOn(failure: unknown): boolean {
-  if (!(failure instanceof ProblemError)) return isPassing(failure);
+  if (!(failure instanceof APIStatusError)) return isPassing(failure);
   return isPassing(failure) || (RESUMABLE.has(failure.status) && !LASTING_CODES.has(failure.code));
 }
 
