@@ -45,7 +45,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PagefaultProce
     kept_by="packages/dialects/src/pagefault_dialects/text_windows.py",
     tried=(
         "250 ms of processor time between question and answer, of 1 MB: 4 shapes; "
-        "`TORTURE=long`: 173"
+        "`TORTURE=long`: 181"
     ),
 )
 @pytest.mark.parametrize("shape", SHAPES if LONG else SHORT)
