@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.config.settings import Settings
 from app.models.limits import Limits
 from packages.mcp.tests.e2e.test_proxy_command import Conversation, history, talking
+from tests.kit.loaded_command import LoadedCommand
 from tests.kit.media import png
 from tests.kit.process import environment, program
 from tests.kit.servers import serving, with_a_database
@@ -115,3 +118,17 @@ def test_file_of_a_failed_call_is_stored_too(tmp_path: Path) -> None:
     assert (answer["isError"], answer["content"][1]["text"][:12]) == (True, "[text @blob:")
     (resource,) = history(data)[1]["sanitized"]["resources"]
     assert resource["filename"] == "log.txt"
+
+
+@pytest.mark.parametrize(
+    ("option", "inner"), [("--data-dir", "left/data"), ("--data-dir", "left"), ("--files", "left")]
+)
+def test_folder_that_the_proxy_writes_into_is_refused(
+    tmp_path: Path, pagefault: LoadedCommand, option: str, inner: str
+) -> None:
+    folders = {"--data-dir": tmp_path / "data", option: tmp_path / inner}
+    options = [str(word) for pair in folders.items() for word in pair]
+    command = ["proxy", "--session", "demo", "--collect", str(tmp_path / "left"), *options]
+    done = pagefault.run(*command, "--", "true")
+    assert done.returncode == 2
+    assert f"has the folder of {option} in it" in done.stderr

@@ -63,6 +63,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     limits = replace(limits, max_text=max_text, max_image_pixels=max_image_pixels)
     memory = _Memory(_require_session(session), url, project, data_dir, env_file)
     memory.check({"--listen": listen})
+    memory.check_collected(collect, files)
     if config is not None:
         option_values = {
             **memory.options(),
@@ -140,6 +141,18 @@ class _Memory:
             "--env-file": self.env_file,
         }
         _refuse_beside_url({**stores, **other_options})
+
+    def check_collected(self, folder: Path | None, files: Path | None) -> None:
+        """Raise if the proxy itself writes into the folder of `--collect`."""
+        written = {"--files": files}
+        if self.url is None:
+            written["--data-dir"] = _default_data_dir(self.data_dir)
+        for name, path in written.items():
+            if folder and path and path.resolve().is_relative_to(folder.resolve()):
+                raise typer.BadParameter(
+                    f"has the folder of {name} in it, {path}: name another one",
+                    param_hint="--collect",
+                )
 
     def options(self) -> dict[str, object]:
         """Return the options to start a proxy with the same memory from any folder."""
