@@ -169,3 +169,65 @@ def test_few_entries_are_cards(
     expect(tab.page.locator(".call-card")).to_be_visible()
     tab.page.keyboard.press("c")
     expect(tab.page.locator("article.line")).to_have_count(2)
+
+
+def test_images_stand_in_one_line_and_each_leads_to_its_entry(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    for number in range(40):
+        picture = shop.content(image_block(media.png(60, 40 + number, noise=True)))
+        shop.written(writer, [shop.tool_result("camera", f"c{number}", picture)])
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}#20")
+    page.get_by_role("button", name="40 images").click()
+    film = page.get_by_role("region", name="Images in their order")
+    current = film.locator('[aria-current="location"]')
+    expect(current).to_have_accessible_name("1 image of entry 20")
+    expect(current).to_be_in_viewport()
+    expect(current.locator("img")).to_have_js_property("naturalHeight", 59)
+    assert film.locator(".frame").count() < 30
+    assert_accessible(tab)
+    film.get_by_role("button", name="1 image of entry 22").click()
+    expect(page.locator('article[data-seq="22"]')).to_have_attribute("aria-current", "location")
+    expect(current).to_have_accessible_name("1 image of entry 22")
+    film.evaluate("film => { film.scrollLeft = film.scrollWidth }")
+    expect(film.get_by_role("button", name="1 image of entry 40").locator("img")).to_be_visible()
+    page.keyboard.press("f")
+    expect(film).to_have_count(0)
+
+
+def test_wide_screen_has_a_third_pane_with_the_chosen_entry(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = add_axe(open_tab(open_service, viewport={"width": 1_600, "height": 900}))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}#3")
+    pane = page.get_by_role("complementary", name="The chosen entry")
+    expect(pane.get_by_role("heading", level=2)).to_contain_text("browser.open #3")
+    expect(pane).to_contain_text("https://shop.example/checkout")
+    image = pane.locator(".picture img")
+    expect(image).to_have_js_property("complete", True)
+    box, pane_box = image.bounding_box(), pane.bounding_box()
+    assert box is not None
+    assert pane_box is not None
+    assert box["width"] > 0.85 * pane_box["width"]
+    for earlier in (".session-list", ".timeline-window"):
+        other = page.locator(earlier).bounding_box()
+        assert other is not None
+        assert other["x"] + other["width"] <= pane_box["x"]
+    assert_accessible(tab)
+    pane.get_by_role("button", name="JSON", exact=True).click()
+    expect(pane).to_contain_text("toolCallId: “call_open”")
+    pane.get_by_role("button", name="What a model gets").click()
+    expect(
+        pane.get_by_text("Nothing was lost.").or_(pane.get_by_text("tool_use_id"))
+    ).to_be_visible()
+    page.keyboard.press("c")
+    page.locator('article.line[data-seq="5"]').get_by_role("button").click()
+    expect(pane.get_by_role("heading", level=2)).to_contain_text("browser.screenshot #5")
+    page.keyboard.press("j")
+    expect(pane.get_by_role("heading", level=2)).to_contain_text("#6")
+    page.set_viewport_size({"width": 1_599, "height": 900})
+    expect(pane).to_have_count(0)

@@ -6,7 +6,7 @@ import type { OutlineEntry } from "@pagefault/client";
 import { counted, numberText, visibleName } from "@pagefault/react";
 import { type CSSProperties, useMemo } from "react";
 
-import { LINE, STRIP } from "../words/timeline";
+import { FILMSTRIP, LINE, STRIP } from "../words/timeline";
 import { type Filter, toolsIn } from "./finding/filter";
 import { PlaceSlider, rectangles } from "./PlaceSlider";
 import type { Row } from "./rows";
@@ -26,6 +26,8 @@ interface StripProps {
   readonly setFilter: (filter: Filter) => void;
   readonly isLines: boolean;
   readonly setLines: (wanted: boolean) => void;
+  readonly isFilmShown: boolean;
+  readonly setFilmShown: (isShown: boolean) => void;
 }
 
 /** A shorter session is seen at a glance anyway. */
@@ -40,6 +42,7 @@ export function Strip(props: StripProps) {
   const { entries, rows, current, goTo, colours } = props;
   const line = useMemo(() => timeLineOf(entries, rows), [entries, rows]);
   const drawn = useMemo(() => pathsOf(line, entries, colours), [line, entries, colours]);
+  const images = useMemo(() => entries.reduce((sum, each) => sum + each.images, 0), [entries]);
   if (entries.length === 0) return null;
   const at = indexAt(entries, current);
   return (
@@ -71,6 +74,16 @@ export function Strip(props: StripProps) {
       </PlaceSlider>
       <div className="strip-foot small">
         <Chips {...props} />
+        {images > 0 && (
+          <button
+            type="button"
+            className="chip images-chip"
+            aria-expanded={props.isFilmShown}
+            onClick={() => props.setFilmShown(!props.isFilmShown)}
+          >
+            {FILMSTRIP.show(images)}
+          </button>
+        )}
         <button
           type="button"
           className="button plain small"

@@ -1,6 +1,6 @@
 /** The timeline of a session that has entries: its rows, where one is in it, and how to find something. */
 import type { OutlinedSession } from "@pagefault/react";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { useLocation, useNavigate, useSearchParams } from "react-router";
 
 import { useKeys } from "../keys/useKeys";
@@ -17,15 +17,19 @@ import {
   withFilter,
 } from "./finding/filter";
 import { FEWEST_MAPPED, Minimap } from "./Minimap";
+import { Filmstrip } from "./Filmstrip";
+import { Inspector, useIsWide } from "./Inspector";
 import { FEWEST_IN_STRIP, Strip } from "./Strip";
 import type { KeptPlace } from "./placeKept";
 import type { Row } from "./rows";
 import { TimelineList, estimatedHeight, heightOfLines } from "./TimelineList";
 import { useDensity, useOpenedRows } from "./density";
 import { SessionContext, modelPath } from "./sessionContext";
-import { toolsBySeq } from "./spans";
+import { indexAt, toolsBySeq } from "./spans";
 import { ToolColoursContext, toolColoursOf } from "./toolColours";
+import { useGoTo } from "./useGoTo";
 import { useRowList } from "./useRowList";
+import "./panes.css";
 
 interface TimelineProps {
   readonly sessionId: string;
@@ -52,6 +56,7 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   const tools = useMemo(() => toolsBySeq(all), [all]);
   const [density, setDensity] = useDensity(outline.length);
   const isLines = density === "lines";
+  const navigateTo = useGoTo();
   const list = useRowList({
     rows,
     entries: shown,
@@ -61,7 +66,9 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
     estimate: isLines ? heightOfLines : estimatedHeight,
     gapPx: isLines ? 0 : CARD_GAP_PX,
   });
-  const opened = useOpenedRows(list);
+  const isWide = useIsWide();
+  const opened = useOpenedRows(list, isWide ? navigateTo : undefined);
+  const [isFilmShown, setFilmShown] = useState(false);
   const current = list.seen ?? shown.at(-1)?.seq ?? 0;
 
   function setLines(wanted: boolean) {
@@ -71,6 +78,7 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   }
 
   useKeys([
+    { key: "f", said: KEYS.filmstrip, run: () => setFilmShown(!isFilmShown) },
     { key: "c", said: KEYS.density, run: () => setLines(!isLines) },
     {
       key: "m",
@@ -78,6 +86,8 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
       run: () => void navigate({ pathname: modelPath(sessionId), hash: `#entry-${current}` }),
     },
   ]);
+
+  const chosen = isWide ? outline[indexAt(outline, place.named ?? current)] : undefined;
 
   function setFilter(changed: Filter) {
     // The entry that the address names stays in it. At once, or what was ticked is seen unticked.
@@ -93,13 +103,14 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
             {...{ rows, all, current, colours, filter, setFilter }}
             entries={shown}
             goTo={list.goTo}
-            {...{ isLines, setLines }}
+            {...{ isLines, setLines, isFilmShown, setFilmShown }}
           />
         )}
+        {isFilmShown && <Filmstrip {...{ sessionId, current }} entries={shown} goTo={navigateTo} />}
         <FindBar
           {...{ sessionId, outline, shown, lower, all, rows, current, filter, list, setFilter }}
         />
-        <div className="timeline-body">
+        <div className={chosen === undefined ? "timeline-body" : "timeline-body three-panes"}>
           {rows.length === 0 && !isEmptyFilter(filter) ? (
             <Empty title={TIMELINE.nothingFits}>
               <button
@@ -121,6 +132,7 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
           {outline.length >= FEWEST_MAPPED && (
             <Minimap {...{ current, colours, tools }} entries={shown} goTo={list.goTo} />
           )}
+          {chosen !== undefined && <Inspector {...{ sessionId, rows, bodies }} entry={chosen} />}
         </div>
       </ToolColoursContext>
     </SessionContext>

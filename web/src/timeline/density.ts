@@ -33,10 +33,14 @@ export interface OpenedRows {
   readonly close: (row: number) => void;
 }
 
-export function useOpenedRows({ focus }: RowList): OpenedRows {
+/** A line opens in its place, or, with `choose`, is shown elsewhere. */
+export function useOpenedRows(
+  { focus }: RowList,
+  choose: ((seq: number) => void) | undefined,
+): OpenedRows {
   const [rows, setRows] = useState<ReadonlySet<number>>(new Set());
-  const latest = useRef(focus);
-  latest.current = focus;
+  const latest = useRef({ focus, choose });
+  latest.current = { focus, choose };
   return useMemo(() => {
     const change = (seq: number, changed: (rows: Set<number>) => void) => {
       // The focus goes along to what is drawn in place of what had it.
@@ -47,12 +51,15 @@ export function useOpenedRows({ focus }: RowList): OpenedRows {
           return after;
         });
       });
-      latest.current.giveTo(seq);
+      latest.current.focus.giveTo(seq);
     };
     return {
       rows,
-      open: (row, seq) => change(seq, (opened) => opened.add(row)),
-      close: (row) => change(latest.current.seen() ?? row, (opened) => opened.delete(row)),
+      open: (row, seq) => {
+        if (latest.current.choose === undefined) change(seq, (opened) => opened.add(row));
+        else latest.current.choose(seq);
+      },
+      close: (row) => change(latest.current.focus.seen() ?? row, (opened) => opened.delete(row)),
     };
   }, [rows]);
 }

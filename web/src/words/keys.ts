@@ -27,6 +27,7 @@ export const KEYS = {
   open: "Open or fold what the entry has folded",
   model: "What the model gets of it",
   timeline: "Back to the timeline",
+  filmstrip: "Images in one line",
   density: "Entries as lines or as cards",
   leave: "Leave a field, close what is open",
   isOn: "Single letters are keys",

@@ -37,6 +37,18 @@ export const STRIP = {
   otherTool: "other tool",
 };
 
+export const FILMSTRIP = {
+  name: "Images in their order",
+  show: (count: number) => counted(count, "image"),
+  frame: (seq: number, count: number) => `${counted(count, "image")} of entry ${seq}`,
+};
+
+export const INSPECTOR = {
+  name: "The chosen entry",
+  shown: "Shown of it",
+  tabs: { entry: "Entry", model: "What a model gets", json: "JSON" },
+};
+
 export const ENTRY = {
   kinds: {
     user: "User",
