@@ -325,6 +325,16 @@ async def test_approved_and_denied_calls_keep_their_last_outcome(
     ]
 
 
+async def test_tool_of_a_history_returns_its_result_if_the_service_is_away(
+    proxy: CuttingProxy, session: Session
+) -> None:
+    (alone,) = await parts_read(toolset_of("A shop."))
+    async with AsyncPagefault(proxy.url, timeout=5, max_retries=0) as client:
+        proxy.close()
+        history = PagefaultMessageHistory(client.session(session.id))
+        assert await parts_read(RememberingToolset(toolset_of("A shop."), history)) == [alone]
+
+
 async def test_history_is_rendered_within_a_budget_and_cleared(url: str, session: Session) -> None:
     async with AsyncPagefault(url) as client:
         history = PagefaultMessageHistory(client.session(session.id), max_tokens=2_000)

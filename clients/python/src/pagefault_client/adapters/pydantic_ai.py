@@ -50,8 +50,8 @@ class PagefaultMessageHistory(AsyncRecorder):
 
     async def add(self, messages: Sequence[ModelMessage]) -> None:
         """Append the messages of a run; those that its tools have stored are not repeated."""
-        run_id = _run_id(messages[-1]) if messages else None
-        new = [message for message in messages if _run_id(message) == run_id]
+        run_id = messages[-1].run_id if messages else None
+        new = [message for message in messages if message.run_id == run_id]
         count = self._counts.get(run_id or "", 0)
         dumped = ModelMessagesTypeAdapter.dump_python(new[count:], mode="json")
         if dumped:
@@ -62,17 +62,11 @@ class PagefaultMessageHistory(AsyncRecorder):
 
     async def add_before_call(self, ctx: RunContext[Any]) -> None:
         """Append the messages of a run up to a call; if that fails, they are appended later."""
-        run_id = _run_id(ctx)
-        messages = [message for message in ctx.messages if run_id and _run_id(message) == run_id]
+        messages = [message for message in ctx.messages if message.run_id == ctx.run_id]
         try:
             await self.add(messages)
         except PagefaultError as error:
             logger.warning("the messages before %s are not stored yet: %s", ctx.tool_call_id, error)
-
-
-def _run_id(value: object) -> str | None:
-    # Early versions have none.
-    return getattr(value, "run_id", None)
 
 
 async def memory_tools(session: AsyncSession | AsyncRecorder) -> list[Tool[Any]]:
