@@ -33,16 +33,27 @@ _API_STYLE = (
     "pre{background:#222}}"
 )
 _LOST_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}"
-    "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}a{color:#8bf}}"
+    # The colours and the header of the viewer (web/src/styles).
+    ":root{color-scheme:light dark;--line:light-dark(#d5d9e0,#323843)}"
+    "body{margin:0;font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;"
+    "background:light-dark(#fff,#14171c);color:light-dark(#1a1e25,#e4e7ec)}"
+    "header{display:flex;flex-wrap:wrap;align-items:center;gap:4px 16px;padding:8px 16px;"
+    "border-bottom:1px solid var(--line);background:light-dark(#f5f6f8,#1b1f26)}"
+    "nav a{display:inline-block;padding:4px 8px;color:inherit;text-decoration:none}"
+    "main{max-width:72rem;margin:auto;padding:16px}h1{font-size:1.125rem}"
+    "main a{color:light-dark(#1a56b0,#86b7ff)}"
 )
+_VIEWS = ("Sessions", "Search", "Compare", "Doctor", "Pages", "Upload")
 _LOST_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width"><title>Nothing here · Pagefault</title>'
-    f"<style>{_LOST_STYLE}</style><h1>There is nothing at this address</h1>"
+    f'<style>{_LOST_STYLE}</style><header><b>Pagefault</b><nav aria-label="Views">'
+    + "".join(f'<a href="/{name.lower()}">{name}</a>' for name in _VIEWS)
+    + "</nav></header><main><h1>There is nothing at this address</h1>"
     "<p>This is Pagefault, the media memory of AI agents. No page and no route of its API has "
     'this path.</p><ul><li><a href="/">The viewer</a> shows sessions, pages and files.</li>'
-    '<li><a href="/docs">The documentation of the API</a> lists every route.</li></ul></html>'
+    '<li><a href="/docs">The documentation of the API</a> lists every route.</li></ul></main>'
+    "</html>"
 )
 
 

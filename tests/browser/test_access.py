@@ -82,6 +82,33 @@ def test_wrong_key_is_refused_and_a_revoked_one_is_asked_for_again(
     expect(tab.page.get_by_text("There are no pages yet")).to_be_visible()
 
 
+def test_key_is_remembered_on_the_device_if_that_is_asked_for(
+    keyed_service: LiveService, open_tab: OpenTab, new_key: Callable[[LiveService], str]
+) -> None:
+    key = new_key(keyed_service)
+    with keyed_service.client(key) as agent:
+        shop.written(agent, [PICTURE])
+    tab = open_tab(keyed_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    dialog = page.locator("dialog[open]")
+    expect(dialog.get_by_text("pagefault keys create --project NAME")).to_be_visible()
+    expect(dialog.get_by_label("Key", exact=True)).to_have_attribute(
+        "autocomplete", "current-password"
+    )
+    # Nothing has failed before there is a key.
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.locator("main")).not_to_be_visible()
+    dialog.get_by_label("Remember it on this device").check()
+    tab.give_key(key)
+    assert_open(page)
+    other = page.context.new_page()
+    other.goto(f"{keyed_service.base_url}/sessions/{shop.SESSION}")
+    assert_open(other)
+    other.get_by_role("button", name="Forget key").click()
+    assert page.evaluate("localStorage.length") == 0
+
+
 def revoke(service: LiveService, key: str) -> None:
     """Take a key back, as the command does."""
 

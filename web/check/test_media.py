@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageDraw
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from tests.browser import shop
+from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.contract.page_requests import data_uri, put
@@ -425,3 +425,67 @@ def test_page_fault_leads_to_its_page_and_back(tab_of_everything: Tab) -> None:
     expect(tab.page.get_by_role("heading", name=shop.CHART_PAGE)).to_be_visible()
     tab.page.get_by_role("link", name="Faults in its session").click()
     expect(tab.entries).to_have_count(1)
+
+
+def test_tall_screenshot_is_read_from_its_top_at_the_width_of_its_place(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    picture = image_block(media.png(640, 6_400))
+    shop.written(writer, [shop.tool_result("camera", "c", shop.content(picture))])
+    tab = add_axe(open_tab(open_service, viewport={"width": 1_280, "height": 800}))
+    tab.open(f"/sessions/{shop.SESSION}")
+    page = tab.page
+    enlarge = page.get_by_role("button", name="Enlarge")
+    place, box = enlarge.bounding_box(), enlarge.locator("img").bounding_box()
+    assert box is not None
+    assert place is not None
+    assert box["width"] == 640
+    assert place["height"] < 500
+    assert_accessible(tab)
+    enlarge.click()
+    field, image = (page.locator(name) for name in (".pf-zoom-field", ".pf-zoom-field img"))
+    expect(image).not_to_have_css("transform", "matrix(1, 0, 0, 1, 0, 0)")
+    frame, shown = field.bounding_box(), image.bounding_box()
+    assert frame is not None
+    assert shown is not None
+    assert shown["width"] == pytest.approx(640, abs=2)
+    assert shown["y"] == pytest.approx(frame["y"], abs=1)
+    field.hover()
+    page.mouse.wheel(0, 500)
+    expect(image).not_to_have_css("transform", "none")
+    moved = image.bounding_box()
+    assert moved is not None
+    assert moved["y"] == pytest.approx(shown["y"] - 500, abs=2)
+    page.get_by_role("button", name="100%").click()
+    whole = image.bounding_box()
+    assert whole is not None
+    assert (whole["width"], whole["y"]) == pytest.approx((640, frame["y"]), abs=2)
+
+
+def test_image_that_is_sent_as_it_is_has_the_whole_dialog(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    picture = image_block(media.png(600, 400, noise=True))
+    shop.written(writer, [shop.tool_result("camera", "c", shop.content(picture))])
+    tab = add_axe(open_tab(open_service, viewport={"width": 1_280, "height": 800}))
+    tab.open(f"/sessions/{shop.SESSION}")
+    tab.page.get_by_role("button", name="Enlarge").click()
+    expect(tab.page.get_by_text("The same image.")).to_be_visible()
+    assert field_of(tab.page)["width"] > 1_150
+    assert_accessible(tab)
+
+
+def test_recording_has_no_figure_of_tokens_that_is_of_its_text_alone(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    clip = file_block("click.mp4", drawings.click_clip(), "video/mp4")
+    results = [
+        shop.tool_result("record", "c1", shop.content(clip)),
+        shop.tool_result("record", "c2", shop.content(shop.text("Recorded it."), clip)),
+    ]
+    shop.written(writer, results)
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    cards = tab.page.locator(".call-facts")
+    expect(cards.last).to_contain_text("tokens of text")
+    expect(cards.first).not_to_contain_text("tokens")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import httpx
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
@@ -22,7 +22,12 @@ def test_session_is_listed_with_its_title_and_what_it_holds(
     tab = add_axe(open_tab(open_service))
     tab.open("/sessions")
     row = tab.page.locator(".session-row", has_text=shop.SESSION)
-    for fact in ("Checkout fails for some customers", "5 images", "1 failed", "15 entries"):
+    for fact in (
+        "Checkout fails for some customers",
+        "5 distinct images",
+        "1 failed",
+        "15 entries",
+    ):
         expect(row).to_contain_text(fact)
     assert_accessible(tab)
     field = tab.page.get_by_label("Search by id, or by words")
@@ -61,6 +66,7 @@ def test_session_is_exported_deleted_with_a_receipt_and_imported_the_same(
     assert_accessible(tab)
     page.get_by_role("button", name="Cancel").click()
     assert writer.get(f"/api/sessions/{shop.SESSION}").is_success
+    page.get_by_text("Actions", exact=True).click()
     page.get_by_role("button", name="Delete …").click()
     page.get_by_role("button", name="Delete it now").click()
     expect(page.get_by_text("Deleted: 3 entries, 0 pages.")).to_be_visible()
@@ -180,3 +186,59 @@ def test_search_in_the_list_leaves_the_open_session_as_it_is(
     tab.page.get_by_label("Search in this session").fill("page")
     expect(tab.page).to_have_url(re.compile(r"\?kind=assistant&q=check&find=page#2$"))
     expect(tab.entries).to_have_count(2)
+
+
+def test_unknown_session_is_said_to_be_none(open_service: LiveService, open_tab: OpenTab) -> None:
+    tab = add_axe(open_tab(open_service))
+    tab.open("/sessions/nope")
+    expect(tab.page.get_by_text("There is no session nope")).to_be_visible()
+    expect(tab.page.get_by_text("Actions")).to_have_count(0)
+    assert_accessible(tab)
+
+
+def test_search_that_finds_no_session_says_where_it_has_looked(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = open_tab(open_service)
+    tab.open("/sessions?q=zzzqqq")
+    expect(tab.page.get_by_text("No id, title, tool or entry of a session has")).to_be_visible()
+
+
+def test_refused_bundle_is_said_once_until_it_is_dismissed(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    bundle = writer.get(f"/api/sessions/{shop.SESSION}/bundle").content
+    tab = open_tab(open_service)
+    tab.open("/sessions")
+    files = FilePayload(name="b.zip", mimeType="application/zip", buffer=bundle)
+    tab.page.get_by_label("A bundle (.zip)").set_input_files(files)
+    expect(tab.page.get_by_role("alert")).to_have_text(
+        re.compile("There is such a session already")
+    )
+    tab.page.get_by_role("button", name="Dismiss").click()
+    expect(tab.page.get_by_role("alert")).to_have_count(0)
+
+
+def test_menu_is_closed_behind_the_dialog_of_a_deletion(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    tab.page.locator(".menu > summary", has_text="Actions").click()
+    tab.page.get_by_role("button", name="Delete …").click()
+    expect(tab.page.get_by_role("heading", name=f"Delete {shop.SESSION}?")).to_be_visible()
+    expect(tab.page.locator(".menu[open]")).to_have_count(0)
+
+
+def test_unknown_address_has_the_names_of_the_views(
+    open_service: LiveService, open_tab: OpenTab
+) -> None:
+    tab = add_axe(open_tab(open_service))
+    tab.open("/nothing/here")
+    expect(tab.page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()
+    assert_accessible(tab)
+    tab.page.get_by_role("link", name="Upload").click()
+    expect(tab.page.get_by_role("heading", name="Upload")).to_be_visible()

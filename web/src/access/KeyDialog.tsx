@@ -8,6 +8,7 @@ export function KeyDialog() {
   const { isAsked, wasRefused } = useAccess();
   const dialog = useRef<HTMLDialogElement>(null);
   const [key, setKey] = useState("");
+  const [isRemembered, setRemembered] = useState(false);
 
   useEffect(() => {
     if (isAsked) dialog.current?.showModal();
@@ -17,7 +18,7 @@ export function KeyDialog() {
   function submit(event: FormEvent) {
     event.preventDefault();
     if (key.trim() === "") return;
-    giveKey(key.trim());
+    giveKey(key.trim(), isRemembered);
     setKey("");
   }
 
@@ -34,18 +35,36 @@ export function KeyDialog() {
         <h2 id="key-title">{ACCESS.title}</h2>
         {wasRefused && <p role="alert">{ACCESS.refused}</p>}
         <p id="key-note" className="quiet">
-          {ACCESS.note}
+          {ACCESS.note} {ACCESS.wayToOne} <code>{ACCESS.command}</code>
         </p>
+        {/* A password manager keeps a password under a name. */}
+        <input
+          type="text"
+          className="unseen"
+          autoComplete="username"
+          value={window.location.host}
+          tabIndex={-1}
+          aria-hidden="true"
+          readOnly
+        />
         <label htmlFor="key">{ACCESS.key}</label>
         <input
           id="key"
           type="password"
-          autoComplete="off"
+          autoComplete="current-password"
           spellCheck={false}
           aria-describedby="key-note"
           value={key}
           onChange={(event) => setKey(event.target.value)}
         />
+        <label className="row">
+          <input
+            type="checkbox"
+            checked={isRemembered}
+            onChange={({ target }) => setRemembered(target.checked)}
+          />
+          {ACCESS.remember}
+        </label>
         <button type="submit" className="button primary">
           {ACCESS.open}
         </button>

@@ -1,5 +1,6 @@
 /**
- * The key of this tab. It is asked for once the service has answered 401, and forgotten with the tab.
+ * The key of this tab. It is asked for once the service has answered 401, and forgotten with the tab, unless its reader
+ * has it remembered on the device.
  *
  * While there is no key, the service is taken to be open: media then need no signed links.
  */
@@ -16,7 +17,7 @@ export interface Access {
 }
 
 let access: Access = {
-  key: sessionStorage.getItem(STORED_AS),
+  key: sessionStorage.getItem(STORED_AS) ?? localStorage.getItem(STORED_AS),
   isAsked: false,
   wasRefused: false,
 };
@@ -31,20 +32,20 @@ export function accessKey(): string | null {
 export function keyWasRefused(key: string | null): void {
   // An answer to an older key says nothing about the present one.
   if (key !== access.key) return;
-  sessionStorage.removeItem(STORED_AS);
+  removeStored();
   change({ key: null, isAsked: true, wasRefused: access.wasRefused || key !== null });
 }
 
 /** Take a key, and ask again everything that is shown. */
-export function giveKey(key: string): void {
-  sessionStorage.setItem(STORED_AS, key);
+export function giveKey(key: string, isRemembered: boolean): void {
+  (isRemembered ? localStorage : sessionStorage).setItem(STORED_AS, key);
   change({ key, isAsked: false, wasRefused: false });
   void queryClient.resetQueries();
 }
 
 /** Forget the key, and everything that was read with it. */
 export function forgetKey(): void {
-  sessionStorage.removeItem(STORED_AS);
+  removeStored();
   change({ key: null, isAsked: true, wasRefused: false });
   queryClient.clear();
 }
@@ -52,6 +53,10 @@ export function forgetKey(): void {
 /** The state of access, for components. */
 export function useAccess(): Access {
   return useSyncExternalStore(subscribe, () => access);
+}
+
+function removeStored(): void {
+  for (const storage of [sessionStorage, localStorage]) storage.removeItem(STORED_AS);
 }
 
 function subscribe(listener: () => void): () => void {

@@ -140,7 +140,7 @@ export function DoctorView() {
             {isBusy ? DOCTOR.examining : DOCTOR.examine}
           </button>
         </div>
-        {refused !== "" && <p role="alert">{refused}</p>}
+        {refused !== "" && <p role="alert" className="bad-text">{refused}</p>}
       </form>
       {failure !== null && <Failure failure={failure} />}
       {examined !== undefined && <Report {...examined} name={name} />}

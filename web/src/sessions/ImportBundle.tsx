@@ -56,8 +56,20 @@ export function ImportBundle() {
       <span className="small quiet" role="status">
         {said}
       </span>
-      {failure instanceof ConflictError && <p className="small">{ACTIONS.conflict}</p>}
-      {failure !== null && <Failure failure={failure} />}
+      {failure !== null && (
+        <div className="import-failure">
+          {failure instanceof ConflictError ? (
+            <p role="alert" className="small bad-text">
+              {ACTIONS.conflict}
+            </p>
+          ) : (
+            <Failure failure={failure} />
+          )}
+          <button type="button" className="button plain small" onClick={() => setFailure(null)}>
+            {ACTIONS.dismiss}
+          </button>
+        </div>
+      )}
     </div>
   );
 }

@@ -49,6 +49,7 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
     trying(async () => {
       setReceipt(undefined);
       setSession(await pagefault().session(sessionId).get());
+      closeMenu();
       dialog.current?.showModal();
     });
 

@@ -20,7 +20,7 @@ const VIEWS = [
 ];
 
 export function Shell() {
-  const { key } = useAccess();
+  const { key, isAsked } = useAccess();
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
   const shownPath = useRef(pathname);
@@ -52,7 +52,7 @@ export function Shell() {
           </button>
         )}
       </header>
-      <main id="main" ref={main} tabIndex={-1}>
+      <main id="main" ref={main} tabIndex={-1} inert={isAsked}>
         <Suspense fallback={<Loading what={SHELL.view} />}>
           <Outlet />
         </Suspense>

@@ -35,10 +35,14 @@ export function SessionHeader({ sessionId, session }: SessionHeaderProps) {
       </h1>
       {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
       <LiveLabel state={session.live} isDot />
-      <Link className="button" to={modelPath(sessionId)}>
-        {MODEL.open}
-      </Link>
-      <SessionActions sessionId={sessionId} />
+      {session.status !== "absent" && (
+        <>
+          <Link className="button" to={modelPath(sessionId)}>
+            {MODEL.open}
+          </Link>
+          <SessionActions sessionId={sessionId} />
+        </>
+      )}
       <Totals {...{ sessionId, session }} />
     </header>
   );

@@ -1,7 +1,7 @@
 /** One session: everything written to it, in the order of its numbers, as it is written. */
 import { useOutline, visibleName } from "@pagefault/react";
 import { useContext, useMemo } from "react";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 
 import { EventsContext } from "../sessions/live";
 import { Empty, Failure, Loading } from "../shared/states";
@@ -34,8 +34,9 @@ function SessionTimeline({ sessionId }: { sessionId: string }) {
         <Failure failure={failure} onRetry={outline.load} />
       )}
       {status === "absent" && (
-        <Empty title={TIMELINE.absentTitle}>
+        <Empty title={TIMELINE.absentTitle(name)}>
           <p>{TIMELINE.absent}</p>
+          <Link to="/sessions">{TIMELINE.allSessions}</Link>
         </Empty>
       )}
       {status === "loading" && entries.length === 0 && <Loading what={TIMELINE.history} />}

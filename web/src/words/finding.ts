@@ -30,7 +30,7 @@ export const FINDING = {
   previousImage: "Previous image",
   nextImage: "Next image",
   errors: (shown: number, all: number) => `Errors ${of(shown, all)}`,
-  images: (shown: number, all: number) => `Images ${of(shown, all)}`,
+  images: (shown: number, all: number) => `With images ${of(shown, all)}`,
   filters: "Filters",
   tool: "Tool",
   allTools: "All tools",

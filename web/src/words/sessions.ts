@@ -17,7 +17,7 @@ export const SESSIONS = {
   choose: "Choose a session to read what was written to it.",
   entries: (count: number) => counted(count, "entry", "entries"),
   pages: (count: number) => counted(count, "page"),
-  images: (count: number) => counted(count, "image"),
+  images: (count: number) => counted(count, "distinct image"),
   files: (count: number, size: string) => `${counted(count, "file")} (${size})`,
   failures: (count: number) => `${numberText(count)} failed`,
   lasted: (time: string) => `over ${time}`,
@@ -46,6 +46,7 @@ export const ACTIONS = {
   import: "Import a bundle",
   importLabel: "A bundle (.zip) that was exported from a session",
   importing: (size: string) => `Importing ${size} …`,
+  dismiss: "Dismiss",
   conflict:
     "There is such a session already. Delete it first, or import the bundle into another project.",
 };

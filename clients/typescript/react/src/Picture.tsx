@@ -6,6 +6,7 @@ import { alternative, factsText, reserved, type MediumFacts } from "./facts.ts";
 import { DownloadLink } from "./DownloadLink.tsx";
 import { useTextViews } from "./context.ts";
 import { useSteadyUrl } from "./useSteadyUrl.ts";
+import { TALL } from "./useZoom.ts";
 import { WORDS } from "./words.ts";
 import { Zoom, type ZoomHandle } from "./Zoom.tsx";
 
@@ -31,6 +32,8 @@ export function Picture(props: PictureProps) {
   const { BesideImage } = useTextViews();
   const alt = alternative(WORDS.image, facts, caption);
   const size = facts.width && facts.height ? { width: facts.width, height: facts.height } : {};
+  // A page as a whole: its width is what is read, and it scrolls.
+  const isTall = (facts.height ?? 0) > TALL * (facts.width ?? Infinity);
   return (
     <figure className="picture">
       {steady.hasFailed ? (
@@ -38,7 +41,7 @@ export function Picture(props: PictureProps) {
       ) : (
         <button
           type="button"
-          className="pf-enlarge"
+          className={`pf-enlarge ${isTall ? "pf-tall" : ""}`}
           aria-label={WORDS.zoom(alt)}
           onClick={() => zoom.current?.open()}
         >
@@ -49,7 +52,7 @@ export function Picture(props: PictureProps) {
             alt={alt}
             loading="lazy"
             decoding="async"
-            style={reserved(facts, TALLEST_REM)}
+            style={reserved(facts, isTall ? Infinity : TALLEST_REM)}
             onError={() => void steady.retry()}
             {...size}
           />

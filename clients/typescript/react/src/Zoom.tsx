@@ -32,7 +32,7 @@ export function Zoom({ handle, url, crossOrigin, alt, children }: ZoomProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const image = useRef<HTMLImageElement>(null);
   const [isOpen, setOpen] = useState(false);
-  const { view, scaled, moved, fit, field, pointers } = useZoom(image);
+  const { view, scaled, moved, fit, toWhole, field, pointers } = useZoom(image);
 
   useImperativeHandle(handle, () => ({
     open: () => {
@@ -41,13 +41,6 @@ export function Zoom({ handle, url, crossOrigin, alt, children }: ZoomProps) {
       dialog.current?.showModal();
     },
   }));
-
-  function toWhole() {
-    const shown = image.current;
-    if (shown === null || shown.offsetWidth === 0) return;
-    fit();
-    scaled(Math.max(1, shown.naturalWidth / shown.offsetWidth));
-  }
 
   function onKeyDown(event: KeyboardEvent) {
     const does: Record<string, () => void> = {
@@ -109,6 +102,7 @@ export function Zoom({ handle, url, crossOrigin, alt, children }: ZoomProps) {
                 src={url}
                 alt={alt}
                 draggable={false}
+                onLoad={fit}
                 style={{ transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})` }}
               />
             </div>

@@ -34,7 +34,7 @@ export function alternative(what: string, facts: MediumFacts, caption?: string |
 export function reserved(facts: MediumFacts, tallest: number, usual?: [number, number]) {
   const [width, height] = facts.width && facts.height ? [facts.width, facts.height] : (usual ?? []);
   if (width === undefined || height === undefined) return undefined;
-  const widest = ((tallest * width) / height).toFixed(3);
+  const widest = tallest === Infinity ? "100" : ((tallest * width) / height).toFixed(3);
   return {
     width: usual && !facts.width ? `min(28rem, 100%)` : `min(${width}px, ${widest}rem, 100%)`,
     aspectRatio: `${width} / ${height}`,

@@ -19,16 +19,36 @@ interface Point {
 const FITTED: ZoomView = { scale: 1, x: 0, y: 0 };
 const MIDDLE: Point = { x: 0, y: 0 };
 const MOST = 40;
+/** An image this many times as high as wide is read from its top, at the width of its field. */
+export const TALL = 2.5;
 const WHEEL_STEP = 1.25;
 
 export function useZoom(image: RefObject<HTMLImageElement | null>) {
   const [view, setView] = useState(FITTED);
   const down = useRef(new Map<number, Point>());
+  const isFitted = useRef(true);
 
   const change = useCallback(
-    (changed: (view: ZoomView) => ZoomView) => setView((now) => kept(changed(now), image.current)),
+    (changed: (view: ZoomView) => ZoomView) => {
+      isFitted.current = false;
+      setView((now) => kept(changed(now), image.current));
+    },
     [image],
   );
+
+  /** Show all of the image; of one that is tall, its upper end at the width of the field. */
+  const fit = useCallback(() => {
+    const shown = image.current;
+    isFitted.current = true;
+    setView(shown !== null && isTall(shown) ? fromTop(shown, widthScale(shown)) : FITTED);
+  }, [image]);
+
+  /** Show it in its own pixels, from its upper left corner. */
+  function toWhole() {
+    const shown = image.current;
+    if (shown === null || shown.offsetWidth === 0) return;
+    change(() => fromTop(shown, Math.max(1, shown.naturalWidth / shown.offsetWidth)));
+  }
 
   /** Enlarge by a factor; a point of the field, measured from its middle, stays where it is. */
   const scaled = useCallback(
@@ -42,16 +62,23 @@ export function useZoom(image: RefObject<HTMLImageElement | null>) {
   // from zooming it on a pinch gesture, which is reported as a wheel event.
   const field = useCallback(
     (element: HTMLDivElement | null) => {
-      element?.addEventListener(
+      if (element === null) return;
+      new ResizeObserver(() => isFitted.current && fit()).observe(element);
+      element.addEventListener(
         "wheel",
         (event) => {
           event.preventDefault();
+          const shown = image.current;
+          if (shown !== null && isTall(shown) && !event.ctrlKey) {
+            change((now) => ({ ...now, x: now.x - event.deltaX, y: now.y - event.deltaY }));
+            return;
+          }
           scaled(event.deltaY < 0 ? WHEEL_STEP : 1 / WHEEL_STEP, pointIn(element, event));
         },
         { passive: false },
       );
     },
-    [scaled],
+    [scaled, change, fit, image],
   );
 
   function onPointerDown(event: PointerEvent<HTMLDivElement>) {
@@ -85,7 +112,27 @@ export function useZoom(image: RefObject<HTMLImageElement | null>) {
   }
 
   const pointers = { onPointerDown, onPointerMove, onPointerUp: letGo, onPointerCancel: letGo };
-  return { view, scaled, moved, fit: () => setView(FITTED), field, pointers };
+  return { view, scaled, moved, fit, toWhole, field, pointers };
+}
+
+function isTall({ naturalWidth, naturalHeight }: HTMLImageElement): boolean {
+  return naturalHeight > TALL * naturalWidth;
+}
+
+/** The scale at which an image is as wide as its field, and no larger than it is. */
+function widthScale(image: HTMLImageElement): number {
+  const field = image.parentElement?.clientWidth ?? 0;
+  // `offsetWidth` is rounded, and the width of a tall image is few pixels.
+  const width = Number.parseFloat(getComputedStyle(image).width) || 1;
+  return Math.max(1, Math.min(field, image.naturalWidth) / width);
+}
+
+/** A view that begins at the upper left corner of the image, where it is larger than its field. */
+function fromTop(image: HTMLImageElement, scale: number): ZoomView {
+  const { clientWidth = 0, clientHeight = 0 } = image.parentElement ?? {};
+  const x = Math.max(0, (scale * image.offsetWidth - clientWidth) / 2);
+  const y = Math.max(0, (scale * image.offsetHeight - clientHeight) / 2);
+  return { scale, x, y };
 }
 
 function scaledView({ scale, x, y }: ZoomView, by: number, around: Point): ZoomView {

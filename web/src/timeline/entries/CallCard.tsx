@@ -124,6 +124,7 @@ function Facts({ result, body, calledAt }: FactsProps) {
   const took = calledAt === undefined ? NaN : Date.parse(result.createdAt) - Date.parse(calledAt);
   const entry = body?.entry;
   const kept = entry !== undefined && isToolResult(entry) ? entry.sanitized.resources : [];
+  const hasOther = kept.some(({ kind }) => kind !== "image" && kind !== "text");
   const size = kept.reduce((sum, resource) => sum + resource.size, 0);
   return (
     <>
@@ -132,7 +133,9 @@ function Facts({ result, body, calledAt }: FactsProps) {
           {STEP.took(spanText(took))}
         </span>
       )}
-      <span>{STEP.tokens(numberText(result.tokensEst))}</span>
+      {/* What a recording or a document costs differs by model, and is not in the figure. */}
+      {!hasOther && <span>{STEP.tokens(numberText(result.tokensEst))}</span>}
+      {hasOther && result.tokensEst > 0 && <span>{STEP.tokensOfText(numberText(result.tokensEst))}</span>}
       {kept.length > 0 && <span>{STEP.kept(kept.length, fileSize(size))}</span>}
     </>
   );
