@@ -32,7 +32,8 @@ def test_a_client_and_its_options_print_no_key() -> None:
     assert "base_url='http://127.0.0.1:9'" in repr(options)
     assert options.headers()["Authorization"] == f"Bearer {KEY}"
     assert KEY not in repr(options.headers())
-    for value in (options, Pagefault(api_key=KEY), AsyncPagefault(api_key=KEY)):
+    blocking = Pagefault(api_key=KEY, default_headers={"Cookie": KEY})
+    for value in (options, blocking, AsyncPagefault(api_key=KEY)):
         assert KEY not in printed(value)
 
 

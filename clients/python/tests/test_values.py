@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+import attrs
 import pydantic
 import pytest
 from openai.types.chat import ChatCompletionMessage
@@ -37,6 +38,12 @@ class Colour(enum.StrEnum):
 class Point:
     x: int
     y: float | None
+
+
+@attrs.frozen
+class Shelf:
+    width: int
+    label: str | None = None
 
 
 class Pair(NamedTuple):
@@ -59,6 +66,7 @@ def test_values_of_python_become_json() -> None:
             True: [Pair(1, 2.5), deque([1]), range(2), array.array("d", [0.5]), {2: 3}.values()],
             Colour.RED: [Colour.RED, moment, moment.date(), PurePosixPath("/a"), identity],
             None: [decimal.Decimal("0.10"), Fraction(1, 3), 1 + 2j, ipaddress.ip_address("::1")],
+            "objects": [Shelf(3), LookupError("no more")],
             "big": 2**70,
             "bytes": [b"ab", bytearray(b"ab"), memoryview(b"ab")],
             "iterators": [map(str, [1]), (number for number in range(2)), iter([])],
@@ -70,6 +78,7 @@ def test_values_of_python_become_json() -> None:
         "true": [{"width": 1, "height": 2.5}, [1], [0, 1], [0.5], [3]],
         "red": ["red", "2026-01-02T03:04:00+00:00", "2026-01-02", "/a", str(identity)],
         "null": ["0.10", "1/3", "(1+2j)", "::1"],
+        "objects": [{"width": 3, "label": None}, "LookupError: no more"],
         "big": 2**70,
         "bytes": ["data:application/octet-stream;base64,YWI="] * 3,
         "iterators": [["1"], [0, 1], []],

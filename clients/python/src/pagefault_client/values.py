@@ -133,10 +133,10 @@ def jsonable(value: object) -> Any:  # noqa: ANN401 - JSON
     """Convert a value to JSON for the service.
 
     Bytes become a data URI, whose media type the service detects; Pillow images become a PNG.
-    Models of pydantic, dataclasses and named tuples become objects. Arrays become their values. A
-    data frame becomes CSV: a text, or above 4,000 characters a file with a preview. Iterators are
-    read to their end. Dates become ISO 8601; numbers that JSON does not have, such as `Decimal`,
-    become text.
+    Models of pydantic, dataclasses, classes of attrs and named tuples become objects. Arrays become
+    their values. A data frame becomes CSV: a text, or above 4,000 characters a file with a preview.
+    Iterators are read to their end. Dates become ISO 8601; exceptions, and numbers that JSON does
+    not have, such as `Decimal`, become text.
 
     Raises:
         UnstorableError: A value has no such form, is NaN or infinite, or is an iterator of more
@@ -208,18 +208,22 @@ def _name_of(key: object) -> str:
     return name if isinstance(name, str) else json.dumps(name)
 
 
-def _convert_instance(value: Any) -> Any:  # noqa: ANN401 - JSON; a table of types
+def _convert_instance(value: Any) -> Any:  # noqa: ANN401, PLR0911 - JSON; a table of types
     if isinstance(value, type):
         raise UnstorableError(f"is the class {value.__name__}")
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, _AS_TEXT):
-        return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+        return os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
     if _is_model(value):
         return _convert(_dump_model(value))
+    fields: Any = getattr(value, "__attrs_attrs__", None)
     if dataclasses.is_dataclass(value):
         fields = dataclasses.fields(value)
+    if fields is not None:
         return _convert_object((field.name, getattr(value, field.name)) for field in fields)
+    if isinstance(value, BaseException):
+        return f"{type(value).__name__}: {value}"
     if type(value).__module__.startswith("PIL.") and hasattr(value, "save"):
         return _convert_image(value)
     return _convert_data(value)

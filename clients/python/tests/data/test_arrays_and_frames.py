@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import json
 import math
 from collections.abc import Callable
 
@@ -47,6 +48,15 @@ def test_arrays_and_scalars_become_their_values() -> None:
         "arrow": [[1, None], {"a": 1}, [1, 2]],
         "7": [],
     }
+
+
+def test_large_array_is_stored_whole_beside_its_preview(pf: Pagefault, session: Session) -> None:
+    numbers = np.linspace(0, 1, 20_000)
+    made = session.tool_result("measure", "call_1", numbers)
+    (part,), (resource,) = made["sanitized"]["parts"], made["sanitized"]["resources"]
+    assert part["type"] == "text"
+    assert len(part["text"]) < 6_000
+    assert json.loads(pf.resources.bytes(resource["uri"])) == numbers.tolist()
 
 
 def test_small_data_frame_is_csv_and_an_arrow_table_its_columns() -> None:
