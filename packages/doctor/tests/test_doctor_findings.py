@@ -217,3 +217,22 @@ def test_denial_of_a_call_is_its_result(client: httpx.Client) -> None:
 
 def _ui(role: str, text: str) -> Json:
     return {"id": "1", "role": role, "parts": [{"type": "text", "text": text}]}
+
+
+@pytest.mark.parametrize(
+    "medium",
+    [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}},
+        {"type": "input_image", "image_url": "data:image/png;base64,"},
+    ],
+    ids=lambda medium: medium["type"],
+)
+def test_medium_without_bytes_becomes_text(client: httpx.Client, medium: Json) -> None:
+    sent = {"role": "user", "content": [{"type": "text", "text": "a"}, medium]}
+    report = diagnosis(client, {"messages": [sent]})
+    assert places(report) == [("unreadable", "/messages/0/content/1", "no bytes")]
+    repaired = report["messages"]
+    assert json.dumps(medium) not in json.dumps(repaired)
+    again = diagnosis(client, {"messages": repaired}, dialect=report["dialect"])
+    assert (again["findings"], again["messages"]) == ([], repaired)

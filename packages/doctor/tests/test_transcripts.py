@@ -433,3 +433,14 @@ def test_line_whose_parent_is_missing_is_reported(pagefault: LoadedCommand, tmp_
     assert findings(pagefault, file) == [(3, "lost-parent")]
     done = pagefault.run("doctor", "--in-place", str(file))
     assert (done.returncode, file.read_bytes()) == (1, b"".join(before))
+
+
+def test_image_without_bytes_becomes_text(pagefault: LoadedCommand, tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    empty = image("")
+    write(file, [user(1, [empty]), reply(2, call("t")), user(3, [result("t", [empty])])])
+    assert findings(pagefault, file) == [(1, "unreadable"), (3, "unreadable")]
+    assert pagefault.run("doctor", "--in-place", str(file)).returncode == 0
+    words = text("[image/png data that is empty]")
+    assert contents(file)[::2] == [[words], [result("t", [words])]]
+    assert findings(pagefault, file) == []

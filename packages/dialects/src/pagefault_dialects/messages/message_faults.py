@@ -44,6 +44,7 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
         if message.dialect not in (None, main) and not is_as_in_mcp:
             yield found("mixed-dialects", message.pointer, limit=main, actual=message.dialect)
         yield from _check_types(message)
+        yield from _check_media(message)
         yield from _check_calls(message, dialect)
         if dialect == "openai-chat" and message.message.get("tool_calls") == []:
             yield found("empty-calls", f"{message.pointer}/tool_calls", actual="[]")
@@ -66,6 +67,33 @@ def _check_types(foreign: ForeignMessage) -> Iterator[Finding]:
         if isinstance(block, dict) and "type" in block and not text_member(block, "type"):
             place = foreign.place(f"/content/{index}/type")
             yield found("no-type", place, actual=quoted(json_text(block["type"])))
+
+
+def _check_media(foreign: ForeignMessage) -> Iterator[Finding]:
+    """Yield media without bytes, which are read as a text."""
+    content = (foreign.message or {}).get("content")
+    for pointer, block in _blocks(content, "/content"):
+        inner = block.get("content") if block.get("type") == "tool_result" else None
+        is_at_place = foreign.place(pointer) == foreign.pointer + pointer
+        for place, item in [(pointer, block), *_blocks(inner, f"{pointer}/content")]:
+            if _is_empty_medium(item):
+                # A result that was read from an item of another form is named as a whole.
+                where = foreign.place(place if is_at_place else pointer)
+                yield found("unreadable", where, actual="no bytes")
+
+
+def _blocks(content: Any, pointer: str) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401 - a value of JSON
+    for index, block in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(block, dict):
+            yield f"{pointer}/{index}", block
+
+
+def _is_empty_medium(block: dict[str, Any]) -> bool:
+    source, url = block.get("source"), block.get("image_url")
+    if isinstance(source, dict):
+        return source.get("type") == "base64" and source.get("data") == ""
+    address = url.get("url") if isinstance(url, dict) else url
+    return isinstance(address, str) and address.startswith("data:") and address.endswith(",")
 
 
 def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:

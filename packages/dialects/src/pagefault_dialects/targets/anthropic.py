@@ -39,7 +39,7 @@ from pagefault_dialects.targets.native_messages import (
     write_runs,
 )
 from pagefault_dialects.targets.profile import Profile, tool_use
-from pagefault_dialects.targets.request_shapes import ADDRESS, Shape, fits_type, is_listed
+from pagefault_dialects.targets.request_shapes import ADDRESS, WORDS, Shape, fits_type, is_listed
 
 _ROLES = ("user", "assistant")
 _MEMBERS = frozenset({"role", "content"})
@@ -50,7 +50,8 @@ _OF_RESPONSES = frozenset(
     }
 )
 _SOURCES: Mapping[str, Shape] = {
-    "base64": {"media_type": str, "data": str},
+    # A medium without bytes is refused.
+    "base64": {"media_type": str, "data": WORDS},
     "url": {"url": ADDRESS},
     "text": {"data": str},
     "file": {"file_id": str},
