@@ -26,7 +26,10 @@ ResponsesInput = TypeAliasType("ResponsesInput", str | list[Any])
 
 
 class ResponsesRequest(FrozenModel):
-    """A request of the Responses API; other members are ignored."""
+    """A request of the Responses API; other members are ignored.
+
+    `previous_response_id` and `conversation` are refused: nothing is stored under such names.
+    """
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -38,26 +41,22 @@ class ResponsesRequest(FrozenModel):
     """The system prompt."""
     tools: list[Any] | None = None
     """Counted as JSON."""
-    previous_response_id: None = None
-    """Not supported: there are no stored responses."""
-    conversation: None = None
-    """Not supported: there are no stored conversations of this API."""
 
 
-class InputTokensDetails(Shape, rename=None, kw_only=True, omit_defaults=False):
+class InputTokensDetails(Shape, rename=None, kw_only=True):
     """Tokens of the input that a cache had; there is none."""
 
-    cached_tokens: int = 0
-    cache_write_tokens: int = 0
+    cached_tokens: int
+    cache_write_tokens: int
 
 
-class OutputTokensDetails(Shape, rename=None, kw_only=True, omit_defaults=False):
+class OutputTokensDetails(Shape, rename=None, kw_only=True):
     """Tokens that a model thought with; there is none."""
 
-    reasoning_tokens: int = 0
+    reasoning_tokens: int
 
 
-class CompactionUsage(Shape, rename=None, kw_only=True, omit_defaults=False):
+class CompactionUsage(Shape, rename=None, kw_only=True):
     """The estimated tokens of a conversation, and of its compaction. No model was called."""
 
     input_tokens: int
@@ -69,11 +68,11 @@ class CompactionUsage(Shape, rename=None, kw_only=True, omit_defaults=False):
     total_tokens: int
 
 
-class Compaction(Shape, rename=None, kw_only=True, omit_defaults=False):
+class Compaction(Shape, rename=None, kw_only=True):
     """A compacted conversation, in the shape of the Responses API."""
 
     id: str
-    object: Literal["response.compaction"] = "response.compaction"
+    object: Literal["response.compaction"]
     created_at: int
     """Unix time in seconds."""
     output: Annotated[list[Raw], ShownAs(list[JsonObject])]
@@ -81,8 +80,8 @@ class Compaction(Shape, rename=None, kw_only=True, omit_defaults=False):
     usage: CompactionUsage
 
 
-class InputTokenCount(Shape, rename=None, kw_only=True, omit_defaults=False):
+class InputTokenCount(Shape, rename=None, kw_only=True):
     """The estimated tokens of a conversation."""
 
-    object: Literal["response.input_tokens"] = "response.input_tokens"
+    object: Literal["response.input_tokens"]
     input_tokens: int

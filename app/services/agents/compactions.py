@@ -36,6 +36,7 @@ from app.wire.responses import (
 )
 from app.wire.shape import raw_json
 from pagefault_dialects.dialects.openai_responses import compaction_item
+from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
@@ -50,6 +51,7 @@ HANDLE_DAYS = 30
 _TARGET = "openai-responses"
 _PROFILE = TARGETS[_TARGET]
 DEFAULT_MAX_TOKENS = _PROFILE.window_tokens // 2
+_REFERENCES = ("previous_response_id", "conversation")
 _STORED = ("input", "instructions", "model", "tools")
 
 
@@ -115,13 +117,14 @@ class Compactions:
         item = compaction_item(f"cmp_{new_id()}", grant.sign(self.signer))
         return Compaction(
             id=f"resp_{new_id()}",
+            object="response.compaction",
             created_at=int(now.timestamp()),
             output=[*map(raw_json, [*messages, item])],
             usage=CompactionUsage(
                 input_tokens=whole,
-                input_tokens_details=InputTokensDetails(),
+                input_tokens_details=InputTokensDetails(cached_tokens=0, cache_write_tokens=0),
                 output_tokens=kept,
-                output_tokens_details=OutputTokensDetails(),
+                output_tokens_details=OutputTokensDetails(reasoning_tokens=0),
                 total_tokens=whole + kept,
             ),
         )
@@ -141,7 +144,7 @@ class Compactions:
             tokens += await self._count_items(project_id, request.members, items)
             if tools := request.members.get("tools"):
                 tokens += _PROFILE.tokens.text(json_text(tools))
-        return InputTokenCount(input_tokens=tokens)
+        return InputTokenCount(object="response.input_tokens", input_tokens=tokens)
 
     def _read(self, body: bytes) -> _Request:
         value = BodyReader(self.limits).read(body)
@@ -150,6 +153,11 @@ class Compactions:
             value,
             "The body is no request of the Responses API without a model; `errors` says where.",
         )
+        if refused := [name for name in _REFERENCES if value.get(name) is not None]:
+            raise InvalidPayloadError(
+                "Responses are not stored here: send the items of the conversation as `input`.",
+                faults=[Fault(f"/{name}", "is not supported") for name in refused],
+            )
         members = {name: value[name] for name in _STORED if value.get(name) is not None}
         items = members["input"]
         if isinstance(items, str):

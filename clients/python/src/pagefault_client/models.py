@@ -194,14 +194,14 @@ class ChatMessageDraft(TypedDict):
 class InputTokensDetails(TypedDict):
     """Tokens of the input that a cache had; there is none."""
 
-    cached_tokens: NotRequired[int]
-    cache_write_tokens: NotRequired[int]
+    cached_tokens: int
+    cache_write_tokens: int
 
 
 class OutputTokensDetails(TypedDict):
     """Tokens that a model thought with; there is none."""
 
-    reasoning_tokens: NotRequired[int]
+    reasoning_tokens: int
 
 
 class CompactionUsage(TypedDict):
@@ -221,7 +221,7 @@ class Compaction(TypedDict):
     """A compacted conversation, in the shape of the Responses API."""
 
     id: str
-    object: NotRequired[Literal["response.compaction"]]
+    object: Literal["response.compaction"]
     created_at: int
     output: list[JsonObject]
     usage: CompactionUsage
@@ -747,7 +747,7 @@ class ImportedEntries(TypedDict):
 class InputTokenCount(TypedDict):
     """The estimated tokens of a conversation."""
 
-    object: NotRequired[Literal["response.input_tokens"]]
+    object: Literal["response.input_tokens"]
     input_tokens: int
 
 
@@ -1422,8 +1422,6 @@ class ResponsesRequest(TypedDict):
     input: ResponsesInput
     instructions: NotRequired[str | None]
     tools: NotRequired[list[Any] | None]
-    previous_response_id: NotRequired[None]
-    conversation: NotRequired[None]
 
 
 class SearchHit(TypedDict):
