@@ -259,9 +259,9 @@ def is_changed(record: LinePiece, options: RenderOptions) -> bool:
         if len(part.get("text", "")) > max_chars:
             return True
         if APP in part.get("_meta", ()):
-            pages.add(part.get("data", "").removeprefix("@"))
-    uris = (parse_member(item, item.members["uri"]) for item in _items(record, "resources"))
-    return any(uri not in pages for uri in uris)
+            pages.add(part["data"])
+    others = islice(_items(record, "resources"), len(pages), None)
+    return next(others, None) is not None
 
 
 def may_be_limited(record: LinePiece, options: RenderOptions) -> bool:
