@@ -326,6 +326,39 @@ async def test_what_was_said_is_stored_before_a_tool_runs(
     ]
 
 
+@pytest.mark.parametrize("has_hooks", [False, True])
+async def test_approved_and_rejected_calls_keep_their_last_outcome(
+    url: str, session: Session, scripted: Callable[..., ScriptedService], has_hooks: bool
+) -> None:
+    @function_tool(needs_approval=True)
+    def send(text: str) -> str:
+        """Send something."""
+        return f"sent {text}"
+
+    calls = [call("send", "call_1", text="x"), call("send", "call_2", text="y")]
+    provider = scripted(response(say("I ask."), *calls), response(SAID))
+    model = OpenAIResponsesModel("stub", AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="stub"))
+    config = RunConfig(tracing_disabled=True)
+    async with AsyncPagefault(url) as client:
+        kept = PagefaultSession(client.session(session.id))
+        hooks = kept if has_hooks else None
+        agent = Agent(name="a", model=model, tools=[remember(send, kept)])
+        asked = await Runner.run(agent, "Send.", session=kept, hooks=hooks, run_config=config)
+        state = asked.to_state()
+        state.approve(asked.interruptions[0])
+        state.reject(asked.interruptions[1])
+        await Runner.run(agent, state, session=kept, hooks=hooks, run_config=config)
+    assert lines_of(session) == [
+        "user: Send.",
+        "assistant: I ask.",
+        'call_1: send{"text":"x"}',
+        'call_2: send{"text":"y"}',
+        "call_1: sent x",
+        "call_2: Tool execution was not approved.",
+        "assistant: A shop.",
+    ]
+
+
 async def test_calls_that_are_numbered_anew_in_each_run_are_all_stored(
     url: str, session: Session, scripted: Callable[..., ScriptedService]
 ) -> None:
