@@ -78,12 +78,13 @@ const aiTools = (session: string, look: Run["look"] = () => SEEN, target = {}) =
     { session, ...target },
   );
 
-async function aiOptions({ session, model, messages, look }: Run, target = {}) {
+async function aiOptions({ session: id, model, messages, look }: Run, target = {}) {
+  const session = pf.session(id);
   return {
     model: wrapLanguageModel({ model, middleware: vercel.recorder(pf, session) }) as LanguageModel,
     instructions: "Be brief.",
     messages: [...(await vercel.sessionMessages(pf, session, target)), ...messages],
-    tools: { ...aiTools(session, look, target), ...(await vercel.memoryTools(pf, session, target)) },
+    tools: { ...aiTools(id, look, target), ...(await vercel.memoryTools(pf, session, target)) },
     stopWhen: isStepCount(5),
   };
 }

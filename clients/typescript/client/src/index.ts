@@ -16,7 +16,7 @@ export { ResourceReader } from "./reader.ts";
 export type { ByteRange, ContentOptions } from "./content.ts";
 export type { UploadOptions, UploadSource } from "./uploads.ts";
 export type { EventOptions, StreamState } from "./events.ts";
-export type { StoreOptions, Target, ToolCaller, WrapOptions } from "./wrap.ts";
+export type { SessionName, StoreOptions, Target, ToolCaller, WrapOptions } from "./wrap.ts";
 export { List, type Slice } from "./lists.ts";
 export { resourceId } from "./references.ts";
 export type {

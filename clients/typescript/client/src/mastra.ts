@@ -19,7 +19,7 @@ import type { Pagefault } from "./pagefault.ts";
 import { readPrompt, Recorder, type PromptMessage, type PromptQuery } from "./record.ts";
 import { readMemoryTools, ToolOutputs } from "./toolOutputs.ts";
 import { newIdempotencyKey } from "./transport.ts";
-import { outcomeOf, warn, type StoreOptions } from "./wrap.ts";
+import { outcomeOf, warn, type SessionName, type StoreOptions } from "./wrap.ts";
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- The schemas are of no matter here.
 type AnyTool = Tool<any, any, any, any, any>;
@@ -37,7 +37,7 @@ export class SessionProcessor implements Processor<"pagefault"> {
   /** @param options How the session is rendered, and what is done if that or storing fails. */
   constructor(
     pf: Pagefault,
-    session: string,
+    session: SessionName,
     {
       onStoreError = warn,
       ...query
@@ -89,7 +89,7 @@ export function storedTools<Tools extends Record<string, AnyTool>>(
 /** The tools of the memory, for one session. */
 export async function memoryTools(
   pf: Pagefault,
-  session: string,
+  session: SessionName,
   { only }: { readonly only?: readonly string[] | undefined } = {},
 ): Promise<Record<string, AnyTool>> {
   const made = (await readMemoryTools(pf, session, TARGET, only)).map(

@@ -5,10 +5,10 @@
  * and the answer before its calls are carried out: so each call is in the history before its
  * result, and a call whose id was used before is a call of its own.
  */
+import type { RenderQuery } from "./conversation.ts";
 import { HistoryDiverged, NotFoundError } from "./errors.ts";
 import type { Pagefault } from "./pagefault.ts";
-import type { RenderQuery } from "./conversation.ts";
-import { warn, type StoreOptions } from "./wrap.ts";
+import { idOf, warn, type SessionName, type StoreOptions } from "./wrap.ts";
 
 /** A message of a prompt. */
 export interface PromptMessage {
@@ -45,11 +45,11 @@ export class Recorder {
 
   constructor(
     pf: Pagefault,
-    sessionId: string,
+    session: SessionName,
     { onStoreError = warn }: Pick<StoreOptions, "onStoreError"> = {},
   ) {
     this.pf = pf;
-    this.sessionId = sessionId;
+    this.sessionId = idOf(session);
     this.onStoreError = onStoreError;
   }
 
@@ -106,14 +106,15 @@ export class Recorder {
 /** The messages of a session, for the next prompt of an agent; none of a new session. */
 export async function readPrompt(
   pf: Pagefault,
-  sessionId: string,
+  session: SessionName,
   { target = "vercel", handles = true, ...query }: PromptQuery = {},
 ): Promise<PromptMessage[]> {
+  const id = idOf(session);
   try {
-    const { messages } = await pf.session(sessionId).render({ ...query, target, handles });
+    const { messages } = await pf.session(id).render({ ...query, target, handles });
     return (messages as unknown as PromptMessage[]).map((message) => ({
       ...message,
-      providerOptions: { ...message.providerOptions, [MARK]: { session: sessionId } },
+      providerOptions: { ...message.providerOptions, [MARK]: { session: id } },
     }));
   } catch (failure) {
     if (failure instanceof NotFoundError && failure.code === "not-found") return [];

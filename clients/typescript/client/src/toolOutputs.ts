@@ -6,7 +6,14 @@ import type { ToolResultRecord } from "./generated/types.gen.ts";
 import type { Pagefault } from "./pagefault.ts";
 import { callMessage } from "./record.ts";
 import { textOf } from "./values.ts";
-import { storeOutcome, warn, type Outcome, type StoreOptions } from "./wrap.ts";
+import {
+  idOf,
+  storeOutcome,
+  warn,
+  type Outcome,
+  type SessionName,
+  type StoreOptions,
+} from "./wrap.ts";
 
 /** An output as a prompt of the AI SDK has it. */
 export interface ModelOutput {
@@ -36,8 +43,8 @@ export class ToolOutputs {
   store(outcome: Outcome, call: ModelCall, result: unknown = outcome.result): Promise<unknown> {
     const { pf, options } = this;
     const { toolName, toolCallId } = call;
-    const sessionId = idOf(options.session);
-    const message = sessionId === undefined ? undefined : callMessage(pf, sessionId, call);
+    const { session } = options;
+    const message = session ? callMessage(pf, idOf(session), call) : undefined;
     const stored = { toolName, toolCallId, target: options.target, result, callMessage: message };
     return storeOutcome(pf.toolResults, outcome, options, stored, ({ record: made, messages }) => {
       const { rendering: _, ...record } = made;
@@ -73,7 +80,7 @@ export interface MemoryTool {
 /** The tools of the memory, for one session. */
 export async function readMemoryTools(
   pf: Pagefault,
-  session: string,
+  session: SessionName,
   target: OutputOptions["target"],
   only: readonly string[] | undefined,
 ): Promise<MemoryTool[]> {
@@ -83,7 +90,7 @@ export async function readMemoryTools(
     run: async (id, input, signal) => {
       const { name } = definition;
       const call = { target, id, name, arguments: input as Record<string, unknown> };
-      return outputOf((await pf.session(session).callTool(call, { signal })).messages);
+      return outputOf((await pf.session(idOf(session)).callTool(call, { signal })).messages);
     },
   }));
 }
@@ -92,10 +99,6 @@ export async function readMemoryTools(
 function outputOf(messages: readonly Record<string, unknown>[]): ModelOutput {
   const [message] = messages as readonly { content: readonly { output: ModelOutput }[] }[];
   return message!.content[0]!.output;
-}
-
-function idOf(session: StoreOptions["session"]): string | undefined {
-  return typeof session === "string" ? session : session?.id;
 }
 
 /** Return whether an output is a stored record; if storing failed, it is not. */

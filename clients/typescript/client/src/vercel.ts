@@ -22,7 +22,7 @@ import { contentOf, recordedStream } from "./modelContent.ts";
 import type { Pagefault } from "./pagefault.ts";
 import { readPrompt, Recorder, type PromptQuery } from "./record.ts";
 import { readMemoryTools, ToolOutputs, type ModelOutput } from "./toolOutputs.ts";
-import { outcomeOf, type Outcome, type StoreOptions } from "./wrap.ts";
+import { outcomeOf, type Outcome, type SessionName, type StoreOptions } from "./wrap.ts";
 
 type Execute = NonNullable<Tool["execute"]>;
 type ShownOutput = { toolCallId: string; input: unknown; output: unknown };
@@ -41,7 +41,7 @@ export interface VercelOptions extends StoreOptions {
  */
 export function recorder(
   pf: Pagefault,
-  session: string,
+  session: SessionName,
   options: Pick<StoreOptions, "onStoreError"> = {},
 ): LanguageModelMiddleware {
   const conversation = new Recorder(pf, session, options);
@@ -66,7 +66,7 @@ export function recorder(
 /** The messages of a session for the next run of an agent, within a budget. */
 export async function sessionMessages(
   pf: Pagefault,
-  session: string,
+  session: SessionName,
   query: PromptQuery = {},
 ): Promise<ModelMessage[]> {
   return (await readPrompt(pf, session, query)) as ModelMessage[];
@@ -89,7 +89,7 @@ export function storedTools<Tools extends ToolSet>(
 /** The tools of the memory, for one session. */
 export async function memoryTools(
   pf: Pagefault,
-  session: string,
+  session: SessionName,
   {
     target = "vercel",
     only,

@@ -11,9 +11,12 @@ export type Target = Exclude<
   null | undefined
 >;
 
+/** A session, by its id or as `pf.session(id)`. */
+export type SessionName = string | { readonly id: string };
+
 export interface StoreOptions {
   /** The session that the results are written to; without it they are in no history. */
-  readonly session?: string | { readonly id: string } | undefined;
+  readonly session?: SessionName | undefined;
   /** A line behind each stored medium names it, so that the model can use it again; true by default. */
   readonly handles?: boolean | undefined;
   /**
@@ -76,7 +79,7 @@ export async function storeOutcome(
 ): Promise<unknown> {
   const { toolName, toolCallId = `call_${newIdempotencyKey().slice(0, 24)}`, target } = call;
   const { result = outcome.result, callMessage } = call;
-  const sessionId = typeof session === "string" ? session : session?.id;
+  const sessionId = session === undefined ? undefined : idOf(session);
   try {
     const { success } = outcome;
     const draft = { toolName, toolCallId, sessionId, result, success, callMessage };
@@ -106,6 +109,10 @@ function answersOf({ rendering, id }: RenderedToolResult): StoredOutcome["messag
   const [first, ...further] = rendering?.messages ?? [];
   if (first !== undefined) return [first, ...further];
   throw new PagefaultError(`The result is stored as ${id}, and could not be rendered`);
+}
+
+export function idOf(session: SessionName): string {
+  return typeof session === "string" ? session : session.id;
 }
 
 /** Tell on the console that something could not be stored or shown. */
