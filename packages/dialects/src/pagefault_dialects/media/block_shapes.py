@@ -307,8 +307,10 @@ def _mime_type(block: dict[str, object], place: MemberPath) -> tuple[MemberPath,
             # `g711_ulaw` is the name of a format, and stands here too.
             claimed = type_of_format(claimed) or claimed
         if isinstance(claimed, str) and canonical_mime_type(claimed):
-            said = claimed.strip()
-            return (*place, key), ";".join((said, *format_members(said, container).values()))
+            declared = claimed.strip()
+            return (*place, key), ";".join(
+                (declared, *format_members(declared, container).values())
+            )
     for key in block_table.FORMAT_NAMES:
         extension = container.get(key)
         if not isinstance(extension, str):

@@ -22,6 +22,8 @@ FORMAT_NAMES = ("format", "output_format")
 FILE_NAMES = ("filename", "file_name", "fileName", "displayName", "display_name")
 NAMES = ("name", "title")
 URL_NAMES = ("url", "uri", "href", "src")
+REALTIME_PARTS = ("input_audio", "output_audio")
+"""Parts of OpenAI's Realtime API, with sound of this type, its words, or both."""
 REALTIME_TYPE = "audio/pcm;rate=24000"
 TEXT_TYPES = ("text", "input_text", "output_text")
 
@@ -87,7 +89,7 @@ class BlockShape:
     may_have_others: bool = False
     """True if a block without a type may have other members."""
     mime_type: str | None = None
-    """The type of a payload that has none of its own."""
+    """The type of a payload without a declared one."""
 
 
 def paths(*dotted: str) -> tuple[MemberPath, ...]:

@@ -19,9 +19,11 @@ from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_shapes import value_at
 from pagefault_dialects.media.block_table import TEXT_TYPES, without_frame
 from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
+from pagefault_dialects.media.raw_audio import is_raw_audio
 from pagefault_dialects.messages.provider_blocks import is_kept, own_block
 from pagefault_dialects.model.conversation import (
     Address,
+    AlternativeText,
     BlockLabel,
     InlineBytes,
     Item,
@@ -119,7 +121,8 @@ class ContentReading:
             items = self._block(content, pointer)
             yield from self._in_words(content, pointer, items) if is_of_dialect else items
         elif isinstance(content, list) and any(
-            is_block(item) and (_is_text(item) or is_typed_block(item)) for item in content
+            is_block(item) and (_is_text(item) or is_typed_block(item) or _is_speech(item))
+            for item in content
         ):
             for item in content:
                 if is_block(item):
@@ -139,8 +142,22 @@ class ContentReading:
     def _block(self, block: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
         members = {name: value for name, value in block.items() if value is not None}
         detail = _detail_of(members)
+        if _is_speech(members):
+            yield from self._speech(members, pointer, members.pop("transcript"))
+            return
         for item in self._in_block(members, pointer):
             yield replace(item, detail=detail) if detail and isinstance(item, Medium) else item
+
+    def _speech(
+        self, members: dict[str, JsonValue], pointer: str, transcript: str
+    ) -> Iterator[Item]:
+        """Yield the items of a part of OpenAI's Realtime API, which may have only the words."""
+        if "audio" not in members:
+            yield TextItem(pointer, transcript)
+            return
+        words = AlternativeText("transcript", transcript)
+        for item in self._in_block(members, pointer):
+            yield replace(item, words=words) if isinstance(item, Medium) else item
 
     def _in_block(self, members: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
         if _is_text(members):
@@ -270,6 +287,7 @@ class ContentReading:
             source, filename = media[part.slot.index].source, media[part.slot.index].filename
             declared = (source.declared_mime_type or "").partition(";")[0].strip().lower() or None
             mime_type = detect_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
+            is_raw = is_raw_audio(mime_type)
             return Medium(
                 pointer,
                 InlineBytes(b"".join(source.chunks())),
@@ -277,7 +295,8 @@ class ContentReading:
                 mime_type,
                 filename,
                 source.size_bytes,
-                claimed_type=None if declared == mime_type else declared,
+                # The bytes may have decided the order of samples, which is no other type.
+                claimed_type=None if declared == mime_type or is_raw else declared,
                 is_in_text=part.extracted,
             )
         if isinstance(part, NormalizedLink):
@@ -295,6 +314,12 @@ def _name_medium(medium: Medium, part: NormalizedPart, provenance: Provenance) -
         # The name of a file that was moved out of the message is rarely in the store.
         name = provenance.name or medium.filename
     return replace(medium, filename=name, words=find_words(provenance.meta))
+
+
+def _is_speech(block: Mapping[str, JsonValue]) -> bool:
+    """Return whether a block is speech of OpenAI's Realtime API with its words."""
+    is_part = block.get("type") in block_table.REALTIME_PARTS
+    return is_part and isinstance(block.get("transcript"), str)
 
 
 def _kind(block: Mapping[str, JsonValue]) -> str:

@@ -115,7 +115,7 @@ def _declared_type(holder: JsonValue, place: ValuePath | None) -> str | None:
         return None
     parent = place.parent.key if place.parent else None
     is_of_shape = (parent, place.key) in block_table.KNOWN.base64_ends
-    if place.key == "audio" and holder.get("type") in ("input_audio", "output_audio"):
+    if place.key == "audio" and holder.get("type") in block_table.REALTIME_PARTS:
         return block_table.REALTIME_TYPE
     if not is_of_shape and place.key not in BASE64_NAMES:
         return None

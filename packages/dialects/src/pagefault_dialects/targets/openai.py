@@ -105,6 +105,9 @@ _ITEMS: Mapping[str, Shape] = {
     "reasoning": {"id?": str, "summary": list},
     "input_text": {"text": str},
     "output_text": {"text": str},
+    # Items of the Realtime API have both, in another form; requests have no `output_audio`.
+    "input_audio": {"input_audio": {"data": str, "format": str}},
+    "output_audio": (),
     "input_image": (
         {"image_url": ADDRESS, "file_id?": str},
         {"image_url?": ADDRESS, "file_id": str},
