@@ -16,13 +16,14 @@ import json
 import math
 import numbers
 import os
+import sys
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set, ValuesView
 from typing import Any
 
 MAX_ITERATOR_BYTES = 64 * 1024 * 1024
-# The memory of an item in a list, beside its text.
+# The memory of an item in a list, beside its own.
 ITEM_BYTES = 64
 # A longer table is a file with a preview.
 MAX_TABLE_TEXT_CHARS = 4_000
@@ -126,7 +127,23 @@ def read_iterator(value: Any) -> Any:  # noqa: ANN401 - any value
 
 
 def _size_of(item: object) -> int:
-    return ITEM_BYTES + (len(item) if isinstance(item, str | bytes | bytearray) else 0)
+    """Estimate the memory of an item with its members, each of which is counted once."""
+    if isinstance(item, int | float | str | bytes):
+        return ITEM_BYTES + sys.getsizeof(item)
+    size, seen, remaining = 0, set[int](), [item]
+    while remaining and size <= MAX_ITERATOR_BYTES:
+        value = remaining.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        size += ITEM_BYTES + sys.getsizeof(value)
+        if isinstance(value, dict):
+            remaining.extend(value.values())
+        elif isinstance(value, list | tuple | set | frozenset):
+            remaining.extend(value)
+        elif _is_model(value) or dataclasses.is_dataclass(value):
+            remaining.extend(vars(value).values() if hasattr(value, "__dict__") else ())
+    return size
 
 
 def jsonable(value: object) -> Any:  # noqa: ANN401 - JSON
