@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from app.errors import BlobSweptError, ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor
-from app.models.resource_descriptor import check_alias
+from app.models.resource_descriptor import check_alias, derive_resource_id
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import describe_stored
 from app.services.requests.validation import require_found
@@ -89,6 +89,9 @@ class Resources:
         # The resource may be deleted meanwhile, and its blob swept.
         with suppress(BlobMissingError, BlobSweptError):
             head = await read_whole(self.blobs, project_id, digest, end=HEAD_BYTES)
+            if upload.alias is None and found.resource_id == _id(project_id, upload, head):
+                # The same file again changes nothing.
+                return found, False
             return await self._describe(project_id, upload, blob, head)
         return None
 
@@ -170,6 +173,13 @@ class Resources:
             unit[DerivedImageRecords].remove_sourceless([resource.digest])
 
         await self.records.write(project_id, delete, is_alone=True)
+
+
+def _id(project_id: str, upload: Upload, head: bytes) -> str:
+    """Return the id of the resource of an upload with a digest."""
+    filename = safe_file_name(upload.filename)
+    mime_type = detect_type(head, upload.mime_type, filename)
+    return derive_resource_id(project_id, upload.digest or "", mime_type, filename)
 
 
 async def describe_blob(

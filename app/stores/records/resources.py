@@ -25,7 +25,8 @@ from pagefault_dialects.model.resource import MediaHints, Resource
 _FIND = Lookup(scoped_select(resources, by=["resource_id"]))
 _FIND_BY_DIGEST = Lookup(
     scoped_select(resources, by=["digest"])
-    .order_by(resources.c.is_derived, resources.c.created_at, resources.c.resource_id)
+    .where(resources.c.is_derived.is_(False))
+    .order_by(resources.c.created_at, resources.c.resource_id)
     .limit(1)
 )
 _FIND_IN_SESSION = scoped_select(resources).where(
@@ -133,7 +134,7 @@ class ResourceRecords(Repository):
         return stored_resource(rows[0]) if rows else None
 
     def find_by_digest(self, digest: str) -> Resource | None:
-        """Return the first resource with this blob, one that is derived only if there is no other.
+        """Return the first resource with this blob that is not derived.
 
         No sweep has claimed the blob, since the row needs it.
         """
