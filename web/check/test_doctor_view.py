@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 from openai.types.chat import (
     ChatCompletionMessage,
@@ -11,6 +12,7 @@ from openai.types.chat import (
 )
 from playwright.sync_api import Locator, expect
 
+from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.kit.servers import LiveService
@@ -131,3 +133,34 @@ def test_json_without_a_history_is_refused_with_what_to_send(
     tab = doctor(open_service, open_tab)
     examined(tab, body)
     expect(tab.page.get_by_role("alert")).to_contain_text("send a list of messages")
+
+
+def test_stored_session_is_examined_at_once_with_each_entry_beside_its_findings(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    function = {"name": "orders", "arguments": '{"a": '}
+    called = {"id": "call_1", "type": "function", "function": function}
+    call = shop.message("assistant", None, tool_calls=[called])
+    answer = shop.message("tool", "None.", tool_call_id="call_1")
+    shop.written(writer, [shop.message("user", "Which?"), call, answer])
+    tab = add_axe(open_tab(open_service))
+    tab.open(f"/doctor?session={shop.SESSION}")
+    report = tab.page.get_by_role("region", name="The history, with what is wrong")
+    expect(report.get_by_text("bad-arguments")).to_be_visible()
+    expect(report.get_by_text("Problem:")).to_be_visible()
+    # The member that the finding points at is marked in the entry.
+    expect(report.locator("mark.json-marked")).to_have_text("arguments: ")
+    assert_accessible(tab)
+    report.get_by_role("link", name="Entry #2").click()
+    expect(tab.page).to_have_url(f"{open_service.base_url}/sessions/{shop.SESSION}#2")
+
+
+def test_text_that_is_no_json_is_refused_in_the_colour_of_failures(
+    open_service: LiveService, open_tab: OpenTab
+) -> None:
+    tab = doctor(open_service, open_tab)
+    tab.page.get_by_label("The history as JSON").fill("{messages")
+    tab.page.get_by_role("button", name="Examine").click()
+    alert = tab.page.get_by_role("alert")
+    expect(alert).to_contain_text("That is no JSON")
+    expect(alert).to_have_css("color", "rgb(168, 30, 34)")

@@ -308,3 +308,30 @@ def test_title_of_a_folded_failure_has_no_codes_of_colours(
     tab = answered(open_service, open_tab, writer, result)
     tab.page.get_by_role("button", name="Fold pytest").click()
     expect(tab.page.locator(".call-error")).to_have_text("FAILED tests/test_shop.py")
+
+
+def test_each_card_is_copied_as_a_whole(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    long = "\n".join(f"line {number} of the log" for number in range(2_000))
+    result = shop.tool_result("logs", "c", shop.content(shop.text(long)))
+    tab = answered(open_service, open_tab, writer, shop.message("user", "**Read** it."), result)
+    for entry, text in ((tab.entries.first, "**Read** it."), (tab.entries.last, long)):
+        entry.get_by_role("button", name="Copy", exact=True).click()
+        expect(entry.get_by_text("Copied")).to_be_visible()
+        assert tab.page.evaluate("navigator.clipboard.readText()") == text
+
+
+def test_arguments_of_an_edit_are_a_difference(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    edit = call(
+        "edit", "c1", file_path="a.py", old_string="a = 1\nb = 2", new_string="a = 1\nb = 3"
+    )
+    result = shop.tool_result("edit", "c1", "Done.")
+    tab = answered(open_service, open_tab, writer, edit, result)
+    tab.page.locator(".call-arguments summary").first.click()
+    arguments = tab.page.locator(".call-arguments")
+    expect(arguments.locator(".hljs-deletion").last).to_have_text("-b = 2")
+    expect(arguments.locator(".hljs-addition").last).to_have_text("+b = 3")
+    assert_accessible(tab)

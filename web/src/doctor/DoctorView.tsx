@@ -1,8 +1,8 @@
 /** The doctor: a broken history in, what is wrong beside its messages, and a healed one out. */
 import type { Diagnosis } from "@pagefault/client";
-import { Failure } from "@pagefault/react";
-import { useState } from "react";
-import { useSearchParams } from "react-router";
+import { Failure, visibleName } from "@pagefault/react";
+import { useEffect, useEffectEvent, useState } from "react";
+import { Link, useSearchParams } from "react-router";
 
 import { pagefault } from "../api/client";
 import { TARGETS } from "../pages/pageWords";
@@ -63,6 +63,12 @@ export function DoctorView() {
     setBusy(false);
   }
 
+  // Nothing is left to be given for a session that is stored.
+  const examineSession = useEffectEvent(() => void examine());
+  useEffect(() => {
+    if (session !== null) examineSession();
+  }, [session, target]);
+
   return (
     <section
       className="view doctor-view"
@@ -112,7 +118,9 @@ export function DoctorView() {
           </>
         ) : (
           <p>
-            <code>{DOCTOR.session(session)}</code>
+            <Link to={`/sessions/${encodeURIComponent(session)}`}>
+              {DOCTOR.session(visibleName(session))}
+            </Link>
           </p>
         )}
         <div className="row">
@@ -143,7 +151,7 @@ export function DoctorView() {
         {refused !== "" && <p role="alert" className="bad-text">{refused}</p>}
       </form>
       {failure !== null && <Failure failure={failure} />}
-      {examined !== undefined && <Report {...examined} name={name} />}
+      {examined !== undefined && <Report {...examined} {...{ name, session }} />}
     </section>
   );
 }

@@ -1,9 +1,12 @@
 /** What the doctor has found: each finding beside the message it is about, and the healed history. */
 import type { Diagnosis } from "@pagefault/client";
 import { itemsOf, laidOut, memberOf, membersOf } from "@pagefault/client/json";
-import { visibleText } from "@pagefault/react";
+import { Failure, visibleText } from "@pagefault/react";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
+import { Link } from "react-router";
 
+import { pagefault } from "../api/client";
 import { JsonTree } from "../reading/JsonTree";
 import { numberText } from "../shared/formats";
 import { useSkipTarget } from "../shell/skipTargets";
@@ -21,11 +24,13 @@ interface ReportProps {
   /** The history that was examined, as text; null for a session that is stored. */
   readonly given: string | null;
   readonly name: string;
+  /** The session that was examined. */
+  readonly session: string | null;
 }
 
 const PIECE = 50;
 
-export function Report({ report, source, given, name }: ReportProps) {
+export function Report({ report, source, given, name, session }: ReportProps) {
   const { findings, dialect, profile, tokensEst } = report;
   const [shown, setShown] = useState(PIECE);
   useSkipTarget("findings", SHELL.skipTo.findings, findings.length > 0);
@@ -45,7 +50,15 @@ export function Report({ report, source, given, name }: ReportProps) {
       <ol id="findings" className="doctor-messages" aria-label={DOCTOR.found}>
         {groups.slice(0, shown).map(([place, ofPlace]) => (
           <li key={place}>
-            <h3>{titleOf(place, ofPlace)}</h3>
+            <h3>
+              {session !== null && seqOf(ofPlace) !== undefined ? (
+                <Link to={`/sessions/${encodeURIComponent(session)}#${seqOf(ofPlace)}`}>
+                  {titleOf(place, ofPlace)}
+                </Link>
+              ) : (
+                titleOf(place, ofPlace)
+              )}
+            </h3>
             <div className="doctor-sides">
               <ul>
                 {ofPlace.map((finding, index) => (
@@ -54,7 +67,11 @@ export function Report({ report, source, given, name }: ReportProps) {
                   </li>
                 ))}
               </ul>
-              <GivenMessage source={held.get(place)} place={place} findings={ofPlace} />
+              {session === null ? (
+                <GivenMessage source={held.get(place)} place={place} findings={ofPlace} />
+              ) : (
+                <StoredMessage {...{ session }} findings={ofPlace} />
+              )}
             </div>
           </li>
         ))}
@@ -73,7 +90,7 @@ function FindingView({ finding }: { finding: Finding }) {
   return (
     <div className="doctor-finding">
       <p>
-        <code>{rule}</code> {visibleText(demands)}
+        <strong>{DOCTOR.problem}</strong> {visibleText(demands)} <code>{rule}</code>
       </p>
       {limit != null && actual != null && (
         <p className="small">{DOCTOR.limit(valueText(limit), valueText(actual))}</p>
@@ -104,6 +121,26 @@ function GivenMessage({ source, place, findings }: GivenMessageProps) {
   const marks = new Set(findings.map(({ pointer }) => pointer.slice(place.length)));
   marks.delete("");
   return <JsonTree source={source} marks={marks} />;
+}
+
+/** The entry of a session that findings are about. */
+function StoredMessage({ session, findings }: { session: string; findings: readonly Finding[] }) {
+  const seq = seqOf(findings);
+  const read = useQuery({
+    queryKey: ["entry-source", session, seq],
+    queryFn: async ({ signal }) => {
+      const path = `/api/sessions/${encodeURIComponent(session)}/messages/${seq}`;
+      return (await pagefault().request(path, { signal })).text();
+    },
+    enabled: seq !== undefined,
+    staleTime: Infinity,
+  });
+  if (read.isError) return <Failure failure={read.error} />;
+  return <GivenMessage source={read.data} place="" findings={findings} />;
+}
+
+function seqOf([first]: readonly Finding[]): number | undefined {
+  return first?.seq ?? undefined;
 }
 
 const LISTS = ["messages", "input", "contents", "history"];

@@ -67,6 +67,7 @@ export const ENTRY = {
   messageOf: (role: string) => `Message of ${role}`,
   noContent: "No content.",
   json: "JSON",
+  copy: "Copy",
   block: "Block",
   numbered: (seq: number) => `Entry ${seq}`,
   cannotDraw: (seq: number) =>

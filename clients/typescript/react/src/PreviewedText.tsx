@@ -24,7 +24,7 @@ export function PartText({ part: { text: whatItSays, name, uri }, resources }: P
   const lines = whatItSays.split("\n", MOST_LINES_OF_A_LINK + 1);
   const isLink = uri != null && lines.length <= MOST_LINES_OF_A_LINK && lines.includes(uri);
   const text = isLink ? lines.filter((line) => line !== uri && line !== name).join("\n") : whatItSays;
-  const whole = wholeOf(text, resources);
+  const whole = wholeTextOf(text, resources);
   const filename = name ?? uri ?? undefined;
   if (whole !== undefined) return <Previewed {...{ text, whole, filename }} />;
   return text === "" ? null : <Text {...{ text, filename }} />;
@@ -52,7 +52,8 @@ export function PreviewedText({ text, whole, filename }: PreviewedTextProps) {
   );
 }
 
-function wholeOf(text: string, resources: readonly ResourceDescriptor[]) {
+/** Return the resource of which a text is a preview; undefined for a text that is whole. */
+export function wholeTextOf(text: string, resources: readonly ResourceDescriptor[]) {
   const id = LEFT_OUT.exec(text)?.[2];
   // A tool may write such a line itself; then the record knows no text of that id.
   const whole = resources.find(({ uri, kind }) => kind === "text" && uri === `blob:${id}`);

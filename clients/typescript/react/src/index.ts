@@ -31,7 +31,7 @@ export {
 } from "./cues.ts";
 export { StoredText } from "./StoredText.tsx";
 export { FoldedText } from "./FoldedText.tsx";
-export { PreviewedText } from "./PreviewedText.tsx";
+export { PreviewedText, wholeTextOf } from "./PreviewedText.tsx";
 export { Origin } from "./Origin.tsx";
 export { DownloadLink } from "./DownloadLink.tsx";
 export { FileCard } from "./FileCard.tsx";

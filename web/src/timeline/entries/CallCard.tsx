@@ -6,10 +6,12 @@ import { Link } from "react-router";
 
 import { AppCallContext, readInput } from "../../apps/appCall";
 import { JsonDetails } from "../../json/JsonDetails";
+import { CopyButton } from "../../reading/CopyButton";
 import { HeadingLevel } from "../../reading/headingLevel";
 import { TextContext, fileIn } from "../../reading/textContext";
 import { momentText, numberText, spanText } from "../../shared/formats";
 import { ENTRY, STEP } from "../../words/timeline";
+import { textOfEntry } from "../entryText";
 import { isToolResult } from "../history";
 import type { ShownCall } from "../messageBlocks";
 import type { Call } from "../rows";
@@ -107,7 +109,12 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
           <Link to={`/sessions/${encodeURIComponent(sessionId)}/model#entry-${own.seq}`}>
             {STEP.whatModelGets}
           </Link>
-          {body !== undefined && <JsonDetails title={ENTRY.json} source={body.source} />}
+          {body !== undefined && (
+            <>
+              <CopyButton text={() => textOfEntry(body.source)} name={ENTRY.copy} />
+              <JsonDetails title={ENTRY.json} source={body.source} />
+            </>
+          )}
         </footer>
       )}
     </article>

@@ -3,8 +3,10 @@ import { visibleName } from "@pagefault/react";
 import { type ReactNode, useId } from "react";
 
 import { JsonDetails } from "../../json/JsonDetails";
+import { CopyButton } from "../../reading/CopyButton";
 import { TimeText } from "../../shared/TimeText";
 import { ENTRY } from "../../words/timeline";
+import { textOfEntry } from "../entryText";
 
 interface EntryFrameProps {
   readonly seq: number;
@@ -41,7 +43,10 @@ export function EntryFrame(props: EntryFrameProps) {
         <EntryAddress seq={seq} at={at} />
       </header>
       <div className="entry-body">{children}</div>
-      <JsonDetails title={ENTRY.json} source={source} />
+      <footer className="entry-tools small quiet">
+        <CopyButton text={() => textOfEntry(source)} name={ENTRY.copy} />
+        <JsonDetails title={ENTRY.json} source={source} />
+      </footer>
     </article>
   );
 }
