@@ -13,7 +13,7 @@ import json
 import math
 import pickle
 import uuid
-from collections import deque
+from collections import UserList, deque
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import PurePosixPath
@@ -63,7 +63,14 @@ def test_values_of_python_become_json() -> None:
     made = jsonable(
         {
             5: (Point(1, None), {"b", 3, "a"}),
-            True: [Pair(1, 2.5), deque([1]), range(2), array.array("d", [0.5]), {2: 3}.values()],
+            True: [
+                Pair(1, 2.5),
+                deque([1]),
+                UserList([1]),
+                range(2),
+                array.array("d", [0.5]),
+                {2: 3}.values(),
+            ],
             Colour.RED: [Colour.RED, moment, moment.date(), PurePosixPath("/a"), identity],
             None: [decimal.Decimal("0.10"), Fraction(1, 3), 1 + 2j, ipaddress.ip_address("::1")],
             "objects": [Shelf(3), LookupError("no more")],
@@ -75,7 +82,7 @@ def test_values_of_python_become_json() -> None:
     )
     assert made == {
         "5": [{"x": 1, "y": None}, ["a", "b", 3]],
-        "true": [{"width": 1, "height": 2.5}, [1], [0, 1], [0.5], [3]],
+        "true": [{"width": 1, "height": 2.5}, [1], [1], [0, 1], [0.5], [3]],
         "red": ["red", "2026-01-02T03:04:00+00:00", "2026-01-02", "/a", str(identity)],
         "null": ["0.10", "1/3", "(1+2j)", "::1"],
         "objects": [{"width": 3, "label": None}, "LookupError: no more"],

@@ -18,8 +18,16 @@ import numbers
 import os
 import sys
 import uuid
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set, ValuesView
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+    ValuesView,
+)
 from typing import Any
 
 MAX_ITERATOR_BYTES = 64 * 1024 * 1024
@@ -38,7 +46,7 @@ _AS_TEXT = (
     ipaddress.IPv4Network,
     ipaddress.IPv6Network,
 )
-_LISTS = (list, tuple, deque, range, array.array, ValuesView)
+_LISTS = (Sequence, array.array, ValuesView)
 # The cells that a data frame writes to CSV as they are.
 _CELLS = (str, numbers.Number, datetime.date, datetime.time, type(None), *_AS_TEXT)
 _TOO_DEEP = "is nested too deep, or contains itself"
@@ -130,12 +138,12 @@ def _size_of(item: object) -> int:
     """Estimate the memory of an item with its members, each of which is counted once."""
     if isinstance(item, int | float | str | bytes):
         return ITEM_BYTES + sys.getsizeof(item)
-    size, seen, remaining = 0, set[int](), [item]
+    size, counted, remaining = 0, set[int](), [item]
     while remaining and size <= MAX_ITERATOR_BYTES:
         value = remaining.pop()
-        if id(value) in seen:
+        if id(value) in counted:
             continue
-        seen.add(id(value))
+        counted.add(id(value))
         size += ITEM_BYTES + sys.getsizeof(value)
         if isinstance(value, dict):
             remaining.extend(value.values())
@@ -351,6 +359,7 @@ def _convert_table(table: Any, write: Callable[[], str]) -> Any:  # noqa: ANN401
         _check_cells(table)
     try:
         text = write()
+        data = base64.b64encode(text.encode()).decode()
     except Exception as error:
         raise UnstorableError(f"{_NOT_CSV} ({error})") from error
     if len(text) <= MAX_TABLE_TEXT_CHARS:
@@ -358,11 +367,7 @@ def _convert_table(table: Any, write: Callable[[], str]) -> Any:  # noqa: ANN401
     return {
         "rows": len(table),
         "preview": text[:PREVIEW_CHARS].rpartition("\n")[0] or text[:PREVIEW_CHARS],
-        "table": {
-            "data": base64.b64encode(text.encode()).decode(),
-            "mimeType": "text/csv",
-            "filename": "table.csv",
-        },
+        "table": {"data": data, "mimeType": "text/csv", "filename": "table.csv"},
     }
 
 

@@ -98,6 +98,7 @@ def test_large_data_frame_is_a_file_with_a_preview(
         (np.array([[1, math.nan]]), "/x/0/1", "is nan"),
         (pd.DataFrame({"a": [np.arange(2_000)]}), "/x", "the column 'a' has a ndarray in row 0"),
         (pd.DataFrame({"a": ["x", b"ab"]}), "/x", "the column 'a' has a bytes in row 1"),
+        (pd.DataFrame({"a": ["\ud800"]}, dtype=object), "/x", "surrogates not allowed"),
         (pl.DataFrame({"a": [[1], [2]]}), "/x", "CSV cannot represent: use its rows as a list"),
         (pl.DataFrame({"a": [1]}).lazy(), "/x", "has the type LazyFrame"),
         (pd.NA, "/x", "has the type NAType"),
