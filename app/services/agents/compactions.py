@@ -113,7 +113,7 @@ class Compactions:
             project_id, session_id, stored.incarnation, last_seq, budget, expires_at
         )
         whole = await self._count_session(grant, None)
-        kept = await self._count_session(grant, budget)
+        kept = whole if whole <= budget else await self._count_session(grant, budget)
         item = compaction_item(f"cmp_{new_id()}", grant.sign(self.signer))
         return Compaction(
             id=f"resp_{new_id()}",
