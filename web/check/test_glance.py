@@ -57,8 +57,8 @@ def test_header_has_the_title_the_id_and_the_totals(
     header = tab.page.locator(".timeline-header")
     expect(header.get_by_role("heading", level=1)).to_have_text("Mend the build.")
     for fact in (shop.SESSION, "took", "6 entries", "tokens", "1 error", "claude-sonnet-4-5"):
-        expect(header).to_contain_text(fact)
-    header.get_by_role("button", name="Copy id").click()
+        expect(tab.page.locator(".timeline-totals")).to_contain_text(fact)
+    tab.page.get_by_role("button", name="Copy id").click()
     assert tab.page.evaluate("() => navigator.clipboard.readText()") == shop.SESSION
     tab.await_live()
     expect(header.locator(".live-dot")).to_have_attribute("title", "Live")
@@ -231,3 +231,71 @@ def test_wide_screen_has_a_third_pane_with_the_chosen_entry(
     expect(pane.get_by_role("heading", level=2)).to_contain_text("#6")
     page.set_viewport_size({"width": 1_599, "height": 900})
     expect(pane).to_have_count(0)
+
+
+def test_what_a_provider_would_refuse_is_said_in_the_header_and_at_its_entry(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": "{}"}}
+    shop.written(
+        writer,
+        [
+            shop.message("user", "Pay it."),
+            shop.message("assistant", "I pay.", tool_calls=[call]),
+            shop.message("user", "Never mind."),
+            shop.tool_result("basket", "c9", "Paid."),
+        ],
+    )
+    shop.written(writer, [shop.message("user", "Hello.", session_id="healthy")])
+    request = {"sessionId": shop.SESSION}
+    report = writer.post("/api/doctor", params={"target": "anthropic"}, json=request).json()
+    found = report["findings"]
+    assert len(found) >= 2
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    badge = page.get_by_role("link", name=f"Anthropic would refuse this ({len(found)})")
+    expect(badge).to_be_visible()
+    for seq in {finding["seq"] for finding in found}:
+        label = page.locator(f'[data-seq="{seq}"]').get_by_role("link", name="finding")
+        expect(label).to_have_attribute("title", re.compile("Fix:"))
+    assert_accessible(tab)
+    page.keyboard.press("c")
+    expect(page.locator("article.line").get_by_role("link", name="finding").first).to_be_visible()
+    badge.click()
+    expect(page).to_have_url(re.compile("/doctor.*target=anthropic"))
+    with page.expect_response(re.compile("/api/doctor")):
+        tab.open("/sessions/healthy")
+    expect(page.get_by_text("would refuse")).to_have_count(0)
+
+
+def test_phone_gives_48_pixels_to_the_chrome(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = add_axe(open_tab(open_service, viewport={"width": 390, "height": 844}))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    entries = page.get_by_role("region", name="Entries")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Checkout fails")
+    box = entries.bounding_box()
+    assert box is not None
+    assert box["y"] <= 48
+    assert_accessible(tab)
+    find = page.get_by_role("button", name="Find", exact=True)
+    inner = find.bounding_box()
+    assert inner is not None
+    assert inner["y"] + inner["height"] <= 48
+    find.click()
+    expect(page.get_by_label("Search in this session")).to_be_in_viewport()
+    expect(page.locator(".timeline-totals")).to_contain_text("15 entries")
+    assert_accessible(tab)
+    page.get_by_role("link", name="All sessions").click()
+    header = page.locator(".shell-header").bounding_box()
+    assert header is not None
+    assert header["height"] <= 48
+    page.get_by_text("Menu", exact=True).click()
+    assert_accessible(tab)
+    page.get_by_role("link", name="Pages", exact=True).click()
+    expect(page.get_by_role("heading", level=1, name="Pages")).to_be_visible()
+    expect(page.get_by_role("link", name="Doctor")).to_be_hidden()

@@ -6,6 +6,7 @@ import { useRef, useState } from "react";
 import { Link, useNavigate } from "react-router";
 
 import { pagefault } from "../api/client";
+import { MODEL } from "../words/model";
 import { ACTIONS, SESSIONS } from "../words/sessions";
 import { Receipt } from "./Receipt";
 import { exportBundle } from "./exportBundle";
@@ -79,6 +80,9 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
       >
         <summary className="button">{ACTIONS.open}</summary>
         <div className="menu-items">
+          <Link className="phone-only" to={`/sessions/${path}/model`}>
+            {MODEL.open}
+          </Link>
           <Link to={`/compare?a=${path}`}>{ACTIONS.compare}</Link>
           <button type="button" disabled={isBusy} onClick={() => void save()}>
             {ACTIONS.export}

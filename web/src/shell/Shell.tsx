@@ -1,5 +1,5 @@
 /** What stands around every view: the name, the navigation, the way to give up the key. */
-import { Suspense, useEffect, useRef } from "react";
+import { Suspense, useEffect, useRef, useSyncExternalStore } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
 
 import { forgetKey, useAccess } from "../access/key";
@@ -19,6 +19,9 @@ const VIEWS = [
   { to: "/upload", name: SHELL.upload },
 ];
 
+// The same width as in shell.css.
+const NARROW = window.matchMedia("(max-width: 48rem)");
+
 export function Shell() {
   const { key, isAsked } = useAccess();
   const main = useRef<HTMLElement>(null);
@@ -33,18 +36,31 @@ export function Shell() {
     }
   }, [pathname]);
 
+  const isNarrow = useSyncExternalStore(watchWidth, () => NARROW.matches);
+  const views = (
+    <nav aria-label={SHELL.views}>
+      {VIEWS.map((view) => (
+        <NavLink key={view.to} to={view.to} data-name={view.name}>
+          {view.name}
+        </NavLink>
+      ))}
+    </nav>
+  );
+
   return (
     <div className="shell">
       <SkipLinks />
       <header className="shell-header">
         <span className="shell-name">{SHELL.name}</span>
-        <nav aria-label={SHELL.views}>
-          {VIEWS.map((view) => (
-            <NavLink key={view.to} to={view.to} data-name={view.name}>
-              {view.name}
-            </NavLink>
-          ))}
-        </nav>
+        {isNarrow ? (
+          // Another view closes it.
+          <details key={pathname} className="menu shell-menu">
+            <summary className="button">{SHELL.menu}</summary>
+            <div className="menu-items">{views}</div>
+          </details>
+        ) : (
+          views
+        )}
         <KeyList />
         {key !== null && (
           <button type="button" className="button" onClick={forgetKey}>
@@ -61,4 +77,9 @@ export function Shell() {
       <KeyDialog />
     </div>
   );
+}
+
+function watchWidth(changed: () => void): () => void {
+  NARROW.addEventListener("change", changed);
+  return () => NARROW.removeEventListener("change", changed);
 }

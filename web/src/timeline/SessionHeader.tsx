@@ -12,43 +12,62 @@ import { spanText } from "../shared/formats";
 import { MODEL } from "../words/model";
 import { HEADER, TIMELINE } from "../words/timeline";
 import { searchWithoutEntry } from "./placeKept";
-import { modelPath } from "./sessionContext";
+import { doctorPath, modelPath } from "./sessionContext";
+import type { Findings } from "./useFindings";
 
 interface SessionHeaderProps {
   readonly sessionId: string;
   readonly session: OutlinedSession;
+  readonly findings: Findings;
+  /** Whether a phone shows the totals and the search, which take much of its screen. */
+  readonly areToolsShown: boolean;
+  readonly showTools: (areShown: boolean) => void;
 }
 
-export function SessionHeader({ sessionId, session }: SessionHeaderProps) {
+export function SessionHeader(props: SessionHeaderProps) {
+  const { sessionId, session, findings, areToolsShown, showTools } = props;
   const [search] = useSearchParams();
   const title = titleOf(session);
   return (
-    <header className="timeline-header">
-      <Link
-        className="timeline-back"
-        to={{ pathname: "/sessions", search: searchWithoutEntry(search) }}
-      >
-        {TIMELINE.allSessions}
-      </Link>
-      <h1 title={title === null ? undefined : visibleName(title)}>
-        {visibleName(title ?? sessionId)}
-      </h1>
-      {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
-      <LiveLabel state={session.live} isDot />
-      {session.status !== "absent" && (
-        <>
-          <Link className="button" to={modelPath(sessionId)}>
-            {MODEL.open}
-          </Link>
-          <SessionActions sessionId={sessionId} />
-        </>
-      )}
-      <Totals {...{ sessionId, session }} />
-    </header>
+    <>
+      <header className="timeline-header">
+        <Link
+          className="timeline-back"
+          to={{ pathname: "/sessions", search: searchWithoutEntry(search) }}
+        >
+          <span className="phone-only" aria-hidden="true">
+            ‹
+          </span>
+          <span className="back-words">{TIMELINE.allSessions}</span>
+        </Link>
+        <h1 title={title === null ? undefined : visibleName(title)}>
+          {visibleName(title ?? sessionId)}
+        </h1>
+        {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
+        <LiveLabel state={session.live} isDot />
+        <button
+          type="button"
+          className="button phone-only"
+          aria-expanded={areToolsShown}
+          onClick={() => showTools(!areToolsShown)}
+        >
+          {HEADER.tools}
+        </button>
+        {session.status !== "absent" && (
+          <>
+            <Link className="button wide-only" to={modelPath(sessionId)}>
+              {MODEL.open}
+            </Link>
+            <SessionActions sessionId={sessionId} />
+          </>
+        )}
+      </header>
+      <Totals {...{ sessionId, session, findings }} />
+    </>
   );
 }
 
-function Totals({ sessionId, session }: SessionHeaderProps) {
+function Totals({ sessionId, session, findings }: TotalsProps) {
   const { entries, lower, record } = session;
   const tokens = useMemo(() => entries.reduce((sum, each) => sum + each.tokensEst, 0), [entries]);
   const failures = useMemo(() => entries.filter(({ failed }) => failed).length, [entries]);
@@ -69,12 +88,19 @@ function Totals({ sessionId, session }: SessionHeaderProps) {
           <span>{HEADER.entries(entries.length)}</span>
           <span>{HEADER.tokens(numberText(tokens))}</span>
           {failures > 0 && <span className="bad-text">{HEADER.failures(failures)}</span>}
+          {findings.length > 0 && (
+            <Link className="label warn" to={doctorPath(sessionId)}>
+              {HEADER.refused(findings.length)}
+            </Link>
+          )}
           {models.length > 0 && <span>{models.map(visibleName).join(", ")}</span>}
         </>
       )}
     </p>
   );
 }
+
+type TotalsProps = Pick<SessionHeaderProps, "sessionId" | "session" | "findings">;
 
 /** The first line that a user said, as the service names it, or as it is told meanwhile. */
 function titleOf({ record, entries }: OutlinedSession): string | null {

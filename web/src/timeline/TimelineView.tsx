@@ -1,6 +1,6 @@
 /** One session: everything written to it, in the order of its numbers, as it is written. */
 import { useOutline, visibleName } from "@pagefault/react";
-import { useContext, useMemo } from "react";
+import { useContext, useMemo, useState } from "react";
 import { Link, useParams } from "react-router";
 
 import { EventsContext } from "../sessions/live";
@@ -11,6 +11,7 @@ import { Timeline } from "./Timeline";
 import { SessionHeader } from "./SessionHeader";
 import { useKeptPlace } from "./placeKept";
 import { rowsOf } from "./rows";
+import { FindingsContext, useFindings, useFindingsBySeq } from "./useFindings";
 import "./timeline.css";
 
 export function TimelineView() {
@@ -26,10 +27,16 @@ function SessionTimeline({ sessionId }: { sessionId: string }) {
   const { status, entries, failure, outline } = session;
   const rows = useMemo(() => rowsOf(entries), [entries]);
   const name = visibleName(sessionId);
+  // Wider screens show them always.
+  const findings = useFindings(sessionId, session);
+  const findingsBySeq = useFindingsBySeq(findings);
+  const [areToolsShown, showTools] = useState(false);
   usePageTitle(TIMELINE.title(name));
   return (
-    <section className="timeline" aria-label={TIMELINE.session(name)}>
-      <SessionHeader {...{ sessionId, session }} />
+    <section
+      className={areToolsShown ? "timeline tools-shown" : "timeline"}
+      aria-label={TIMELINE.session(name)}>
+      <SessionHeader {...{ sessionId, session, findings, areToolsShown, showTools }} />
       {status === "failed" && entries.length === 0 && (
         <Failure failure={failure} onRetry={outline.load} />
       )}
@@ -45,7 +52,9 @@ function SessionTimeline({ sessionId }: { sessionId: string }) {
           <p>{TIMELINE.empty}</p>
         </Empty>
       )}
-      {entries.length > 0 && <Timeline {...{ sessionId, session, rows, place }} />}
+      <FindingsContext value={findingsBySeq}>
+        {entries.length > 0 && <Timeline {...{ sessionId, session, rows, place }} />}
+      </FindingsContext>
     </section>
   );
 }

@@ -16,6 +16,7 @@ export const SHELL = {
     findings: "Skip to the findings",
   },
   views: "Views",
+  menu: "Menu",
   loading: (what: string) => `Loading ${what} …`,
   view: "the view",
   viewer: "the viewer",

@@ -23,6 +23,8 @@ export const TIMELINE = {
 };
 
 export const HEADER = {
+  tools: "Find",
+  refused: (count: number) => `Anthropic would refuse this (${count})`,
   copyId: "Copy id",
   lasted: (time: string) => `took ${time}`,
   entries: (count: number) => counted(count, "entry", "entries"),
@@ -78,6 +80,8 @@ export const ENTRY = {
 
 export const LINE = {
   close: "Show as a line",
+  findings: (count: number) => counted(count, "finding"),
+  reason: (demands: string, fix: string) => `${demands} Fix: ${fix}.`,
   images: (count: number) => counted(count, "image"),
   tokens: (count: string) => `${count} tok`,
   lines: "As lines",

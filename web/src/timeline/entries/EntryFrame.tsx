@@ -7,6 +7,7 @@ import { CopyButton } from "../../reading/CopyButton";
 import { TimeText } from "../../shared/TimeText";
 import { ENTRY } from "../../words/timeline";
 import { textOfEntry } from "../entryText";
+import { FindingLabel } from "./FindingLabel";
 
 interface EntryFrameProps {
   readonly seq: number;
@@ -55,6 +56,7 @@ export function EntryFrame(props: EntryFrameProps) {
 export function EntryAddress({ seq, at }: { seq: number; at: string }) {
   return (
     <span className="entry-address quiet small">
+      <FindingLabel seq={seq} />
       <TimeText at={at} isShort /> <a href={`#${seq}`}>#{seq}</a>
     </span>
   );

@@ -10,6 +10,7 @@ import type { Call } from "../rows";
 import { useToolColour } from "../toolColours";
 import { type DrawnRow, isSame } from "./RowView";
 import { madeAs } from "./StepView";
+import { FindingLabel } from "./FindingLabel";
 import { Thumbnail } from "./Thumbnail";
 import { firstArgument, imagesIn, lastLine } from "./lineTexts";
 import "./lines.css";
@@ -184,6 +185,7 @@ function Line(props: LineProps) {
       </button>
       <span className="line-facts small quiet">
         {facts}
+        {seq !== undefined && <FindingLabel seq={seq} />}
         {seq !== undefined && (
           <a className="line-number" href={`#${seq}`}>
             #{seq}
