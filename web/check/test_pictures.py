@@ -95,7 +95,7 @@ def test_picture_of_a_long_session_and_its_map(
         for number in range(40):
             shop.written(agent, night_step(number))
     tab.open("/sessions/nightly-orders#96")
-    expect(tab.page.get_by_role("slider")).to_be_visible()
+    expect(tab.page.get_by_role("slider", name="Where in the session")).to_be_visible()
     expect(tab.page.locator('[aria-current="location"]')).to_be_in_viewport()
     tab.await_live()
     assert_pictured(tab, "session-errors", pytestconfig, has_media=False)
