@@ -1,7 +1,7 @@
-"""Evaluates content negotiation and conditions of requests (RFC 9110 §12, §13), for caches too.
+"""Evaluate content negotiation and conditional requests (RFC 9110 §12, §13).
 
 Conditions (§13) are evaluated in the order of §13.2.2: If-Match, else If-Unmodified-Since; then
-If-None-Match, else If-Modified-Since; and last If-Range, which only decides whether Range counts
+If-None-Match, else If-Modified-Since; and last If-Range, which only decides whether Range is used
 (see `app.http.content_response`).
 Invalid dates are ignored. Invalid lists of entity-tags match nothing.
 """
@@ -20,66 +20,68 @@ from app.errors import PreconditionFailedError
 _TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 _TAG_LIST_GAP = re.compile(r"[ \t]*(?:,[ \t]*)+")
 
-# The three forms of RFC 9110 §5.6.7. The parser behind takes far more, with other time zones.
+# The three forms of RFC 9110 §5.6.7. `parsedate_to_datetime` alone accepts more, and time zones.
 _HTTP_DATE = re.compile(
     r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [1-9][0-9]{3} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
     r"|[A-Z][a-z]{5,8}, [0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
     r"|[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [1-9][0-9]{3}"
 )
 
-_READING = frozenset({"GET", "HEAD"})
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 LARGEST_NUMBER = 10**18
-"""No content is this long, so all positions from here on are the same one."""
+"""Larger numbers in `Range` are replaced by this one: no content is this long."""
 
 
 def evaluate_conditions(
     headers: Mapping[str, str], *, method: str, etag: str, last_modified: datetime | None
 ) -> bool:
-    """Judge the conditions of a request on something that exists.
+    """Evaluate the conditions of a request for a resource that exists.
 
     Args:
         headers: Request headers under lower-case names (or case-insensitive), repeated ones joined.
         method: The request method; only GET and HEAD can be answered with "not modified".
         etag: The current entity-tag, with its quotes.
-        last_modified: When it was last changed, aware; `None` if it has no date, and then
-            conditions on dates are ignored.
+        last_modified: When it was last changed, with a time zone; conditions on dates are ignored
+            if it is `None`.
 
     Returns:
-        Whether a read is answered with "not modified", since the caller has it already.
+        True if the answer is a 304, because the client has the current version.
 
     Raises:
-        PreconditionFailedError: They do not hold.
+        PreconditionFailedError: A condition is false.
     Source: RFC 9110 §13.1 and §13.2.2.
     """
-    is_wanted = _current_version_is_wanted(headers, etag, last_modified)
-    is_known = _is_known(headers, method=method, etag=etag, last_modified=last_modified)
-    if not is_wanted or (is_known and method not in _READING):
+    may_proceed = _passes_if_match(headers, etag, last_modified)
+    client_has_it = _client_has_current(
+        headers, method=method, etag=etag, last_modified=last_modified
+    )
+    if not may_proceed or (client_has_it and method not in _SAFE_METHODS):
         raise PreconditionFailedError
-    return is_known
+    return client_has_it
 
 
 def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | None], None]:
-    """Read the conditions of a write.
+    """Return a check of the conditions of a write.
 
     Args:
-        headers: The request's headers, as they came.
-        method: The request method; not one that only reads.
+        headers: The request's headers; repeated names are joined here.
+        method: The request method, such as PUT or DELETE.
 
     Returns:
         A function that takes the digest of the stored version, `None` if there is none, and raises
-        PreconditionFailedError if the conditions do not hold for it.
+        PreconditionFailedError if a condition is false for it.
     """
     fields = joined_fields(headers)
 
-    def judge(digest: str | None) -> None:
+    def check(digest: str | None) -> None:
         if digest is not None:
             evaluate_conditions(fields, method=method, etag=strong_etag(digest), last_modified=None)
         elif "if-match" in fields:
-            # Of what does not exist, no version is the current one (RFC 9110 §13.1.1).
+            # If-Match is always false if nothing is stored (RFC 9110 §13.1.1).
             raise PreconditionFailedError
 
-    return judge
+    return check
 
 
 def strong_etag(digest: str) -> str:
@@ -88,9 +90,9 @@ def strong_etag(digest: str) -> str:
 
 
 def joined_fields(request_headers: Mapping[str, str]) -> dict[str, str]:
-    """Return a value for each name in lower case; lists come in several lines (RFC 9110 §5.3)."""
+    """Return headers by lower-case name; repeated ones are joined (RFC 9110 §5.3)."""
     fields: dict[str, str] = {}
-    # Starlette's Headers list a repeated field once for each line, though they are a Mapping.
+    # The `items()` of Starlette's Headers has a pair for each line, although it is a Mapping.
     for name, value in request_headers.items():
         key = name.lower()
         fields[key] = f"{fields[key]}, {value}" if key in fields else value
@@ -98,9 +100,9 @@ def joined_fields(request_headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def range_applies(headers: Mapping[str, str], etag: str, last_modified: datetime | None) -> bool:
-    """Tell whether `Range` counts, as far as `If-Range` is concerned; true without one.
+    """Return whether `If-Range` permits the use of `Range`; true without `If-Range`.
 
-    Tags are compared strongly and dates exactly. Arguments as `evaluate_conditions`.
+    Tags are compared strongly and dates exactly. The arguments are those of `evaluate_conditions`.
 
     Source: RFC 9110 §13.1.5.
     """
@@ -115,7 +117,7 @@ def range_applies(headers: Mapping[str, str], etag: str, last_modified: datetime
 
 
 def parse_http_date(text: str) -> datetime | None:
-    """Return the moment an HTTP-date names, in UTC; `None` if it is none (RFC 9110 §5.6.7)."""
+    """Parse an HTTP-date; return `None` if it is invalid (RFC 9110 §5.6.7)."""
     stripped = text.strip(" \t")
     if not _HTTP_DATE.fullmatch(stripped):
         return None
@@ -126,29 +128,27 @@ def parse_http_date(text: str) -> datetime | None:
     return moment.replace(tzinfo=UTC)
 
 
-def _current_version_is_wanted(
-    headers: Mapping[str, str], etag: str, last_modified: datetime | None
-) -> bool:
+def _passes_if_match(headers: Mapping[str, str], etag: str, last_modified: datetime | None) -> bool:
     if (tags := headers.get("if-match")) is not None:
-        return _lists(tags, etag, are_equal=_strongly_equal)
+        return _matches_any(tags, etag, are_equal=_strongly_equal)
     if (since := headers.get("if-unmodified-since")) is not None and last_modified is not None:
         date = parse_http_date(since)
         return date is None or _whole_second(last_modified) <= date
     return True
 
 
-def _is_known(
+def _client_has_current(
     headers: Mapping[str, str], *, method: str, etag: str, last_modified: datetime | None
 ) -> bool:
     if (tags := headers.get("if-none-match")) is not None:
-        return _lists(tags, etag, are_equal=_weakly_equal)
-    if method not in _READING or last_modified is None:
+        return _matches_any(tags, etag, are_equal=_weakly_equal)
+    if method not in _SAFE_METHODS or last_modified is None:
         return False
     date = parse_http_date(headers.get("if-modified-since", ""))
     return date is not None and _whole_second(last_modified) <= date
 
 
-def _lists(tags: str, etag: str, *, are_equal: Callable[[str, str], bool]) -> bool:
+def _matches_any(tags: str, etag: str, *, are_equal: Callable[[str, str], bool]) -> bool:
     is_any = tags.strip(" \t") == "*"
     return is_any or any(are_equal(tag, etag) for tag in _entity_tags(tags))
 
@@ -176,13 +176,13 @@ def _weakly_equal(tag: str, etag: str) -> bool:
 
 
 def _whole_second(moment: datetime) -> datetime:
-    # HTTP-dates have no fractions: without this, nothing would equal its own Last-Modified.
+    # HTTP-dates have no fractions, so a stored moment with one would differ from its Last-Modified.
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
 def parse_byte_count(digits: str) -> int:
-    """Return the number of bytes that a header has; at most `LARGEST_NUMBER`."""
-    # By length first: a number of a million digits is not worth converting.
+    """Parse a number of bytes in a header; return at most `LARGEST_NUMBER`."""
+    # The length is checked first, since converting a million digits takes long.
     significant = digits.lstrip("0") or "0"
     if len(significant) >= len(str(LARGEST_NUMBER)):
         return LARGEST_NUMBER
@@ -206,7 +206,7 @@ def preferred_encoding(headers: Mapping[str, str], available: Sequence[str]) -> 
 
     Args:
         headers: Request headers under lower-case names, repeated ones joined.
-        available: The codings there are, at least one, the best first.
+        available: The codings of the stored files, at least one, the smallest file first.
 
     Source: RFC 9110 §12.5.3.
     """
@@ -227,7 +227,7 @@ def _parse_accept_item(item: str) -> tuple[str, float]:
 
 
 def _quality(accepted_ranges: list[tuple[str, float]], media_type: str) -> float:
-    """Return the quality of the most specific range that takes the type."""
+    """Return the quality (`q=`) of the most specific range that includes the type."""
     for media_range in (media_type, media_type.partition("/")[0] + "/*", "*/*"):
         for accepted_range, quality in accepted_ranges:
             if accepted_range == media_range:
@@ -246,33 +246,33 @@ _NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", 
 
 
 def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Return headers as they are sent."""
+    """Return headers in the form of ASGI."""
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def not_modified(headers: Mapping[str, str]) -> Response:
-    """Return the 304 in place of an answer with these headers."""
+    """Return the 304 that replaces a response with these headers."""
     kept = {name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS}
     return Response(status_code=304, headers=kept)
 
 
 def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response | None:
-    """Return the 304 to a GET or HEAD of a record that the caller has already, if that is so.
+    """Return a 304 if the client of a GET or HEAD has the current version, else `None`.
 
     Args:
-        request: The request; of other methods, conditions are not judged.
+        request: The request; conditions of other methods are not evaluated.
         headers: The headers of the record, with its `ETag`.
 
     Raises:
-        PreconditionFailedError: If-Match does not hold.
+        PreconditionFailedError: If-Match is false.
     """
     has_condition = any(name[:3] == b"if-" for name, _ in request.scope["headers"])
     if not has_condition or request.method not in ("GET", "HEAD"):
         return None
-    is_known = evaluate_conditions(
+    client_has_it = evaluate_conditions(
         joined_fields(request.headers),
         method=request.method,
         etag=headers["ETag"],
         last_modified=None,
     )
-    return not_modified(headers) if is_known else None
+    return not_modified(headers) if client_has_it else None

@@ -1,7 +1,7 @@
 """Every error as a problem document (RFC 9457).
 
-The `type` of a problem is a relative reference into the page `/docs/errors`, with the kind's code
-as its fragment. Unexpected exceptions are a 500 that only refers to the log.
+The `type` of a problem is a link to the page `/docs/errors`, with the code of the error as its
+fragment. An unexpected exception is a 500 that contains only the request id, to find it in the log.
 
 Problems never repeat input, except for the path and for names in JSON pointers. These are cleaned,
 since text that cannot be encoded would turn a 422 into a 500.
@@ -35,8 +35,8 @@ from app.wire.problem import MAX_FAULTS
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 from pagefault_dialects.model.base import fault_of
 
-# RFC 6455, IANA's registry of close codes: the server cannot go on for now.
-_TRY_AGAIN_LATER = 1013
+# "Try Again Later" in IANA's registry of WebSocket close codes.
+_CLOSE_TRY_AGAIN_LATER = 1013
 
 _log = structlog.get_logger(__name__)
 
@@ -44,7 +44,7 @@ _INTERNAL_DETAIL = "The service failed on this request. It was logged under the 
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Make every error of `app` a problem document, and serve the page their `type` leads to."""
+    """Make every error of `app` a problem document, and serve the page of their `type`."""
     for exception_class in (
         PagefaultError,
         HTTPException,
@@ -53,18 +53,18 @@ def install_problem_handlers(app: FastAPI) -> None:
         ClientDisconnect,
         Exception,
     ):
-        # A handler is given either of the two; its type knows handlers of one kind only.
-        app.add_exception_handler(exception_class, _answer)  # type: ignore[arg-type]
+        # It takes a request or a WebSocket; Starlette's type permits only one of the two.
+        app.add_exception_handler(exception_class, _handle_exception)  # type: ignore[arg-type]
     app.add_route(PROBLEMS_PATH, problems_page, methods=["GET"], include_in_schema=False)
 
 
-async def _answer(connection: Request | WebSocket, exc: Exception) -> Response | None:
+async def _handle_exception(connection: Request | WebSocket, exc: Exception) -> Response | None:
     if isinstance(connection, Request):
         return _problem(connection, exc)
     if connection.application_state is WebSocketState.CONNECTING:
         await connection.send_denial_response(_problem(connection, exc))
     else:
-        await connection.close(_TRY_AGAIN_LATER, "come back later")
+        await connection.close(_CLOSE_TRY_AGAIN_LATER, "come back later")
     return None
 
 
@@ -91,7 +91,7 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
 
 
 def _allowed_methods(request: HTTPConnection) -> str:
-    """Return all methods of a documented path (RFC 9110 §15.5.6), empty if it is none.
+    """Return all methods of a documented path (RFC 9110 §15.5.6), or nothing for other paths.
 
     Starlette lists the methods of one route only, and here each method is a route. Literal paths of
     the document take precedence over paths with parameters, as OpenAPI demands:
@@ -106,7 +106,7 @@ def _allowed_methods(request: HTTPConnection) -> str:
 
 
 def _domain_error(exc: Exception) -> PagefaultError | None:
-    """Return the domain error for an exception, or None if the table has no row for it."""
+    """Return the domain error for an exception, or None if it is unexpected."""
     if isinstance(exc, PagefaultError):
         return None if problem_type(type(exc)) is INTERNAL else exc
     if isinstance(exc, RequestValidationError | WebSocketRequestValidationError):

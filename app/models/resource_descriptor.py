@@ -20,7 +20,7 @@ from pagefault_dialects.model.resource import Resource, ResourceKind
 
 MediaKind = TypeAliasType("MediaKind", Literal["audio", "video", "binary"])
 FaultKind: TypeAlias = Literal["missing", "damaged", "wrong-size", "unreadable"]
-"""Kinds of faults of stored files."""
+"""Defects of stored files that `fsck` reports."""
 
 _MEDIA_KIND: dict[ResourceKind, MediaKind] = {"audio": "audio", "video": "video"}
 
@@ -32,10 +32,10 @@ _MAX_CHARS = 256
 MAX_ALIASES = 1_000
 """Maximum number of aliases of a resource; a file that was sent often has many ids."""
 
-_FORM = re.compile(ALIAS_PATTERN.replace("$", r"\Z"))
+_ALIAS_FORM = re.compile(ALIAS_PATTERN.replace("$", r"\Z"))
 _FOREIGN = re.compile(f"[^{_CHARACTERS}]")
-# In any case of letters: a URI that was changed on its way is no alias either.
-_OF_RESOURCE = re.compile(r"@?blob:|[0-9a-f]{32}\Z", re.IGNORECASE)
+# Case is ignored, so that a URI in capitals is not taken for an alias either.
+_RESOURCE_FORM = re.compile(r"@?blob:|[0-9a-f]{32}\Z", re.IGNORECASE)
 
 
 class ResourceDescriptor(WireModel):
@@ -75,7 +75,7 @@ def descriptor_fields(resource: Resource) -> dict[str, Any]:
         "kind": resource.kind,
         "mime_type": resource.mime_type,
         "filename": resource.filename,
-        # Images and text carry none.
+        # Spec 002 defines it for files only, and images and texts are parts of their own.
         "media_kind": None if resource.kind in ("image", "text") else media_kind(resource.kind),
         "size": resource.size_bytes,
         "digest": f"sha-256:{resource.digest}",
@@ -92,16 +92,17 @@ def describe(resource: Resource) -> ResourceDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class FittedImage:
-    """An image that fits a recipe; see `DerivedImage.is_first_picture`."""
+    """A copy of an image that fits the limits of a target."""
 
     data: bytes
     mime_type: str
     is_first_picture: bool
+    """True if it is the first picture of an animation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An alias, the resource it names, and since when it names that one."""
+    """An alias and its resource; `created_at` is when it began to name this resource."""
 
     alias: str
     resource: Resource
@@ -110,7 +111,7 @@ class Alias:
 
 def is_alias(text: str) -> bool:
     """Return whether a text has the form of an alias."""
-    return _FORM.match(text) is not None and _OF_RESOURCE.match(text) is None
+    return _ALIAS_FORM.match(text) is not None and _RESOURCE_FORM.match(text) is None
 
 
 def check_alias(text: str) -> None:
@@ -121,7 +122,7 @@ def check_alias(text: str) -> None:
     """
     if is_alias(text):
         return
-    if _FORM.match(text):
+    if _ALIAS_FORM.match(text):
         detail = (
             "An alias cannot have the form of a resource's id (32 hex digits) or URI (`blob:…`): "
             "it would shadow one. Put something in front of it, as in `doc-…`."
@@ -138,5 +139,5 @@ def _describe_defect(text: str) -> str:
     if foreign := _FOREIGN.search(text):
         return f"character {foreign.start() + 1} of this one is U+{ord(foreign[0]):04X}"
     if text in (".", ".."):
-        return f"`{text}` is a step in a path, which is taken out of it on the way"
+        return f"`{text}` is a step in a path, and clients remove it from a URL"
     return f"this one has {len(text)}"

@@ -1,15 +1,16 @@
-"""`/` and `/docs`: the viewer and the explorer of the API, served from their build.
+"""`/` and `/docs`: the viewer and the explorer of the API, served from the files of `make web`.
 
     web/dist
-     ├─ index.html     the document of all addresses of the application
+     ├─ index.html     the document for every path of the application
      ├─ docs.html      the explorer of the API
      ├─ favicon.svg
      ├─ assets/        scripts and styles, their hash in their names
-     └─ ….br, ….gz     each text compressed, if it has 1 KiB or more
+     └─ ….br, ….gz     compressed copies of the text files of 1 KiB or more
 
-The application is public, but its data is not: it calls the API with the user's key. The policy of
-its document permits only the files of the build to run. Files are read on every request, so a new
-build is served immediately. Nothing outside of the folder is read, even through links.
+The application is public, but its data is not: it calls the API with the user's key. The
+Content-Security-Policy of its document permits only scripts of the build. Files are read on every
+request, so a new build is served immediately. Nothing outside of the folder is read, even through
+links.
 """
 
 import hashlib
@@ -31,7 +32,7 @@ from app.http.conditions import (
 from app.http.docs_page import get_api_page
 from app.shipped_files import BUILT_VIEWER
 
-ADDRESSES = (
+VIEW_PATHS = (
     "/",
     "/sessions",
     "/sessions/{session_id}",
@@ -43,11 +44,11 @@ ADDRESSES = (
     "/search",
     "/upload",
 )
-"""The addresses of the application's views."""
+"""The paths of the application's views."""
 
-_READING = ["GET", "HEAD"]
+_READ_METHODS = ["GET", "HEAD"]
 _PUBLIC_FOREVER = "public, max-age=31536000, immutable"
-_NOTHING = "default-src 'none'; frame-ancestors 'none'"
+_DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'"
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -73,7 +74,7 @@ EXPLORER_POLICY = (
     "img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; font-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""The policy of the explorer: its own files, and answers of the API."""
+"""The Content-Security-Policy of the explorer: its own files, and responses of the API."""
 _SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -94,10 +95,10 @@ a minute and needs a registry of npm packages.</p>
 
 
 def viewer_policy(content_url: str | None = None) -> str:
-    """Return the policy of the document: its own files, and media of the API.
+    """Return the Content-Security-Policy of the document: its own files, and media of the API.
 
     Args:
-        content_url: The origin that signed links lead to, where it is another one.
+        content_url: The origin of signed links, if it is not that of the API.
     """
     media = "'self'" if content_url is None else f"'self' {content_url}"
     return (
@@ -111,58 +112,58 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
     """Return the routes of the viewer.
 
     Args:
-        folder: Where it was built; `BUILT_VIEWER` if not given. It need not be there: its document
-            is then a page that says how to build it.
-        content_url: The origin that signed links lead to, where it is another one.
+        folder: The folder of the build; by default `BUILT_VIEWER`. If it does not exist, the
+            document is a 503 that explains how to build it.
+        content_url: The origin of signed links, if it is not that of the API.
     """
     policy = viewer_policy(content_url)
     root = folder or BUILT_VIEWER
     router = APIRouter(include_in_schema=False)
 
     async def get_viewer(request: Request) -> Response:
-        """Return the application's document, the same for all its addresses."""
+        """Return the application's document, the same for all its paths."""
         try:
-            return await _answer(request, root, "index.html", REVALIDATE, policy=policy)
+            return await _serve_file(request, root, "index.html", REVALIDATE, policy=policy)
         except NotFoundError:
             headers = {
                 "Content-Type": _TYPES[".html"],
                 "Cache-Control": "no-store",
-                "Content-Security-Policy": _NOTHING,
+                "Content-Security-Policy": _DENY_ALL_POLICY,
                 **_SAFE_HEADERS,
             }
             return _file_response(request, _NOT_BUILT.encode(), headers, status=503)
 
     async def get_explorer(request: Request) -> Response:
-        """Return the explorer of the API, or the plain page in its place."""
+        """Return the explorer of the API, or a plain page if it is not built."""
         try:
-            return await _answer(request, root, "docs.html", REVALIDATE, policy=EXPLORER_POLICY)
+            return await _serve_file(request, root, "docs.html", REVALIDATE, policy=EXPLORER_POLICY)
         except NotFoundError:
             return await get_api_page(request)
 
     async def get_viewer_asset(request: Request, name: str) -> Response:
         """Return a script or a style of the application; its name changes with its content."""
         if not _ASSET_NAME.fullmatch(name):
-            raise _nothing_there()
-        return await _answer(request, root, f"assets/{name}", _PUBLIC_FOREVER)
+            raise _no_such_file()
+        return await _serve_file(request, root, f"assets/{name}", _PUBLIC_FOREVER)
 
     async def get_viewer_icon(request: Request) -> Response:
         """Return the application's icon."""
-        return await _answer(request, root, "favicon.svg", REVALIDATE)
+        return await _serve_file(request, root, "favicon.svg", REVALIDATE)
 
-    for address in ADDRESSES:
-        router.add_api_route(address, get_viewer, methods=_READING)
-    router.add_api_route("/docs", get_explorer, methods=_READING)
-    router.add_api_route("/assets/{name}", get_viewer_asset, methods=_READING)
-    router.add_api_route("/favicon.svg", get_viewer_icon, methods=_READING)
+    for path in VIEW_PATHS:
+        router.add_api_route(path, get_viewer, methods=_READ_METHODS)
+    router.add_api_route("/docs", get_explorer, methods=_READ_METHODS)
+    router.add_api_route("/assets/{name}", get_viewer_asset, methods=_READ_METHODS)
+    router.add_api_route("/favicon.svg", get_viewer_icon, methods=_READ_METHODS)
     return router
 
 
-async def _answer(
-    request: Request, root: Path, name: str, cache_control: str, *, policy: str = _NOTHING
+async def _serve_file(
+    request: Request, root: Path, name: str, cache_control: str, *, policy: str = _DENY_ALL_POLICY
 ) -> Response:
     """Return a file of the build, compressed if the client accepts it, or a 304."""
     fields = joined_fields(request.headers)
-    body, coding_headers = await anyio.to_thread.run_sync(_read, root, name, fields)
+    body, coding_headers = await anyio.to_thread.run_sync(_read_file, root, name, fields)
     headers = {
         **coding_headers,
         "Content-Type": _TYPES[Path(name).suffix],
@@ -175,14 +176,14 @@ async def _answer(
     return unchanged or _file_response(request, body, headers)
 
 
-def _read(root: Path, name: str, fields: Mapping[str, str]) -> tuple[bytes, dict[str, str]]:
+def _read_file(root: Path, name: str, fields: Mapping[str, str]) -> tuple[bytes, dict[str, str]]:
     """Read a file of the build, if it is in its folder and has a known type.
 
     Returns:
         The bytes in the content coding that `Accept-Encoding` prefers, and the headers about it.
     """
     if Path(name).suffix not in _TYPES:
-        raise _nothing_there()
+        raise _no_such_file()
     try:
         within = root.resolve(strict=True)
         encoded = {coding: within / f"{name}{suffix}" for coding, suffix in _SUFFIXES.items()}
@@ -190,12 +191,12 @@ def _read(root: Path, name: str, fields: Mapping[str, str]) -> tuple[bytes, dict
         coding = preferred_encoding(fields, available) if available else None
         path = (within / name if coding is None else encoded[coding]).resolve(strict=True)
         if not path.is_relative_to(within):
-            raise _nothing_there()
+            raise _no_such_file()
         headers = {"Vary": "Accept-Encoding"} if available else {}
         return path.read_bytes(), headers | ({"Content-Encoding": coding} if coding else {})
     except (OSError, RuntimeError) as exc:
-        # A folder, circular links and unreadable files are treated as missing.
-        raise _nothing_there() from exc
+        # These are raised for folders, circular links and unreadable files, too.
+        raise _no_such_file() from exc
 
 
 def _file_response(
@@ -206,5 +207,5 @@ def _file_response(
     return Response(sent, status_code=status, headers=headers)
 
 
-def _nothing_there() -> NotFoundError:
+def _no_such_file() -> NotFoundError:
     return NotFoundError("file", detail="The viewer has no such file.")

@@ -2,7 +2,7 @@
 
 The SDK of OpenTelemetry reads these variables itself. It is in the extra `otel`, and is imported
 only if one of them names an exporter or a collector. If the extra is missing, an error is logged
-and the service starts: a memory that is not observed is better than none.
+and the service starts, since it works without exports.
 """
 
 import asyncio
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
 _log = structlog.get_logger(__name__)
-# How long each signal may delay the end of the process, if its collector does not answer.
+# The longest that each signal may delay the end of the process, if its collector does not answer.
 _FLUSH_SECONDS = 3.0
 
 
 @asynccontextmanager
 async def export_traces() -> AsyncIterator[None]:
-    """Export the traces of this process for the length of the block, if they are on."""
+    """Export the traces of this process for the length of the block, if `OTEL_*` turns them on."""
 
     def open_provider(names: tuple[str, ...]) -> "TracerProvider":
         from app.telemetry.trace_export import open_tracer_provider  # noqa: PLC0415 - an extra
 
         return open_tracer_provider(names)
 
-    async with _exporting("traces", open_provider):
+    async with _export_signal("traces", open_provider):
         yield
 
 
 @asynccontextmanager
 async def export_metrics(metrics: Metrics) -> AsyncIterator[None]:
-    """Export metrics of this process for the length of the block, if they are on."""
+    """Export metrics of this process for the length of the block, if `OTEL_*` turns them on."""
     loop = asyncio.get_running_loop()
 
     def open_provider(names: tuple[str, ...]) -> "MeterProvider":
@@ -49,14 +49,15 @@ async def export_metrics(metrics: Metrics) -> AsyncIterator[None]:
 
         return open_meter_provider(metrics, loop, names)
 
-    async with _exporting("metrics", open_provider):
+    async with _export_signal("metrics", open_provider):
         yield
 
 
 @asynccontextmanager
-async def _exporting(
+async def _export_signal(
     signal: Signal, open_provider: "Callable[[tuple[str, ...]], TracerProvider | MeterProvider]"
 ) -> AsyncIterator[None]:
+    """Open the provider of a signal if exporters are configured; flush it when the block ends."""
     names = exporter_names(signal)
     provider = None
     if names:
@@ -64,7 +65,7 @@ async def _exporting(
             provider = open_provider(names)
         except ImportError as exc:
             _log.error("not exported", signal=signal, missing=exc.name, install="pagefault[otel]")
-        except Exception as exc:  # noqa: BLE001 - the SDK raises many for invalid variables
+        except Exception as exc:  # noqa: BLE001 - the SDK raises errors of many types for invalid variables
             _log.error("not exported", signal=signal, exc_info=exc)
     try:
         yield

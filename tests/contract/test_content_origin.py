@@ -16,7 +16,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from app.config.settings import Settings
-from app.routers.viewer import ADDRESSES
+from app.routers.viewer import VIEW_PATHS
 from tests.contract.content_requests import (
     ROW_IDS,
     ROWS,
@@ -49,7 +49,7 @@ CONTENT_ROUTE = "/api/resources/{uri}/content"
 TWO_HOSTS = {"public_url": PUBLIC_URL, "content_url": CONTENT_URL}
 ABSENT_PLACES = [
     *((method, path.format(**ABSENT)) for method, path in ROUTES if path != CONTENT_ROUTE),
-    *(("GET", path.format(**ABSENT)) for path in ADDRESSES),
+    *(("GET", path.format(**ABSENT)) for path in VIEW_PATHS),
     *(
         ("GET", path)
         for path in (

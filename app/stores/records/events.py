@@ -1,14 +1,14 @@
-"""The log of events: numbers without gaps, in the order of the commits.
+"""The log of events of a project, numbered without gaps in the order of the commits.
 
-A number is taken at the very end of a transaction, from the row of its project, which is then
-locked until the transaction ends. So a transaction that takes a later number has waited for the
-commit of the earlier ones, and a reader that sees a number sees all numbers below it:
+As its last statement, a transaction increments the counter in the row of its project, which locks
+the row until the commit. So the next number is taken only after that commit, and a reader that sees
+a number sees all numbers below it:
 
     write A   …changes…  number 7  commit
     write B         …changes…  (waits)  number 8  commit
 
-If a number is rolled back, the next transaction takes it. An event refers to its record, which is
-not stored twice.
+If a transaction is rolled back, the next one takes its number. An event has no content: it refers
+to the row of its subject.
 """
 
 import json
@@ -58,15 +58,15 @@ _TABLES: dict[EventType, tuple[AnyTable, str]] = {
     "interaction:answered": (interactions, "interaction_id"),
 }
 
-_NUMBER = (
+_INCREMENT = (
     scoped_update(projects)
     .values(last_event=projects.c.last_event + bindparam("count"))
     .returning(projects.c.last_event)
 )
-# On PostgreSQL it is one statement for all of them, because each is a round trip. It sets how long
-# to wait for the row, and reads the events from JSON.
+# On PostgreSQL, one statement sets the timeout of the lock, increments the counter and inserts the
+# events from JSON, because each statement is a round trip.
 _SET_TIMEOUT = func.set_config("lock_timeout", bindparam("timeout", type_=String()), True)
-_NUMBERED = _NUMBER.where(_SET_TIMEOUT.is_not(None)).cte("numbered")
+_INCREMENTED = _INCREMENT.where(_SET_TIMEOUT.is_not(None)).cte("numbered")
 _ROWS = (
     func.json_to_recordset(cast(bindparam("rows", type_=String()), JSON))
     .table_valued(
@@ -78,13 +78,13 @@ _ROWS = (
     .render_derived(with_types=True)
 )
 _WRITE = with_inserts(
-    _NUMBERED,
+    _INCREMENTED,
     [
         (
             events,
             {
                 **{column.key: column for column in _ROWS.c if column.key != "place"},
-                "number": _NUMBERED.c.last_event - bindparam("count") + _ROWS.c.place,
+                "number": _INCREMENTED.c.last_event - bindparam("count") + _ROWS.c.place,
                 "members": func.convert_to(_ROWS.c.members, "UTF8"),
             },
         )
@@ -94,14 +94,14 @@ _WRITE = with_inserts(
 _BOUNDS = scoped_select(projects)
 
 
-def _after(*by: str) -> Select[Any]:
+def _select_after(*by: str) -> Select[Any]:
     """Select the events after a number, in order."""
     is_after = events.c.number > bindparam("after")
     listed = scoped_select(events, by=by).where(is_after).order_by(events.c.number)
     return listed.limit(bindparam("limit", type_=Integer()))
 
 
-def _numbers(
+def _select_number(
     number: ColumnElement[int], *conditions: ColumnElement[bool], by: Sequence[str] = ()
 ) -> Select[Any]:
     return scoped_select(events, number.label("number"), by=by).where(*conditions)
@@ -109,17 +109,17 @@ def _numbers(
 
 _NEWEST, _OLDEST = func.max(events.c.number), func.min(events.c.number)
 _IS_DELETION = events.c.type == _DELETION
-_AFTER, _AFTER_IN_SESSION = _after(), _after("session_id")
-_NEWEST_WITH = _numbers(_NEWEST, by=["session_id", "seq"])
-_DELETION_AFTER = _numbers(
+_AFTER, _AFTER_IN_SESSION = _select_after(), _select_after("session_id")
+_NEWEST_WITH = _select_number(_NEWEST, by=["session_id", "seq"])
+_DELETION_AFTER = _select_number(
     _NEWEST, events.c.seq > bindparam("after_seq"), _IS_DELETION, by=["session_id"]
 )
-_FIRST_DELETION_FROM = _numbers(
+_FIRST_DELETION_FROM = _select_number(
     _OLDEST, events.c.seq >= bindparam("from_seq"), _IS_DELETION, by=["session_id"]
 )
-_NEWEST_BEFORE = _numbers(_NEWEST, events.c.created_at < bindparam("before"))
-_UP_TO = (
-    _numbers(events.c.number, events.c.number <= bindparam("newest"))
+_NEWEST_BEFORE = _select_number(_NEWEST, events.c.created_at < bindparam("before"))
+_EXPIRED = (
+    _select_number(events.c.number, events.c.number <= bindparam("newest"))
     .order_by(events.c.number)
     .limit(bindparam("limit", type_=Integer()))
 )
@@ -133,7 +133,7 @@ _SET_REMOVED = (
 
 
 def _content_of(event_type: EventType, table: AnyTable, key: str) -> Select[Any]:
-    # The question may be as large as a list of events, and an answer does not contain it.
+    # The event of an answer has no input, and an input may be as large as a whole list of events.
     names = [key, "output"] if event_type == "interaction:answered" else table.c.keys()
     return scoped_select(table, *(table.c[name] for name in names)).where(
         is_among(table.c[key], "values")
@@ -167,9 +167,9 @@ class EventRecords(Repository):
             rows = json.dumps([_recordset_row(*event) for event in enumerate(self._new_events, 1)])
             row = self._scope.first(_WRITE, count=count, timeout=str(lock_timeout_ms), rows=rows)
         else:
-            row = self._scope.first(_NUMBER, count=count)
+            row = self._scope.first(_INCREMENT, count=count)
         if row is None:
-            raise RuntimeError("there is a project before anything is written to it")
+            raise RuntimeError("an event was written to a project that does not exist")
         last: int = row.last_event
         if not is_postgresql:
             numbered = [
@@ -181,7 +181,7 @@ class EventRecords(Repository):
         return last
 
     def bounds(self) -> LogBounds:
-        """Return the range of numbers that are stored."""
+        """Return the last number that was removed, and the last that was taken."""
         row = self._scope.first(_BOUNDS)
         return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
 
@@ -195,8 +195,8 @@ class EventRecords(Repository):
     ) -> Sequence[LoggedEvent]:
         """Return up to `limit` events after a number, in order, optionally of one session.
 
-        The list ends with the event that exceeds `max_bytes`. Events whose record was deleted
-        meanwhile are omitted.
+        The list ends with the event that exceeds `max_bytes`. Events whose subject was deleted
+        are omitted.
         """
         if session_id is None:
             rows = self._scope.all(_AFTER, after=number, limit=limit)
@@ -216,11 +216,11 @@ class EventRecords(Repository):
         return self._number(_NEWEST_WITH, session_id=session_id, seq=seq)
 
     def deletion_after(self, session_id: str, seq: int) -> int | None:
-        """Return the number of the newest deletion of a session that took a `seq` above this."""
+        """Return the number of a session's newest deletion whose `seq` is above this one."""
         return self._number(_DELETION_AFTER, session_id=session_id, after_seq=seq)
 
     def first_deletion_from(self, session_id: str, seq: int) -> int | None:
-        """Return the number of the oldest deletion of a session that took at least this `seq`."""
+        """Return the number of a session's oldest deletion whose `seq` is this one or above."""
         return self._number(_FIRST_DELETION_FROM, session_id=session_id, from_seq=seq)
 
     def remove_session(self, session_id: str) -> None:
@@ -228,9 +228,9 @@ class EventRecords(Repository):
         self._scope.run(_REMOVE_SESSION, session_id=session_id)
 
     def newest_expired(self, *, before: datetime, keep: int) -> int | None:
-        """Return the number up to which events are before a moment, or not of the newest `keep`.
+        """Return the number of the last event that `expire` removes, or `None`.
 
-        `None` if there are no such events.
+        Events expire if they are older than `before`, or not among the newest `keep`.
         """
         bounds = self.bounds()
         too_old = self._number(_NEWEST_BEFORE, before=before) or 0
@@ -241,15 +241,15 @@ class EventRecords(Repository):
         """Remove up to `limit` of the oldest events; return how many.
 
         Args:
-            before: Those from before this moment are removed.
-            keep: Those below the newest `keep` are removed.
-            limit: How many at the most.
+            before: Events older than this are removed.
+            keep: Events that are not among the newest `keep` are removed.
+            limit: The maximum number of events that are removed.
         """
         newest = self.newest_expired(before=before, keep=keep)
         if newest is None:
             return 0
-        rows = self._scope.all(_UP_TO, newest=newest, limit=limit)
-        # The numbers of a deleted session have no events any more.
+        rows = self._scope.all(_EXPIRED, newest=newest, limit=limit)
+        # The last rows may be missing, since the events of deleted sessions are removed earlier.
         up_to = rows[-1].number if len(rows) == limit else newest
         removed = self._scope.run(_REMOVE_UP_TO, up_to=up_to)
         # Another sweep may have removed more meanwhile.

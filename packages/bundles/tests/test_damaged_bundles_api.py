@@ -142,12 +142,14 @@ DIFFERENT_SUMS = "has a member `history.jsonl` of another size or checksum in it
 SIZE_IS_NOT_STORED = (
     "has a member `history.jsonl` that is stored in more or fewer bytes than it has"
 )
-NOT_ALONE = "has a member `history.jsonl` with bytes behind it that belong to nothing"
+NOT_ALONE = "has a member `history.jsonl` with extra bytes behind it"
 ENCRYPTED_MEMBER = "has a member `history.jsonl` that is encrypted"
-UNKNOWN_PACKING = "has a member `history.jsonl` that is packed in a way that is not read here"
-NO_END = "does not end as a zip archive without a comment ends"
+UNKNOWN_PACKING = (
+    "has a member `history.jsonl` that is neither stored nor deflated, or has unknown flags"
+)
+NO_END = "is no zip archive, or has a comment at its end"
 NOT_AT_THE_ENDS = "has bytes in front of it, or behind its directory"
-CUT_OFF = "is damaged: a header of the archive is cut off, or none is where one should be"
+CUT_OFF = "is damaged: a header is cut off or missing"
 MANY = "has more than the 100001 entries a bundle may have"
 TOO_MUCH = "unpacks to more than 32 times its size"
 
@@ -277,7 +279,7 @@ ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda b: packed_by_hand(
             [*all_but(b), ZipEntry("blobs/", b"", method=8, packed=deflated(b"") + b"x")]
         ),
-        "unpacks to other bytes than the archive says",
+        "unpacks to fewer bytes than its entry declares, or has extra ones",
     ),
     # Ways to pack.
     "encrypted": (in_both(flags=ENCRYPTED), ENCRYPTED_MEMBER),
@@ -300,19 +302,19 @@ DAMAGED_HISTORIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     ),
     "cut off": (
         history_deflated(lambda packed: packed[:-1]),
-        "unpacks to other bytes than the archive says",
+        "unpacks to fewer bytes than its entry declares, or has extra ones",
     ),
     "more behind its end": (
         history_deflated(lambda packed: packed + b"x"),
-        "unpacks to other bytes than the archive says",
+        "unpacks to fewer bytes than its entry declares, or has extra ones",
     ),
     "a bomb that hides": (
         history_deflated(lambda _: deflated(bytes(3_000_000))),
-        "unpacks to more bytes than the archive says",
+        "unpacks to more bytes than its entry declares",
     ),
     "less than it says": (
         history_deflated(lambda _: deflated(b"x")),
-        "unpacks to other bytes than the archive says",
+        "unpacks to fewer bytes than its entry declares, or has extra ones",
     ),
     "another size": (
         lambda b: packed_by_hand(all_but(b, data=b"x")),
@@ -362,7 +364,7 @@ def test_member_that_is_not_what_the_manifest_says_is_named(
 
 def test_problem_says_what_to_do_instead(importer: httpx.Client, bundle: bytes) -> None:
     assert refused(importer, ARCHIVES["a comment"][0](bundle))["detail"] == (
-        "The bundle cannot be imported. It does not end as a zip archive without a comment ends. "
+        "The bundle cannot be imported. It is no zip archive, or has a comment at its end. "
         "Nothing of it was stored. Send the file as it was exported, or pack its files again with "
         "a zip program, compressed with deflate or not at all, with no password, no comment and no "
         "folder around them."

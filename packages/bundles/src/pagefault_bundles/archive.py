@@ -2,11 +2,11 @@
 
     local header, bytes, data descriptor or none    for each member
     entry                                           for each member, in any order: the directory
-    zip64 end and its locator                       if a number needs more than 16 or 32 bits
+    zip64 end and its locator                       if a number exceeds its field of 16 or 32 bits
     end                                             22 bytes, and no comment behind them
 
-The writer stores members uncompressed and in a fixed order, with the same date and attributes, so
-the bytes depend on no compressor. It does not seek: the checksum and size of a member follow its
+The writer stores members uncompressed, in a fixed order, with the same date and attributes, so the
+same session makes the same bytes. It does not seek: the checksum and size of a member follow its
 bytes. Bundles are spooled in temporary files, whose disk may be full.
 
 The reader accepts stored and deflated members. The zip must be unambiguous: members are contiguous
@@ -42,11 +42,11 @@ LINE_FILES = (HISTORY, INTERACTIONS, PAGES, RESOURCES)
 """The members with a JSON value on each line."""
 BLOBS = "blobs/"
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ATTRIBUTES = 0o100644 << 16
 _UNIX = 3
 _VERSION = 20
-_WHEN = (1980, 1, 1, 0, 0, 0)
+_DATE = (1980, 1, 1, 0, 0, 0)
 
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
@@ -56,7 +56,7 @@ _LOCATOR_64 = struct.Struct("<4sLQL")
 _FIELD = struct.Struct("<2H")
 _FIELD_64 = 1
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
-_END_FIELDS_MOST = (_MAX_16,) * 4 + (_MAX_32,) * 2
+_MAX_END_FIELDS = (_MAX_16,) * 4 + (_MAX_32,) * 2
 # Our names have up to 70 bytes; other programs add fields and comments of some dozen bytes.
 _MAX_ENTRY_BYTES = 256
 _MAX_DESCRIPTOR_BYTES = 24
@@ -68,8 +68,8 @@ _DESCRIPTOR_FLAG = 0x0008
 _KNOWN_FLAGS = 0x0006 | _DESCRIPTOR_FLAG | 0x0800
 
 _OUR_NAME = re.compile("|".join([*LINE_FILES, MANIFEST, f"{BLOBS}(?:[0-9a-f]{{64}})?"]))
-_NO_END = "does not end as a zip archive without a comment ends"
-_CUT_OFF = "is damaged: a header of the archive is cut off, or none is where one should be"
+_NO_END = "is no zip archive, or has a comment at its end"
+_CUT_OFF = "is damaged: a header is cut off or missing"
 
 
 class ChunkBuffer:
@@ -89,7 +89,7 @@ class ChunkBuffer:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing; there is nothing behind the buffer."""
+        """Do nothing, since the bytes are taken with `take`; the zip library calls it."""
 
     def take(self) -> bytes:
         """Return the bytes written since the last call."""
@@ -109,7 +109,7 @@ class ArchiveWriter:
     @contextmanager
     def member(self, name: str, size_bytes: int) -> Iterator[IO[bytes]]:
         """Open a member of this size, which is complete when the block ends."""
-        info = zipfile.ZipInfo(name, _WHEN)
+        info = zipfile.ZipInfo(name, _DATE)
         info.create_system = _UNIX
         info.create_version = info.extract_version = _VERSION
         info.external_attr = _ATTRIBUTES
@@ -128,7 +128,7 @@ def disk_full_as_store_full() -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        if exc.errno in _NO_ROOM:
+        if exc.errno in _DISK_FULL_ERRNOS:
             raise StoreFullError from exc
         raise
 
@@ -147,7 +147,7 @@ class ArchiveMember:
     start: int
 
     @property
-    def sums(self) -> tuple[int, int, int]:
+    def checksum_and_sizes(self) -> tuple[int, int, int]:
         """Its checksum and sizes, which its entry, header and data descriptor repeat."""
         return self.crc32, self.packed_bytes, self.size_bytes
 
@@ -204,7 +204,7 @@ def _find_directory(descriptor: int, max_entries: int) -> tuple[int, int, int]:
         locator = _read(descriptor, _LOCATOR_64, locator_at)
         require(locator == (b"PK\x06\x07", 0, end, 1), _NO_END)
         # The narrow record repeats a number that fits, or has all bits set.
-        pairs = zip(narrow, fields, _END_FIELDS_MOST, strict=True)
+        pairs = zip(narrow, fields, _MAX_END_FIELDS, strict=True)
         require(all(short in (long, most) for short, long, most in pairs), _NO_END)
     disk, directory_disk, count_here, count, size, start = fields
     is_whole = (disk, directory_disk, count_here) == (0, 0, count)
@@ -228,7 +228,7 @@ def _entries(directory: bytes, count: int) -> Iterator[ArchiveMember]:
         # Latin-1 decodes every byte, so foreign names stay distinct from ours.
         name = directory[name_at:extra_at].decode("latin-1")
         extra = directory[extra_at : extra_at + extra_bytes]
-        size, packed, start = _widen(extra, entry[9], entry[8], entry[16])
+        size, packed, start = _read_zip64_fields(extra, entry[9], entry[8], entry[16])
         yield _check_readable(
             ArchiveMember(number, name, flags, method, crc32, packed, size, start)
         )
@@ -240,7 +240,7 @@ def _check_readable(entry: ArchiveMember) -> ArchiveMember:
     subject = f"has a member {entry.label} that"
     require(not entry.flags & _ENCRYPTED_FLAGS, f"{subject} is encrypted", REPACK)
     is_read = not entry.flags & ~_KNOWN_FLAGS and entry.method in (_STORED, _DEFLATED)
-    require(is_read, f"{subject} is packed in a way that is not read here", REPACK)
+    require(is_read, f"{subject} is neither stored nor deflated, or has unknown flags", REPACK)
     is_sized = entry.method == _DEFLATED or entry.packed_bytes == entry.size_bytes
     require(is_sized, f"{subject} is stored in more or fewer bytes than it has", REPACK)
     return entry
@@ -263,30 +263,32 @@ def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
     )
     extra_at = entry.start + len(header)
     extra = os.pread(descriptor, extra_bytes, extra_at) if _MAX_32 in (packed, size) else b""
-    size, packed = _widen(extra, size, packed)
+    size, packed = _read_zip64_fields(extra, size, packed)
     descriptors = _data_descriptors(entry) if flags & _DESCRIPTOR_FLAG else [b""]
     # Fields of a data descriptor may be zero in the header.
-    allowed = [{item, 0} if flags & _DESCRIPTOR_FLAG else {item} for item in entry.sums]
+    allowed = [
+        {item, 0} if flags & _DESCRIPTOR_FLAG else {item} for item in entry.checksum_and_sizes
+    ]
     are_same = all(map(set.__contains__, allowed, (crc32, packed, size)))
     require(are_same, f"{subject} of another size or checksum in its header", REPACK)
     start = extra_at + extra_bytes
     remaining = end - start - entry.packed_bytes
     require(remaining >= 0, f"{subject} that shares bytes with another", REPACK)
-    behind = os.pread(descriptor, min(remaining, _MAX_DESCRIPTOR_BYTES + 1), end - remaining)
-    require(behind in descriptors, f"{subject} with bytes behind it that belong to nothing", REPACK)
+    trailing = os.pread(descriptor, min(remaining, _MAX_DESCRIPTOR_BYTES + 1), end - remaining)
+    require(trailing in descriptors, f"{subject} with extra bytes behind it", REPACK)
     return replace(entry, start=start)
 
 
 def _data_descriptors(entry: ArchiveMember) -> list[bytes]:
     """Return the data descriptors a member may have: narrow or wide, signed or not."""
-    forms = [struct.pack("<L2Q", *entry.sums)]
-    if max(entry.sums) <= _MAX_32:
-        forms.append(struct.pack("<3L", *entry.sums))
+    forms = [struct.pack("<L2Q", *entry.checksum_and_sizes)]
+    if max(entry.checksum_and_sizes) <= _MAX_32:
+        forms.append(struct.pack("<3L", *entry.checksum_and_sizes))
     return forms + [b"PK\x07\x08" + form for form in forms]
 
 
-def _widen(extra: bytes, *fields: int) -> list[int]:
-    """Return 32-bit fields, with saturated ones replaced from the zip64 field of a header."""
+def _read_zip64_fields(extra: bytes, *fields: int) -> list[int]:
+    """Return 32-bit fields; those with all bits set are replaced by the zip64 field of a header."""
     at, wide = 0, b""
     while at + _FIELD.size <= len(extra) and not wide:
         tag, length = _FIELD.unpack_from(extra, at)
@@ -311,20 +313,20 @@ def _inflate(pieces: Iterator[bytes], size_bytes: int) -> Iterator[bytes]:
             data, waiting = inflater.decompress(piece, CHUNK_BYTES), inflater.unconsumed_tail
             while data:
                 remaining -= len(data)
-                require(remaining >= 0, "unpacks to more bytes than the archive says", REPACK)
+                require(remaining >= 0, "unpacks to more bytes than its entry declares", REPACK)
                 yield data
                 data = inflater.decompress(waiting, CHUNK_BYTES)
                 waiting = inflater.unconsumed_tail
     except zlib.error as exc:
         raise BundleFormatError("is damaged: its bytes cannot be inflated") from exc
     is_whole = inflater.eof and not inflater.unused_data and remaining == 0
-    require(is_whole, "unpacks to other bytes than the archive says", REPACK)
+    require(is_whole, "unpacks to fewer bytes than its entry declares, or has extra ones", REPACK)
 
 
 def _pieces(descriptor: int, start: int, size_bytes: int) -> Iterator[bytes]:
     end = start + size_bytes
     while start < end:
         piece = os.pread(descriptor, min(CHUNK_BYTES, end - start), start)
-        require(bool(piece), "ends before its bytes do")
+        require(bool(piece), "is damaged: it ends inside a member")
         yield piece
         start += len(piece)

@@ -14,7 +14,7 @@ REPACK = (
     "deflate or not at all, with no password, no comment and no folder around them."
 )
 
-# The errors that our readers raise on values that this service has not written.
+# Parsers of stored records raise these, because they expect only what this service has written.
 _UNREADABLE = (
     msgspec.MsgspecError,
     PagefaultError,
@@ -29,10 +29,10 @@ _UNREADABLE = (
 
 
 class BundleFormatError(Exception):
-    """A value in a bundle is invalid.
+    """An invalid value in a bundle; `errors_at` adds its place.
 
     Args:
-        sentence: The fault, as a predicate of the name of the place.
+        sentence: The predicate of a sentence whose subject is the place, as in "has no id".
         remedy: Advice for the caller.
     """
 
@@ -65,7 +65,9 @@ def errors_at(location: str) -> Iterator[None]:
     except BundleFormatError as exc:
         raise _invalid_bundle(location, exc.sentence, exc.remedy) from exc
     except _UNREADABLE as exc:
-        raise _invalid_bundle(location, "is not what this service writes there") from exc
+        raise _invalid_bundle(
+            location, "has a value that this service does not write there"
+        ) from exc
 
 
 def _invalid_bundle(location: str, sentence: str, remedy: str = SEND_AGAIN) -> InvalidBundleError:

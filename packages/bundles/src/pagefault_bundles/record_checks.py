@@ -58,13 +58,13 @@ from pagefault_dialects.turns.page_turns import PageFaultCall
 ResourcesById = Mapping[str, Resource]
 """The resources of a bundle, by id."""
 
-_WORDS: frozenset[BodyKind] = frozenset({"none", "text", "blob"})
+_TEXT_KINDS: frozenset[BodyKind] = frozenset({"none", "text", "blob"})
 _KINDS: dict[Modality, frozenset[BodyKind]] = {
-    "text": _WORDS,
+    "text": _TEXT_KINDS,
     "structured": frozenset({"none", "json", "blob"}),
-    "image": _WORDS | {"url", "data"},
-    "audio": _WORDS | {"url", "data"},
-    "video": _WORDS | {"url", "data"},
+    "image": _TEXT_KINDS | {"url", "data"},
+    "audio": _TEXT_KINDS | {"url", "data"},
+    "video": _TEXT_KINDS | {"url", "data"},
 }
 """The kinds of content that a page of each modality may have."""
 _MAX_TOKENS = 2**53
@@ -72,14 +72,14 @@ _MAX_TOKENS = 2**53
 
 @dataclass(frozen=True, slots=True)
 class NeededResources:
-    """The resources of a record: those it needs, and those it names if they exist.
-
-    `texts` are those that are returned as text.
-    """
+    """The ids of the resources that a record refers to."""
 
     needed: frozenset[str] = frozenset()
+    """Those without which the record cannot be returned."""
     named: frozenset[str] = frozenset()
+    """Those that its text mentions, and that may be missing."""
     texts: frozenset[str] = field(default=frozenset())
+    """Those of long texts, which are put back into the record as text."""
 
 
 def check_resource(line: rows.ResourceLine) -> None:
@@ -87,7 +87,7 @@ def check_resource(line: rows.ResourceLine) -> None:
     derived = derive_resource_id(line.project, line.digest, line.mime_type, line.filename)
     require(derived == line.id, "has an id that does not belong to these bytes under this name")
     is_type = canonical_mime_type(line.mime_type) is not None and ";" not in line.mime_type
-    require(is_type and line.mime_type == line.mime_type.lower(), "has a type that is none")
+    require(is_type and line.mime_type == line.mime_type.lower(), "has an invalid MIME type")
     require(safe_file_name(line.filename) == line.filename, "has a name that is not safe")
     require(line.kind == resource_kind(line.mime_type), "is of another kind than its type says")
     require(len(line.aliases) <= MAX_ALIASES, "has more aliases than a resource may have")
@@ -104,12 +104,15 @@ def check_tool_result(
     """Return the resources of a tool result; raise unless its record is canonical."""
     text = bytes(line.sanitized)
     sanitized = SanitizedToolResult.model_validate(parse_stored_value(text, limits))
-    require(encode_sanitized(sanitized) == text, "has a record that is not written as it is here")
+    require(
+        encode_sanitized(sanitized) == text,
+        "has a record that is not in the form that this service writes",
+    )
     meta = sanitized.meta
     require(
         (meta.tool_name, meta.tool_call_id, meta.success)
         == (line.tool_name, line.tool_call_id, line.success),
-        "has a record of another call",
+        "has a record of another call than its line",
     )
     needed = set()
     for descriptor in sanitized.resources:
@@ -128,7 +131,7 @@ def check_tool_result(
             parse_resource_id(media_reference) in needed
             for media_reference in media_references(sanitized)
         ),
-        "shows a resource that it does not describe",
+        "has a part with a resource that it does not describe",
     )
     rows.parse_moment(line.created_at)
     return NeededResources(frozenset(needed))
@@ -139,7 +142,9 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResource
     value = parse_stored_object(bytes(line.message), limits)
     is_message = list(value) == ["role", "tool_call_id", "content"] and value["role"] == "tool"
     require(is_message, "is no message of a page fault")
-    require(value["tool_call_id"] == line.tool_call_id, "answers another call than it says")
+    require(
+        value["tool_call_id"] == line.tool_call_id, "answers another call than its `toolCallId`"
+    )
     content = value["content"]
     require(
         isinstance(content, str) or (isinstance(content, list) and all(map(_is_block, content))),
@@ -148,10 +153,13 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResource
     if line.page_fault is not None:
         call = msgspec.json.decode(line.page_fault, type=PageFaultCall)
         spelled = msgspec.json.encode(call).decode()
-        require(spelled == line.page_fault, "has a page fault that is not written as it is here")
+        require(
+            spelled == line.page_fault,
+            "has a page fault that is not in the form that this service writes",
+        )
         require(
             CLIENT_ID.match(call.page_id) is not None and 0 <= call.target_level <= 3,
-            "faults in no page",
+            "has a page fault with an invalid page id or level",
         )
     rows.parse_moment(line.created_at)
     return NeededResources(frozenset(image_ids(bytes(line.message))))
@@ -167,15 +175,16 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> NeededResou
         {"input": input_value, "output": output, "timestamp": line.timestamp}
     )
     require(interaction.input_kind == line.input_kind, "has an input of another kind")
-    require(moment_text(interaction.timestamp) == line.timestamp, "has a time that is none")
+    require(moment_text(interaction.timestamp) == line.timestamp, "has an invalid time")
     answer = None if interaction.output is None else interaction.output.dump()
-    require(json_text(answer).encode() == bytes(line.output), "has an answer that is none")
+    require(json_text(answer).encode() == bytes(line.output), "has an invalid answer")
     text = json_text(plain_input(interaction)).encode()
-    require(text == bytes(line.input), "has an input that is none")
+    require(text == bytes(line.input), "has an invalid input")
     is_later = line.answer_seq is not None
-    require(is_later == (line.answered_at is not None), "has half an answer")
+    has_both = is_later == (line.answered_at is not None)
+    require(has_both, "has the time of its answer without the number, or the reverse")
     is_after = line.answer_seq is None or line.answer_seq > line.seq
-    require(is_after and not (is_later and output is None), "has half an answer")
+    require(is_after and not (is_later and output is None), "has an invalid number of its answer")
     rows.parse_moment(line.created_at)
     rows.parse_moment(line.answered_at or line.created_at)
     attached: Sequence[str] = ()
@@ -194,23 +203,25 @@ def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
     require(list(bindings) == in_order, "has bindings of files that are not attached")
     for key, resource_id in bindings.items():
         is_sound = is_alias(key) if resource_id else parse_resource_id(key) == key
-        require(is_sound, "has a file attached that is bound to what it cannot be")
+        require(is_sound, "has an invalid binding of an attached file")
 
 
 def check_forms(text: str | None) -> dict[str, InlineForm]:
-    """Return the inline forms in a text; raise unless this service wrote them so."""
+    """Return the inline forms in a text; raise if this service would write them otherwise."""
     forms = load_forms(text)
-    require(dump_forms(forms) == text, "has forms that are not written as they are here")
+    require(
+        dump_forms(forms) == text, "has forms that are not in the form that this service writes"
+    )
     return forms
 
 
 def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> None:
-    """Raise unless every form is that of a string in a value; the value is modified."""
+    """Raise unless every form points to a string in a value. The strings are emptied."""
     for pointer in forms:
         child = value
         for token in pointer.split("/")[1:]:
             child = child[int(token) if isinstance(child, list) else unescape(token)]
-        require(isinstance(child, str), "has a form that is not in it")
+        require(isinstance(child, str), "has a form of a string that it does not contain")
         value = put_member(value, pointer, "")
 
 
@@ -220,7 +231,7 @@ def form_references(
     needed: frozenset[str] = frozenset(),
     named: set[str] | frozenset[str] = frozenset(),
 ) -> NeededResources:
-    """Return the resources of forms, with further needed and named ones."""
+    """Return the resources of inline forms, together with other needed and named ones."""
     used = frozenset(resource_id for form in forms.values() for resource_id in form.resource_ids)
     texts = frozenset(form.text_resource_id for form in forms.values() if form.text_resource_id)
     return NeededResources(needed | used, frozenset(named) - used, texts)
@@ -258,7 +269,7 @@ def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
     content = versions.StoredContent(text, dump_forms(load_forms(line.inline_form)))
     # The stored estimate is kept, since later versions may count tokens differently.
     tokens = stored_pages.read_descriptor(stored)["size_tokens"]
-    require(type(tokens) is int and 0 <= tokens <= _MAX_TOKENS, "costs no number of tokens")
+    require(type(tokens) is int and 0 <= tokens <= _MAX_TOKENS, "has an invalid number of tokens")
     stamp = versions.Stamp(line.version, stored.created_at, stored_pages.updated_at(stored), tokens)
     return page, versions.page_version(page, content, stamp)
 
@@ -277,16 +288,18 @@ def check_page(
     _check_same(line, page, version)
     require(page.fields.session_id == session_id, "belongs to another session")
     require(page.page_id not in RESERVED_IDS, "has an id that no page can have")
-    require(len(line.descriptor) <= limits.page_fields_bytes, "has more said about it than may be")
-    require((line.last_accessed is None) == (line.access_count == 0), "has half a counter")
+    require(len(line.descriptor) <= limits.page_fields_bytes, "has fields that are too long")
+    require(
+        (line.last_accessed is None) == (line.access_count == 0), "has a counter without its time"
+    )
     check_field_texts(page.fields)
     require(page.full.kind in _KINDS[page.fields.modality], "has content of another modality")
     _check_body(page.full, page.fields.modality, kept, limits)
     for level in page.levels.values():
-        require(level.body.kind != "none", "has a level that holds nothing")
+        require(level.body.kind != "none", "has a level without content")
         _check_body(level.body, page.fields.modality, kept, limits)
     fetched = line.fetched_resource_id
-    require(fetched is None or page.full.kind == "url", "has a file that it cannot have")
+    require(fetched is None or page.full.kind == "url", "has a fetched file, but no URL")
     check_form_pointers(content, forms)
     needed = versions.resource_ids(page) | ({fetched} if fetched else set())
     return form_references(forms, needed=frozenset(needed))
@@ -296,50 +309,62 @@ def _check_same(line: rows.PageLine, page: Page, version: PageVersion) -> None:
     require(
         (version.page_id, version.descriptor, version.content, version.body)
         == (line.page_id, bytes(line.descriptor), bytes(line.content), bytes(line.body)),
-        "is not the page that is made of its parts",
+        "is not the page that its fields and levels make",
     )
-    require(version.digest == line.digest, "has a digest that is not its own")
-    require(version.inline_form == line.inline_form, "has forms that are not its own")
+    require(version.digest == line.digest, "has the digest of another page")
+    require(version.inline_form == line.inline_form, "has the forms of another page")
     level_bodies = [level.body for level in versions.stored_levels(page, version.created_at)]
-    require(
-        level_bodies == [bytes(level.body) for level in line.levels], "has levels that are none"
-    )
+    require(level_bodies == [bytes(level.body) for level in line.levels], "has invalid levels")
 
 
 def _check_body(body: Body, modality: Modality, kept: ResourcesById, limits: Limits) -> None:
     """Raise unless a body has content of its kind, within the limits of a page."""
     value = body.value
-    require(body.kind == "json" or value is None or isinstance(value, str), "holds no text")
-    require((body.kind == "none") == (value is None) or body.kind == "json", "holds nothing")
-    require(body.kind in ("blob", "data") or body.media is None, "speaks of a medium it has not")
+    require(
+        body.kind == "json" or value is None or isinstance(value, str),
+        "has content that is not text",
+    )
+    require(
+        (body.kind == "none") == (value is None) or body.kind == "json",
+        "has no content, or content although it should have none",
+    )
+    require(
+        body.kind in ("blob", "data") or body.media is None,
+        "describes a medium that it does not contain",
+    )
     match body.kind:
         case "text" | "json":
             text = value if body.kind == "text" else json_text(value)
             require(len(text.encode()) <= limits.page_text_bytes, "has more text than a page may")
         case "url":
-            require(is_url(value), "has an address that is none")
+            require(is_url(value), "has an invalid URL")
         case "data":
             _check_data(value, body.media)
         case "blob":
             _check_reference(value, body.media, modality, kept, limits)
         case _:
-            require(body.kind == "none", "holds something of no kind")
+            require(body.kind == "none", "has content of an unknown kind")
 
 
 def _check_data(value: str, media: PageMedia | None) -> None:
     uri = split_data_uri(value)
-    require(uri is not None, "has a data URI that is none")
+    require(uri is not None, "has an invalid data URI")
     if media is None or uri is None:
-        require(uri is not None and uri.data is None, "says nothing of its medium")
+        require(uri is not None and uri.data is None, "has no description of its medium")
         return
     is_same = uri.data is not None and len(uri.data) == media.size_bytes and media.uri is None
-    require(is_same, "has another medium")
-    require(canonical_mime_type(media.mime_type) is not None, "has a medium of no type")
+    require(is_same, "has a description of another medium")
+    require(
+        canonical_mime_type(media.mime_type) is not None, "has a medium with an invalid MIME type"
+    )
     require(safe_file_name(media.filename) == media.filename, "has a name that is not safe")
     pixels = (media.width, media.height)
-    require(all(pixel is None or 0 <= pixel < 2**31 for pixel in pixels), "has no such size")
+    require(
+        all(pixel is None or 0 <= pixel < 2**31 for pixel in pixels),
+        "has an invalid width or height",
+    )
     seconds = media.duration_seconds
-    require(seconds is None or (math.isfinite(seconds) and seconds >= 0), "has no such length")
+    require(seconds is None or (math.isfinite(seconds) and seconds >= 0), "has an invalid duration")
 
 
 def _check_reference(
@@ -353,9 +378,9 @@ def _check_reference(
     require(resource is not None, "refers to a resource that is not in the bundle")
     if resource is None:
         return
-    require(value == resource.reference, "has a reference that is none")
+    require(value == resource.reference, "has an invalid reference")
     require(media == page_media(resource), "describes a resource otherwise than the bundle does")
-    require(fits(modality, resource.mime_type), "holds a medium of another modality")
+    require(fits(modality, resource.mime_type), "has a medium of another modality")
     if modality in ("text", "structured") and is_textual(resource.mime_type):
         require(resource.size_bytes <= limits.page_text_bytes, "has more text than a page may")
 
@@ -374,9 +399,9 @@ def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
     require(len(sent) <= limits.message_bytes, "has a message that is too long")
     value = parse_stored_object(stored, limits)
     answered = _flat_answer(line, value) if line.role is None else _wrapped_answer(line, value)
-    require(answered == line.tool_call_id, "answers another call than it says")
+    require(answered == line.tool_call_id, "answers another call than its `toolCallId`")
     forms = check_forms(line.inline_form)
-    require("" not in forms, "has a form that is not in it")
+    require("" not in forms, "has a form of a string that it does not contain")
     check_form_pointers(dict(value), forms)
     rows.parse_moment(line.created_at)
     if line.role is None:
@@ -389,7 +414,7 @@ def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
     text = bytes(line.prompt)
     require(len(text) <= limits.message_bytes, "has a prompt that is too long")
     parse_stored_object(text, limits)
-    require(line.dialect is None or line.dialect in _NAMES, "has a prompt of no dialect")
+    require(line.dialect is None or line.dialect in _NAMES, "has a prompt of an unknown dialect")
     prompt_turns(text, origin="")
     return SessionPrompt(line.dialect, text)
 
@@ -406,18 +431,19 @@ def _check_flat_reading(line: rows.MessageLine, value: Mapping[str, JsonValue]) 
     """Raise unless a flat message can be read, by its reading or as one without a dialect."""
     if line.dialect is None and line.reading is None:
         require(
-            not _SERVICE_MEMBERS & value.keys(), "has a message with members that are the service's"
+            not _SERVICE_MEMBERS & value.keys(),
+            "has a message with members that only the service writes",
         )
         return
-    require(is_flat(dict(value)), "has a message that is not flat and stands by itself")
+    require(is_flat(dict(value)), "has a message that is not flat and has no role beside it")
     read_stored(dict(value), *_reading(line))
 
 
 def _wrapped_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
-    """Return the id of the call that a wrapped message answers; raise if its form is not ours."""
+    """Return the id of the call that a wrapped message answers; raise if its wrapper is invalid."""
     dialect, number = _reading(line)
     envelope = {"dialect": dialect, "role": line.role, "message": value.get("message")}
-    require([*envelope.items()] == [*value.items()], "has a message that stands in something else")
+    require([*envelope.items()] == [*value.items()], "has a message with unknown members around it")
     message = value["message"]
     require(isinstance(message, dict), "has no message")
     reading = read_stored(message, dialect, number)
@@ -428,5 +454,5 @@ def _wrapped_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> s
 def _reading(line: rows.MessageLine) -> tuple[str, int]:
     """Return the dialect of a message, and the number of its reading; raise if unknown."""
     is_known = line.dialect in _NAMES and line.reading is not None and line.reading <= READING
-    require(is_known, "has a message that was read in a way that is not known here")
+    require(is_known, "has a message of an unknown dialect, or of a later version")
     return line.dialect or "", line.reading or 0

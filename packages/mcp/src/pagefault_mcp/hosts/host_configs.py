@@ -1,4 +1,4 @@
-"""Put the servers of a host's configuration behind the proxy, for `pagefault proxy --config`.
+"""Put the MCP servers in a host's configuration behind the proxy: `pagefault proxy --config`.
 
 Claude Desktop and Cursor keep their servers under `mcpServers`, VS Code under `servers`, or in its
 settings under `mcp`. Only the command or URL of a server is rewritten. Comments, order, white space
@@ -6,7 +6,7 @@ and other members of the file are preserved, character for character.
 
 `--dry-run` prints the changes without secrets. Any value of a server may be a secret: an argument,
 a URL with a password or a key in its path, a server that is commented out. So an allow-list
-decides: words that this command writes are printed, and others only if they match a known pattern.
+decides: words of the proxy's own command are printed, others only if they match a known pattern.
 """
 
 import json
@@ -62,7 +62,7 @@ def describe_difference(path: Path, before: bytes, after: bytes) -> str:
 
 
 def _describe_server(server: HostServer) -> Iterator[str]:
-    """Yield a line for each member that locates a server."""
+    """Yield a line for each member with the command or URL of a server, secrets masked."""
     command = server.values.get("command")
     members: dict[str, object] = {}
     if isinstance(command, str):
@@ -96,7 +96,7 @@ def _describe_arguments(server: HostServer, command: str) -> Iterator[str]:
 
 
 def _mask_words(command: str, args: Sequence[str]) -> Iterator[str]:
-    """Yield a server's arguments with only the names of options, and the package, readable."""
+    """Yield a server's arguments, all masked but names of options and the package."""
     is_package_next = re.split(r"[/\\]", command)[-1].lower() in _RUNNERS
     for word in args:
         option, equals, _ = word.partition("=")
@@ -126,14 +126,14 @@ def _mask_unknown(pattern: re.Pattern[str], word: str, *allowed: str) -> str:
 
 
 _BACKUP = ".before-pagefault"
-# The members that locate a server, which are replaced by the proxy's command.
+# Members with the command or URL of a server. The proxy's command replaces them.
 _LOCATORS = frozenset({*URLS, "headers", "command", "args"})
 _Edit: TypeAlias = tuple[Span, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """The command line that puts a server behind the proxy, up to the server's own."""
+    """The start of a proxied server's command line; the server's own command follows it."""
 
     command: str
     options: Sequence[str]
@@ -141,21 +141,23 @@ class Wrapping:
     def wrap(self, text: bytes) -> bytes:
         """Return a configuration with every server behind the proxy.
 
-        Servers that are behind it already stay. One proxy adds the memory's tools, unless a server
-        offers them already.
+        Servers that are behind it are unchanged. One proxy, not each, offers the memory's tools,
+        unless a server of the file does already.
 
         Raises:
             ConfigError: It is not the configuration of a host.
         """
         servers = list(read_servers(text))
-        bare = [item for item in servers if not (item.is_behind_proxy or item.reason_to_leave)]
-        with_tools = None
+        unproxied = [item for item in servers if not (item.is_behind_proxy or item.reason_to_leave)]
+        tools_server = None
         if not any(item.brings_tools for item in servers):
-            with_tools = next((item for item in bare if item.is_enabled), next(iter(bare), None))
+            tools_server = next(
+                (item for item in unproxied if item.is_enabled), next(iter(unproxied), None)
+            )
         edits: list[_Edit] = []
-        for server in bare:
-            is_without = server is not with_tools and "--no-tools" not in self.options
-            options = [*self.options, "--no-tools"] if is_without else self.options
+        for server in unproxied:
+            drops_tools = server is not tools_server and "--no-tools" not in self.options
+            options = [*self.options, "--no-tools"] if drops_tools else self.options
             edits += replace(self, options=options).edits(text, server)
         return _apply_edits(text, edits)
 
@@ -164,8 +166,8 @@ class Wrapping:
     ) -> Iterator[_Edit]:
         """Yield the edits of a configuration for one of its servers.
 
-        With `replaces_all`, yield those of earlier versions, which replaced a server at a URL as a
-        whole.
+        Earlier versions of this command replaced the whole object of a server at a URL. With
+        `replaces_all`, yield their edits, so that these can be undone.
         """
         values = server.values
         if values.get("command") is None:
@@ -243,7 +245,7 @@ def find_wrapping(options: Sequence[str]) -> Wrapping:
     own_path = sys.argv[0] if folder and name == "pagefault" else None
     sibling = shutil.which("pagefault", path=str(Path(sys.executable).parent))
     command = own_path or sibling or shutil.which("pagefault") or sys.argv[0]
-    # Symbolic links stay, such as those to the newest version.
+    # Symbolic links are not resolved, since one may lead to the newest version.
     return Wrapping(os.path.abspath(command), options)
 
 
@@ -316,7 +318,7 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
     if not backup.exists():
         raise ConfigError(f"there is no {backup.name}: this file was not changed here")
     before = backup.read_bytes()
-    # The command lines now in the file have the options that each server was wrapped with.
+    # Repeat the edits with the options in the file. If they make the same file, it can be restored.
     wrapped = {field.name: field for field in read_servers(now) if field.is_behind_proxy}
     for replaces_all in (False, True):
         edits: list[_Edit] = []
@@ -341,10 +343,10 @@ def _replace(path: Path, text: bytes, *, like: Path) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text)
             file.flush()
-            # Else a loss of power could leave an empty file.
+            # Without it, a loss of power could leave an empty file.
             os.fsync(descriptor)
         status = like.stat()
-        # Without the permission to change owners, or on a system without owners, it stays ours.
+        # Without the permission to change owners, or on a system without owners, the user owns it.
         with suppress(OSError, AttributeError):
             os.chown(new, status.st_uid, status.st_gid)
         shutil.copymode(like, new)
