@@ -59,6 +59,7 @@ def test_misspelt_variable_is_refused_with_the_nearest_name(
         "PAGEFAULT_LIMITS",
         "PAGEFAULT_URL",
         "PAGEFAULT_API_KEY",
+        "PAGEFAULT_LOG",
         "PAGEFAULT_CRASH_AT",
         "PAGEFAULT_SERVICE_HOST",
         "PAGEFAULT_SERVICE_PORT",
