@@ -67,7 +67,7 @@ web-check: $(VENV)/dev.stamp web chromium ## Check the types of the viewer, and 
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder web/check
 bench-smoke: $(VENV)/dev.stamp ## Check that every benchmark runs, without judging times
 	$(BIN)/python -m benchmarks --smoke
-peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp $(VENV)/peers-dialects.stamp ## Call real MCP servers, and read the results of real packages
+peers-check: $(VENV)/dev.stamp web chromium $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp $(VENV)/peers-dialects.stamp ## Call real MCP servers, and read the results of real packages
 	$(PYTEST) -n 2 --dist loadgroup peers
 hosts-check: $(VENV)/dev.stamp peers/coding_hosts/node_modules/.stamp ## Resume exported sessions in Claude Code and Codex; it installs 800 MB, so `check` leaves it out
 	$(PYTEST) peers/coding_hosts/resume_check.py
