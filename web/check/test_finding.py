@@ -89,11 +89,11 @@ def test_search_takes_a_number_and_a_time(
     page = tab.page
     field = page.get_by_label("Search in this session")
     field.fill("140")
-    expect(page.get_by_role("option").first).to_have_text("Go to entry #140")
+    expect(page.locator(".find-hits").get_by_role("option").first).to_have_text("Go to entry #140")
     field.press("Enter")
     expect(entry(page, 140)).to_be_focused()
     field.fill("00:00")
-    expect(page.get_by_role("option").first).to_have_text("Go to entry #1")
+    expect(page.locator(".find-hits").get_by_role("option").first).to_have_text("Go to entry #1")
 
 
 def test_keys_lead_to_the_words_of_the_user_and_copy_the_address(

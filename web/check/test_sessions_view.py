@@ -242,3 +242,49 @@ def test_unknown_address_has_the_names_of_the_views(
     assert_accessible(tab)
     tab.page.get_by_role("link", name="Upload").click()
     expect(tab.page.get_by_role("heading", name="Upload")).to_be_visible()
+
+
+def test_row_of_a_session_has_two_lines_however_long_its_names_are(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    words = "Find out why the checkout fails for some customers since noon. " * 3
+    long_id = "run-" + "0123456789" * 12
+    shop.written(writer, [shop.message("user", words, session_id=long_id)])
+    shop.written(writer, shop.EVERYTHING)
+    tab = add_axe(open_tab(open_service))
+    tab.open("/sessions")
+    rows = tab.page.locator(".session-row")
+    expect(rows).to_have_count(2)
+    heights = [(row.bounding_box() or {"height": 0})["height"] for row in rows.all()]
+    assert max(heights) <= 64, heights
+    assert_accessible(tab)
+
+
+def test_sessions_are_ordered_filtered_and_two_of_them_compared(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    failed = shop.tool_result("make", "c", "No.", session_id="failed", success=False)
+    shop.written(writer, [failed])
+    for number, name in enumerate(("long", "short", "newest"), 1):
+        count = 5 if name == "long" else 1
+        texts = [shop.message("user", f"{name} {number}", session_id=name)] * count
+        shop.written(writer, texts)
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open("/sessions/short")
+    rows = page.locator(".session-row .session-title")
+    expect(rows).to_have_text(["newest 3", "short 2", "long 1", "failed"])
+    page.get_by_label("Order", exact=True).select_option("Entries")
+    expect(rows).to_have_text(["long 1", "newest 3", "short 2", "failed"])
+    page.get_by_label("Order", exact=True).select_option("Errors")
+    expect(rows.first).to_have_text("failed")
+    page.get_by_role("button", name="Failed", exact=True).click()
+    expect(rows).to_have_text(["failed"])
+    page.reload()
+    expect(rows).to_have_text(["failed"])
+    assert_accessible(tab)
+    page.get_by_role("button", name="Failed", exact=True).click()
+    for name in ("long 1", "short 2"):
+        page.get_by_label(f"Compare {name}").check()
+    page.get_by_role("link", name="Compare these two").click()
+    expect(page).to_have_url(f"{open_service.base_url}/compare?a=long&b=short")

@@ -1,15 +1,14 @@
 /** The sessions, the one last written to first, and a search in their names. */
 import type { SearchResult, SessionRecord } from "@pagefault/client";
-import { fileSize, useEventStream, visibleName } from "@pagefault/react";
+import { useEventStream, visibleName } from "@pagefault/react";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
-import { NavLink, useLocation, useMatch, useNavigate, useSearchParams } from "react-router";
+import { useState } from "react";
+import { Link, useLocation, useMatch, useNavigate, useSearchParams } from "react-router";
 
 import { pagefault } from "../api/client";
 import { useKeys } from "../keys/useKeys";
 import { LiveLabel } from "../live/LiveLabel";
-import { TimeText } from "../shared/TimeText";
-import { dayText, spanText } from "../shared/formats";
+import { dayText } from "../shared/formats";
 import { Empty, Failure, Loading } from "../shared/states";
 import { useTyped } from "../shared/useTyped";
 import { useSkipTarget } from "../shell/skipTargets";
@@ -17,7 +16,9 @@ import { KEYS } from "../words/keys";
 import { SESSIONS } from "../words/sessions";
 import { SHELL } from "../words/shell";
 import { ImportBundle } from "./ImportBundle";
-import { entriesOf } from "./SessionActions";
+import { ListOrderBar } from "./ListOrderBar";
+import { SessionRow, useOpenSession } from "./SessionRow";
+import { orderIn, ordered, searchOfList } from "./listOrder";
 import "../reading/reading.css";
 
 const LONGEST_ID = 128;
@@ -58,6 +59,7 @@ export function SessionList() {
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
+        <ListOrderBar />
         <ImportBundle />
       </header>
       <FoundSessions q={asked} />
@@ -75,7 +77,11 @@ function FoundSessions({ q }: { q: string }) {
     getNextPageParam: (last) => last.nextCursor,
     placeholderData: keepPreviousData,
   });
-  const sessions = found.data?.pages.flatMap((page) => page.items) ?? NO_SESSIONS;
+  const [search] = useSearchParams();
+  const order = orderIn(search);
+  const loaded = found.data?.pages.flatMap((page) => page.items) ?? NO_SESSIONS;
+  const sessions = ordered(loaded, order);
+  const [ticked, setTicked] = useState<readonly string[]>([]);
   useNeighbourKeys(sessions);
   if (found.data === undefined) {
     return found.isError ? (
@@ -84,7 +90,7 @@ function FoundSessions({ q }: { q: string }) {
       <Loading what={SESSIONS.loading} />
     );
   }
-  if (sessions.length === 0) {
+  if (loaded.length === 0) {
     return (
       // It may scroll, so it has to be reachable by keyboard.
       <div
@@ -94,24 +100,39 @@ function FoundSessions({ q }: { q: string }) {
         aria-label={SESSIONS.noneTitle}
       >
         <NoneFound q={q} />
-        {q !== "" && <SessionsWithWords q={q} listed={sessions} />}
+        {q !== "" && <SessionsWithWords q={q} listed={loaded} />}
       </div>
     );
   }
+  const rows = (some: readonly SessionRecord[]) => (
+    <ul>
+      {some.map((session) => (
+        <SessionRow
+          key={session.id}
+          session={session}
+          isTicked={ticked.includes(session.id)}
+          onTick={(isTicked) => {
+            const others = ticked.filter((id) => id !== session.id);
+            // Two are compared: the third takes the place of the first.
+            setTicked(isTicked ? [...others.slice(-1), session.id] : others);
+          }}
+        />
+      ))}
+    </ul>
+  );
   return (
     <div className="session-list-items scroller">
-      {q === "" && <OpenSession listed={sessions} />}
-      {byDay(sessions).map(([day, ofDay]) => (
-        <section key={day} aria-label={dayText(day)}>
-          <h2 className="session-group">{dayText(day)}</h2>
-          <ul>
-            {ofDay.map((session) => (
-              <SessionRow key={session.id} session={session} />
-            ))}
-          </ul>
-        </section>
-      ))}
-      {q !== "" && <SessionsWithWords q={q} listed={sessions} />}
+      {q === "" && <OpenSession listed={loaded} />}
+      {sessions.length === 0 && <p className="state">{SESSIONS.noneFits}</p>}
+      {order.sort !== "time"
+        ? rows(sessions)
+        : byDay(sessions).map(([day, ofDay]) => (
+            <section key={day} aria-label={dayText(day)}>
+              <h2 className="session-group">{dayText(day)}</h2>
+              {rows(ofDay)}
+            </section>
+          ))}
+      {q !== "" && <SessionsWithWords q={q} listed={loaded} />}
       {found.isError && <Failure failure={found.error} onRetry={() => void found.refetch()} />}
       {found.hasNextPage && (
         <button
@@ -122,6 +143,14 @@ function FoundSessions({ q }: { q: string }) {
         >
           {SESSIONS.more}
         </button>
+      )}
+      {ticked.length === 2 && (
+        <Link
+          className="button primary session-compare"
+          to={`/compare?${new URLSearchParams({ a: ticked[0] ?? "", b: ticked[1] ?? "" })}`}
+        >
+          {SESSIONS.compare}
+        </Link>
       )}
     </div>
   );
@@ -202,71 +231,6 @@ function SessionsWithWords({ q, listed }: { q: string; listed: readonly SessionR
       </ul>
     </>
   );
-}
-
-function SessionRow({ session }: { session: SessionRecord }) {
-  const [search] = useSearchParams();
-  const { counts } = session;
-  const row = useRef<HTMLLIElement>(null);
-  const isOpen = useOpenSession() === session.id;
-  const lasted = Date.parse(session.updatedAt) - Date.parse(session.createdAt);
-
-  // Who comes by an address, or by Back, sees which one is open.
-  useEffect(() => {
-    if (isOpen && row.current !== null) scrollToRow(row.current);
-  }, [isOpen]);
-
-  return (
-    <li ref={row}>
-      <NavLink
-        className="session-row"
-        to={{
-          pathname: `/sessions/${encodeURIComponent(session.id)}`,
-          search: searchOfList(search),
-        }}
-      >
-        {session.title !== null && (
-          <span className="session-title">{visibleName(session.title)}</span>
-        )}
-        <span className={session.title === null ? "session-id session-title" : "session-id small"}>
-          {visibleName(session.id)}
-        </span>
-        <span className="session-facts small quiet">
-          <TimeText at={session.updatedAt} isShort />
-          {lasted >= 1_000 && <span>{SESSIONS.lasted(spanText(lasted))}</span>}
-          <span>{SESSIONS.entries(entriesOf(session))}</span>
-          {counts.images > 0 && <span>{SESSIONS.images(counts.images)}</span>}
-          {counts.pages > 0 && <span>{SESSIONS.pages(counts.pages)}</span>}
-          {counts.resources > 0 && (
-            <span>{SESSIONS.files(counts.resources, fileSize(session.bytesReferenced))}</span>
-          )}
-          {counts.failures > 0 && (
-            <span className="bad-text">{SESSIONS.failures(counts.failures)}</span>
-          )}
-        </span>
-      </NavLink>
-    </li>
-  );
-}
-
-/** Bring a row into view in its list; `scrollIntoView` would have Tab begin behind it. */
-function scrollToRow(row: HTMLElement): void {
-  const box = row.closest(".scroller");
-  if (box === null) return;
-  const [edges, place] = [box.getBoundingClientRect(), row.getBoundingClientRect()];
-  if (place.top < edges.top) box.scrollTop += place.top - edges.top;
-  else if (place.bottom > edges.bottom) box.scrollTop += place.bottom - edges.bottom;
-}
-
-/** What of the address belongs to the list, and goes along to another session. */
-function searchOfList(search: URLSearchParams): string {
-  const q = search.get("q");
-  return q === null ? "" : `${new URLSearchParams({ q })}`;
-}
-
-/** The session that is open in any view of it. */
-function useOpenSession(): string | undefined {
-  return useMatch("/sessions/:sessionId/*")?.params.sessionId;
 }
 
 /** Sessions by the day on which they were last written to. */

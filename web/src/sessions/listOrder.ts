@@ -1,0 +1,63 @@
+/** Which of the listed sessions are shown, and in which order. What is chosen stands in the address. */
+import type { SessionRecord } from "@pagefault/client";
+
+import { entriesOf } from "./SessionActions";
+
+export const SORTS = ["time", "errors", "entries", "size"] as const;
+export type Sort = (typeof SORTS)[number];
+
+export const CHIPS = ["failed", "images", "pinned"] as const;
+export type Chip = (typeof CHIPS)[number];
+
+/** What of the address belongs to the list, and goes along to another session. */
+const MEMBERS = ["q", "sort", "only"];
+
+const HAS: Readonly<Record<Chip, (session: SessionRecord) => boolean>> = {
+  failed: ({ counts }) => counts.failures > 0,
+  images: ({ counts }) => counts.images > 0,
+  pinned: ({ pinned }) => pinned === true,
+};
+
+const SIZES: Readonly<Record<Sort, (session: SessionRecord) => number>> = {
+  time: ({ updatedAt }) => Date.parse(updatedAt),
+  errors: ({ counts }) => counts.failures,
+  entries: entriesOf,
+  size: ({ bytesReferenced }) => bytesReferenced,
+};
+
+export interface ListOrder {
+  readonly sort: Sort;
+  readonly chips: readonly Chip[];
+}
+
+export function orderIn(search: URLSearchParams): ListOrder {
+  const only = (search.get("only") ?? "").split(",");
+  return {
+    sort: SORTS.find((sort) => sort === search.get("sort")) ?? "time",
+    chips: CHIPS.filter((chip) => only.includes(chip)),
+  };
+}
+
+/** The search of an address with another order in it. */
+export function withOrder(search: URLSearchParams, { sort, chips }: ListOrder): URLSearchParams {
+  const changed = new URLSearchParams(search);
+  const members = { sort: sort === "time" ? "" : sort, only: chips.join(",") };
+  for (const [name, value] of Object.entries(members)) {
+    if (value === "") changed.delete(name);
+    else changed.set(name, value);
+  }
+  return changed;
+}
+
+export function searchOfList(search: URLSearchParams): string {
+  return `${new URLSearchParams([...search].filter(([name]) => MEMBERS.includes(name)))}`;
+}
+
+/** The sessions that fit, in their order: the largest first, and of equal ones the newest. */
+export function ordered(
+  sessions: readonly SessionRecord[],
+  { sort, chips }: ListOrder,
+): readonly SessionRecord[] {
+  const shown = sessions.filter((session) => chips.every((chip) => HAS[chip](session)));
+  return shown.toSorted((one, other) => SIZES[sort](other) - SIZES[sort](one));
+}
