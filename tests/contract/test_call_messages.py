@@ -66,6 +66,39 @@ def test_result_without_its_message_is_compared_with_the_one_that_is_there(
     assert len(history(client)) == 2
 
 
+def test_message_that_only_repeats_an_open_call_is_not_appended(client: httpx.Client) -> None:
+    client.post(MESSAGES, json=message(content="Let me see."))
+    assert client.post(ROUTE, json=result()).status_code == 201
+    assert [entry["role"] for entry in history(client)] == ["assistant", "tool"]
+    assert client.post(ROUTE, json=result()).status_code == 200
+    # Behind the result it is another call.
+    assert client.post(ROUTE, json=result(result="Eleven.")).status_code == 201
+    roles = ["assistant", "tool", "assistant", "tool"]
+    assert [entry["role"] for entry in history(client)] == roles
+
+
+def other_call(name: str, arguments: str) -> Json:
+    """Return a message with another call of the same id."""
+    function = {"name": name, "arguments": arguments}
+    return message(tool_calls=[{"id": "call-1", "type": "function", "function": function}])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        message(content="Let me see."),
+        other_call("clock", "{}"),
+        other_call("watch", '{"zone":"UTC"}'),
+    ],
+)
+def test_message_that_says_more_than_an_open_call_is_appended(
+    client: httpx.Client, sent: Json
+) -> None:
+    client.post(MESSAGES, json=message())
+    assert client.post(ROUTE, json=result(callMessage=sent)).status_code == 201
+    assert [entry["role"] for entry in history(client)] == ["assistant", "assistant", "tool"]
+
+
 def test_another_message_makes_another_call(client: httpx.Client) -> None:
     client.post(ROUTE, json=result())
     again = client.post(ROUTE, json=result(callMessage=message(content="Once more.")))

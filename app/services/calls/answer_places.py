@@ -91,6 +91,20 @@ def find_place_of_answers(
     return AnswerPlace(existing=max(answers.values(), key=lambda answer: answer.seq))
 
 
+def repeats_open_call(unit: UnitOfWork, session_id: str, message: StoredHistoryMessage) -> bool:
+    """Return whether a message is only a call that the session has, without its answer."""
+    turns = stored_message_turns(message, {}, audience="everyone", origin="")
+    if len(turns) != 1 or turns[0].items or len(turns[0].calls) != 1:
+        return False
+    call = turns[0].calls[0]
+    newest = unit[AnsweredCallRecords].newest_answer(session_id, call.call_id)
+    for entry in _recent_messages(unit, session_id, after_seq=newest.seq if newest else 0):
+        if (is_answer := _last_mentions(entry, {call.call_id}).get(call.call_id)) is not None:
+            stored = {item.call_id: (item.name, item.arguments) for item in calls_of(entry)}
+            return not is_answer and stored.get(call.call_id) == (call.name, call.arguments)
+    return False
+
+
 def _recorded_answer(entry: StoredHistoryMessage, call_id: str, number: int) -> RecordedAnswer:
     """Return an answer in a message with other content."""
     return RecordedAnswer(

@@ -7,6 +7,7 @@ from typing import Self
 from app.models.event import NewEvent
 from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
+from app.services.calls.answer_places import repeats_open_call
 from app.services.requests.validation import require_found
 from app.services.sessions.messages import PreparedMessage
 from app.services.tool_results.tool_result_requests import NormalizedRequest, place_result
@@ -74,8 +75,9 @@ class PreparedResult:
             unit[SessionRecords].enter(session_id, result.created_at)
             # The session is locked, so an equal request that was faster is found here.
             result = replace(result, answer_number=self.place(unit))
-            if self.call_message is not None:
-                self.call_message.append(unit)
+            call = self.call_message
+            if call is not None and not repeats_open_call(unit, session_id, call.message):
+                call.append(unit)
             seq = unit[SessionRecords].append(
                 session_id,
                 TOOL_RESULT,

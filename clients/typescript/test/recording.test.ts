@@ -272,16 +272,14 @@ test("the AI SDK: without a recorder a result has its call, and a call that is t
 
 test("the AI SDK: a call that waits for approval is answered once, as it was decided", async () => {
   const session = "approved";
-  const tools = vercel.storedTools(
-    pf,
-    { look: tool({ inputSchema, needsApproval: true, execute: () => "The sea." }) } as ToolSet,
-    { session },
-  );
+  const look = tool({ inputSchema, needsApproval: true, execute: () => "The sea." });
+  const toolsOf = (each: Pagefault) =>
+    vercel.storedTools(each, { look } as ToolSet, { session });
   const asking = [call("c1", "look"), call("c2", "look", { at: "land" })];
   const first = await generateText({
     model: wrapLanguageModel({ model: modelThat(asking), middleware: vercel.recorder(pf, session) }),
     messages: [user("Look.")],
-    tools,
+    tools: toolsOf(pf),
   });
   const requests = first.content.filter(({ type }) => type === "tool-approval-request") as unknown as {
     approvalId: string;
@@ -293,11 +291,12 @@ test("the AI SDK: a call that waits for approval is answered once, as it was dec
     approved: index === 0,
     ...(index > 0 && { reason: "Not there." }),
   }));
+  const other = new Pagefault(service.url);
   const model = modelThat([text("The sea.")]);
   await generateText({
-    model: wrapLanguageModel({ model, middleware: vercel.recorder(pf, session) }),
+    model: wrapLanguageModel({ model, middleware: vercel.recorder(other, session) }),
     messages: [user("Look."), ...first.response.messages, { role: "tool", content: decisions }],
-    tools,
+    tools: toolsOf(other),
   });
   assert.match(answersIn(model).join(), /The sea\..*execution-denied.*Not there\./);
   assert.deepEqual(await historyOf(session), [
