@@ -195,6 +195,10 @@ class OutlineEntry(Shape, kw_only=True):
     service."""
     model: str | None = None
     """The model that wrote it; absent if its message does not name one."""
+    parent_call: str | None = None
+    """The call that runs the sub-agent that wrote it (`parent_tool_use_id`), if one does."""
+    author: str | None = None
+    """The agent that wrote it, in messages that name one (`author` of ADK)."""
     step_level: Annotated[StepLevel | None, Field(description=_OUTLINE_STEP_LEVEL)] = None
 
 

@@ -230,6 +230,15 @@ def test_message_that_names_its_model_has_it_in_its_line(client: httpx.Client) -
     assert [line.get("model") for line in lines(client)] == [None, "claude-sonnet-4-5"]
 
 
+def test_entry_of_a_sub_agent_names_its_call_or_its_author(client: httpx.Client) -> None:
+    append(client, role="assistant", content="I ask another.")
+    append(client, role="assistant", content="I look.", parent_tool_use_id="toolu_1")
+    event = {"invocationId": "i", "author": "helper", "content": {"parts": [{"text": "I look."}]}}
+    assert client.post("/api/sessions/s/messages", json=event).is_success
+    members = [(line.get("parentCall"), line.get("author")) for line in lines(client)]
+    assert members == [(None, None), ("toolu_1", None), (None, "helper")]
+
+
 def test_entries_have_the_levels_of_a_rendering_that_is_named(client: httpx.Client) -> None:
     append(client, role="user", content="Begin.")
     for number in range(40):

@@ -299,3 +299,53 @@ def test_phone_gives_48_pixels_to_the_chrome(
     page.get_by_role("link", name="Pages", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Pages")).to_be_visible()
     expect(page.get_by_role("link", name="Doctor")).to_be_hidden()
+
+
+def test_what_a_sub_agent_wrote_is_indented(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Ask another.")])
+    call = {"id": "task-1", "type": "function", "function": {"name": "task", "arguments": "{}"}}
+    shop.written(writer, [shop.message("assistant", "I ask.", tool_calls=[call])])
+    for number, parent in ((1, "task-1"), (2, "inner-1")):
+        inner = {
+            "id": f"inner-{number}",
+            "type": "function",
+            "function": {"name": "look", "arguments": "{}"},
+        }
+        said = shop.message("assistant", "Below.", tool_calls=[inner], parent_tool_use_id=parent)
+        shop.written(writer, [said])
+    shop.written(writer, [shop.message("assistant", "Done.")])
+    tab = add_axe(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}")
+    for form in ("cards", "lines"):
+        if form == "lines":
+            tab.page.keyboard.press("c")
+            expect(tab.page.locator("article.line")).not_to_have_count(0)
+        entries = tab.page.locator("article[data-seq]:not([aria-busy])")
+        expect(entries).to_have_count(5)
+        lefts = entries.evaluate_all("all => all.map((one) => one.getBoundingClientRect().x)")[1:]
+        assert lefts[0] == lefts[3]
+        assert lefts[0] < lefts[1] < lefts[2]
+        assert_accessible(tab)
+
+
+def test_strip_has_what_a_model_no_longer_gets_in_full(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    path = f"/api/sessions/{shop.SESSION}/render"
+    shop.written(writer, [shop.message("user", "Look at these.")])
+    turn = {"target": "anthropic", "maxTokens": 2_000, "frontier": "main", "media": "reference"}
+    for number in range(10):
+        shop.written(writer, [shop.tool_result("look", f"c{number}", f"Look {number}. " * 100)])
+        assert writer.post(path, json=turn).is_success
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    evicted = tab.page.locator(".mark-evicted")
+    expect(evicted).to_have_attribute("d", re.compile("M"))
+    mark, strip = evicted.bounding_box(), tab.page.locator(".strip-picture").bounding_box()
+    assert mark is not None
+    assert strip is not None
+    # The oldest are evicted, the newest are not.
+    assert mark["x"] < strip["x"] + strip["width"] / 3
+    assert mark["x"] + mark["width"] < strip["x"] + strip["width"] - 4

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import anyio.to_thread
 
@@ -31,7 +32,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.outlines import OutlinedCall, OutlineEntry, StepLevel
 from app.wire.shape import list_page, moment
 from app.words.entry_texts import first_line
-from pagefault_dialects.json.values import json_text
+from pagefault_dialects.json.values import json_text, parse_stored_json
 from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
@@ -40,6 +41,7 @@ from pagefault_dialects.model.conversation import (
     Item,
     Medium,
     MediumSource,
+    NativeMessage,
     Omission,
     ProviderBlock,
     StoredBytes,
@@ -54,6 +56,7 @@ _MAX_READ_BYTES = 4 * 1024 * 1024
 _FREE_BYTES = 64 * 1024
 _COPIES = 4
 """The copies of entries in memory: rows, values and turns."""
+_AUTHOR = b'"author"'
 _HEX_DIGITS = 32
 """The length of a fingerprint."""
 # The beginning of the message of a page fault; see `pagefault_dialects.turns.page_turns`.
@@ -160,6 +163,7 @@ def outline_entry(
     kind = _kind(entry)
     items = [item for turn in turns for item in turn.items]
     media = Counter[str](item.kind for item in items if isinstance(item, Medium))
+    natives = [native for turn in turns for native in turn.natives]
     name = entry.tool_name if isinstance(entry, StoredMessage) else None
     if kind == PAGE_FAULT and (faulted := _FAULTED.match(_title(items) or "")):
         name, modality = faulted.groups()
@@ -185,9 +189,27 @@ def outline_entry(
         tokens_est=sum(map(_tokens, items))
         + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
         fingerprint=fingerprint_of(turns),
-        model=next((field.model for turn in turns for field in turn.natives if field.model), None),
+        model=next((native.model for native in natives if native.model), None),
+        parent_call=_member(natives, "parent_tool_use_id"),
+        author=_author(entry),
         step_level=step_level,
     )
+
+
+def _author(entry: StoredEntry) -> str | None:
+    """Return the author that an event names beside its message."""
+    if not isinstance(entry, StoredHistoryMessage) or not entry.is_wrapped:
+        return None
+    if _AUTHOR not in entry.message:
+        return None
+    author = cast(Mapping[str, object], parse_stored_json(entry.sent)).get("author")
+    return author if isinstance(author, str) else None
+
+
+def _member(natives: Sequence[NativeMessage], name: str) -> str | None:
+    """Return the first text of a member of messages as they were sent."""
+    values = (native.message.get(name) for native in natives)
+    return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def _kind(entry: StoredEntry) -> EntryKind:

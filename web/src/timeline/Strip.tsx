@@ -22,6 +22,8 @@ interface StripProps {
   readonly current: number;
   readonly goTo: (seq: number) => void;
   readonly colours: ToolColours;
+  /** Those that a model no longer has in full. */
+  readonly evicted: ReadonlySet<number>;
   readonly filter: Filter;
   readonly setFilter: (filter: Filter) => void;
   readonly isLines: boolean;
@@ -39,9 +41,14 @@ const NARROWEST = 2;
 const MOST_CHIPS = 8;
 
 export function Strip(props: StripProps) {
-  const { entries, rows, current, goTo, colours } = props;
+  const { entries, rows, current, goTo, colours, evicted } = props;
   const line = useMemo(() => timeLineOf(entries, rows), [entries, rows]);
-  const drawn = useMemo(() => pathsOf(line, entries, colours), [line, entries, colours]);
+  const drawn = useMemo(() => pathsOf(line, entries, colours, evicted), [
+    line,
+    entries,
+    colours,
+    evicted,
+  ]);
   const images = useMemo(() => entries.reduce((sum, each) => sum + each.images, 0), [entries]);
   if (entries.length === 0) return null;
   const at = indexAt(entries, current);
@@ -66,6 +73,7 @@ export function Strip(props: StripProps) {
           ))}
           <path className="mark-image" d={drawn.images} />
           <path className="mark-failed" d={drawn.failed} />
+          <path className="mark-evicted" d={drawn.evicted} />
         </svg>
         <span
           className="strip-place"
@@ -123,9 +131,14 @@ function Chips({ all, colours, filter, setFilter }: StripProps) {
   );
 }
 
-function pathsOf(line: TimeLine, entries: readonly OutlineEntry[], colours: ToolColours) {
+function pathsOf(
+  line: TimeLine,
+  entries: readonly OutlineEntry[],
+  colours: ToolColours,
+  evicted: ReadonlySet<number>,
+) {
   const lanes = LANE_PX * Math.max(1, line.lanes);
-  const rowsOfMarks = 2 * MARK_PX;
+  const rowsOfMarks = (evicted.size > 0 ? 3 : 2) * MARK_PX;
   const bars = new Map<number, string>();
   for (const { tool, start, end, lane } of line.spans) {
     const colour = colours.get(tool) ?? 0;
@@ -146,6 +159,7 @@ function pathsOf(line: TimeLine, entries: readonly OutlineEntry[], colours: Tool
     bars,
     said: marks(0, lanes + rowsOfMarks, ({ role }) => role === "user"),
     failed: marks(lanes, MARK_PX, ({ failed }) => failed),
+    evicted: marks(lanes + 2 * MARK_PX, MARK_PX, ({ seq }) => evicted.has(seq)),
     images: marks(lanes + MARK_PX, MARK_PX, ({ images }) => images > 0),
   };
 }

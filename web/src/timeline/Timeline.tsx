@@ -26,7 +26,9 @@ import { TimelineList, estimatedHeight, heightOfLines } from "./TimelineList";
 import { useDensity, useOpenedRows } from "./density";
 import { SessionContext, modelPath } from "./sessionContext";
 import { indexAt, toolsBySeq } from "./spans";
+import { DepthContext, depthsOf } from "./subAgents";
 import { ToolColoursContext, toolColoursOf } from "./toolColours";
+import { useEvictions } from "./useEvictions";
 import { useGoTo } from "./useGoTo";
 import { useRowList } from "./useRowList";
 import "./panes.css";
@@ -54,6 +56,8 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   );
   const colours = useMemo(() => toolColoursOf(all), [all]);
   const tools = useMemo(() => toolsBySeq(all), [all]);
+  const depths = useMemo(() => depthsOf(all), [all]);
+  const evicted = useEvictions(sessionId, session);
   const [density, setDensity] = useDensity(outline.length);
   const isLines = density === "lines";
   const navigateTo = useGoTo();
@@ -100,7 +104,7 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
       <ToolColoursContext value={colours}>
         {outline.length >= FEWEST_IN_STRIP && (
           <Strip
-            {...{ rows, all, current, colours, filter, setFilter }}
+            {...{ rows, all, current, colours, evicted, filter, setFilter }}
             entries={shown}
             goTo={list.goTo}
             {...{ isLines, setLines, isFilmShown, setFilmShown }}
@@ -122,12 +126,14 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
               </button>
             </Empty>
           ) : (
-            <TimelineList
-              {...{ list, rows, outline, bodies, lower, isLines, opened }}
-              named={place.named}
-              failure={session.failure}
-              onRetry={source.catchUp}
-            />
+            <DepthContext value={depths}>
+              <TimelineList
+                {...{ list, rows, outline, bodies, lower, isLines, opened }}
+                named={place.named}
+                failure={session.failure}
+                onRetry={source.catchUp}
+              />
+            </DepthContext>
           )}
           {outline.length >= FEWEST_MAPPED && (
             <Minimap {...{ current, colours, tools }} entries={shown} goTo={list.goTo} />

@@ -2,14 +2,11 @@
 import type { Finding } from "@pagefault/client";
 import type { OutlinedSession } from "@pagefault/react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { createContext, useEffect, useMemo, useState } from "react";
+import { createContext, useMemo } from "react";
 
 import { pagefault } from "../api/client";
 import { DOCTOR_TARGET } from "./sessionContext";
-
-/** A longer session takes the service too long to be examined unasked. */
-const MOST_ENTRIES = 2_000;
-const QUIET_MS = 1_000;
+import { useQuietSession } from "./useQuietSession";
 
 export type Findings = readonly Finding[];
 
@@ -17,11 +14,9 @@ export type Findings = readonly Finding[];
 export const FindingsContext = createContext<ReadonlyMap<number, Findings>>(new Map());
 
 export function useFindings(sessionId: string, session: OutlinedSession): Findings {
-  const { entries, lower } = session;
-  const quiet = useQuiet(entries.at(-1)?.seq ?? 0);
-  const isRead = lower === 0 && quiet > 0 && entries.length <= MOST_ENTRIES;
+  const { isQuiet, seq } = useQuietSession(session);
   const found = useQuery({
-    queryKey: ["findings", sessionId, quiet],
+    queryKey: ["findings", sessionId, seq],
     queryFn: async ({ signal }) => {
       const answer = await pagefault().request("/api/doctor", {
         method: "POST",
@@ -32,7 +27,7 @@ export function useFindings(sessionId: string, session: OutlinedSession): Findin
       });
       return ((await answer.json()) as { findings: Findings }).findings;
     },
-    enabled: isRead,
+    enabled: isQuiet,
     placeholderData: keepPreviousData,
     retry: false,
   });
@@ -50,14 +45,4 @@ export function useFindingsBySeq(findings: Findings): ReadonlyMap<number, Findin
     }
     return bySeq;
   }, [findings]);
-}
-
-/** A number, once it has been the same for a while. */
-function useQuiet(value: number): number {
-  const [quiet, setQuiet] = useState(0);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setQuiet(value), QUIET_MS);
-    return () => window.clearTimeout(timer);
-  }, [value]);
-  return quiet;
 }

@@ -34,7 +34,7 @@ export const HEADER = {
 
 export const STRIP = {
   name: "Calls over time",
-  title: "Calls by tool; below them errors (red) and images (blue). Pauses are shortened.",
+  title: "Calls by tool; below them errors (red), images (blue), and what a model no longer gets in full (amber). Pauses are shortened.",
   tools: "Tools",
   otherTool: "other tool",
 };

@@ -966,6 +966,8 @@ class OutlineEntry(TypedDict):
     tokensEst: int
     fingerprint: str
     model: NotRequired[str | None]
+    parentCall: NotRequired[str | None]
+    author: NotRequired[str | None]
     stepLevel: NotRequired[StepLevel | None]
 
 
