@@ -104,7 +104,7 @@ class _RenderedStream(StreamingResponse):
         async with aclosing(self._body.chunks()) as chunks:
             # The text before the first medium and the beginning of that medium. If the store fails,
             # the answer is a problem and not a truncated body.
-            begun = [await anext(chunks), await anext(chunks, b"")]
+            begun = [await anext(chunks, b"") for _ in range(2)]
             await send(start_message(self))
             for chunk in begun:
                 await send(body_message(chunk))

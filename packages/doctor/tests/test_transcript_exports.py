@@ -201,6 +201,16 @@ def test_route_exports_any_session_without_a_fault(
     assert (answer.headers["content-type"], again.status_code) == ("application/x-ndjson", 304)
 
 
+def test_session_of_a_prompt_only_has_a_transcript_without_messages(client: httpx.Client) -> None:
+    prompt = {"role": "system", "content": "Secret."}
+    client.post("/api/sessions/s/messages", json=prompt).raise_for_status()
+    answers = [client.get(f"/api/sessions/s/transcript?host={host}") for host in HOSTS]
+    assert [(answer.status_code, answer.content.count(b"\n")) for answer in answers] == [
+        (200, 0),
+        (200, 1),
+    ]
+
+
 def test_transcript_fits_its_limit(client: httpx.Client) -> None:
     history: list[Json] = [{"role": "user", "content": "look"}]
     for number in range(20):
