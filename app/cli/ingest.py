@@ -17,7 +17,7 @@ from rich.table import Table
 from app.cli.terminal import ERR, CommandError, count_of, format_faults, printable, truncate
 from app.config.settings import Settings
 from app.services.access.callers import Access
-from app.services.tool_results.prepared_results import Ingested
+from app.services.tool_results.prepared_results import IngestOutcome
 from app.services.tool_results.tool_results import ToolResults
 from app.wiring import ingest_services, shared_services
 from app.wiring.open_stores import Stores, open_storage_quota
@@ -133,7 +133,7 @@ async def _ingest(
     session_id: str,
     make_body: Callable[[str], bytes],
     call_ids: Sequence[str],
-) -> Ingested:
+) -> IngestOutcome:
     """Store the result under the call id that the session already has, else under the first one."""
     providers = (
         *shared_services.SERVICES,
@@ -159,7 +159,7 @@ async def _ingest(
         return await tool_results.ingest(project_id, body(), idempotency_key=None)
 
 
-def _print_parts(ingested: Ingested, console: Console) -> None:
+def _print_parts(ingested: IngestOutcome, console: Console) -> None:
     result = ingested.result
     record = json.loads(result.sanitized)
     resources = {f"@{resource['uri']}": resource for resource in record["resources"]}

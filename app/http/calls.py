@@ -1,4 +1,7 @@
-"""A request whose caller is known, and its body."""
+"""Authenticated requests, and the ways to read their bodies.
+
+A `Call` is a call of a route of this API, not a tool call of a model.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -11,14 +14,14 @@ from app.http.bodies import read_small_json, require_json, stream_body
 from app.http.conditions import write_condition
 from app.http.dependencies import BearerDep, authenticate, services_of
 from app.models.limits import Limits
-from app.services.requests.validation import validated
+from app.services.requests.validation import validate_model
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, the project of its key, and the limits of the service."""
+    """An authenticated request, the project of its key, and the limits of the service."""
 
     request: Request
     project_id: str
@@ -27,7 +30,7 @@ class Call:
     def body(
         self, max_bytes: int | None = None, *, keeps_received: bool = False
     ) -> AsyncIterator[bytes]:
-        """Return the chunks of the body, which may have another limit; see `stream_body`."""
+        """Return the chunks of the body, at most `max_bytes`; see `stream_body`."""
         limits = self.limits
         if max_bytes is not None:
             limits = limits.model_copy(update={"body_bytes": max_bytes})
@@ -39,22 +42,24 @@ class Call:
         return self.body(max_bytes)
 
     async def model(self, model: type[_Model]) -> _Model:
-        """Return a small JSON body as a model.
+        """Read a small JSON body as a model.
 
         Raises:
             PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
-            InvalidJsonError, InvalidPayloadError: It is not the model.
+            InvalidJsonError, InvalidPayloadError: It is invalid JSON, or not valid for the model.
         """
         value = await read_small_json(self.request, self.limits)
-        return validated(model, value, "The body is not what the route takes; `errors` says where.")
+        return validate_model(
+            model, value, "The body is not what the route takes; `errors` says where."
+        )
 
     def condition(self) -> Callable[[str | None], None]:
-        """Return what `If-Match` and `If-None-Match` ask of a write; see `write_condition`."""
+        """Return the check of `If-Match` and `If-None-Match` for a write; see `write_condition`."""
         return write_condition(self.request.headers, self.request.method)
 
 
 async def get_call(request: Request, _: BearerDep) -> Call:
-    """Return the call of a request. Raises as `authenticate` does."""
+    """Authenticate a request; the errors are those of `authenticate`."""
     return Call(request, await authenticate(request), services_of(request)[Limits])
 
 

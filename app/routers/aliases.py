@@ -84,7 +84,7 @@ async def put_alias(
         alias,
         draft.uri,
         condition=call.condition(),
-        is_guarded=if_match is not None,
+        replaces_version=if_match is not None,
     )
     return answer_written(
         call.request,

@@ -30,7 +30,7 @@ from app.services.requests.session_keys import (
     forget_session,
     key_in_session,
 )
-from app.stores.records.aliases import AliasRecords, NamedResource
+from app.stores.records.aliases import AliasRecords, AliasTarget
 from app.stores.records.answered_calls import AnsweredCallRecords
 from app.stores.records.database_address import parse_address
 from app.stores.records.database_errors import translated_errors
@@ -548,5 +548,5 @@ async def test_alias_is_new_once_even_at_one_moment(records: Records) -> None:
         ensured = [await unit[AliasRecords].ensure("a", letter * 32, now=NOW) for letter in "001"]
         await unit[AliasRecords].remove("a")
         ensured.append(await unit[AliasRecords].ensure("a", "1" * 32, now=NOW))
-    named = [NamedResource(letter * 32, NOW) for letter in "0001"]
+    named = [AliasTarget(letter * 32, NOW) for letter in "0001"]
     assert ensured == list(zip(named, [True, False, False, True], strict=True))

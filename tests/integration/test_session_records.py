@@ -25,7 +25,7 @@ from app.models.session import (
 )
 from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
 from app.models.tool_result import StoredToolResult
-from app.stores.records.aliases import AliasRecords, NamedResource
+from app.stores.records.aliases import AliasRecords, AliasTarget
 from app.stores.records.answered_calls import AnsweredCallRecords
 from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.interactions import InteractionRecords
@@ -416,8 +416,8 @@ ODD_NAMES = ("a'b", 'a"b', "a\\b", "{a,b}", "[1]", "NULL", "?", "%s", ":a", "\u2
 
 async def test_rows_are_found_by_any_of_many_texts_whatever_they_hold(records: Records) -> None:
     first, second = resource(1), resource(2)
-    given = {name: NamedResource(first.resource_id, NOW) for name in ODD_NAMES}
-    taken = {name: NamedResource(second.resource_id, NOW) for name in (*ODD_NAMES, "free")}
+    given = {name: AliasTarget(first.resource_id, NOW) for name in ODD_NAMES}
+    taken = {name: AliasTarget(second.resource_id, NOW) for name in (*ODD_NAMES, "free")}
     async with writing(records, PROJECT) as unit:
         for item in (first, second):
             await unit[ResourceRecords].ensure(item)

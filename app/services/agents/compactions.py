@@ -24,7 +24,7 @@ from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from app.services.requests.body_reader import BodyReader
-from app.services.requests.validation import validated
+from app.services.requests.validation import validate_model
 from app.services.requests.whole_bodies import RequestBodies, chunks_of
 from app.wire.responses import (
     Compaction,
@@ -148,7 +148,7 @@ class Compactions:
 
     def _read(self, body: bytes) -> _Request:
         value = BodyReader(self.limits).read(body)
-        validated(
+        validate_model(
             ResponsesRequest,
             value,
             "The body is no request of the Responses API without a model; `errors` says where.",

@@ -316,7 +316,7 @@ class ConversationPuts:
             message.read, RequestIdentity(digest), put.request.is_quick, put.request.media
         )
         prepared = await self.messages.prepare_read(put.project_id, target.session_id, request)
-        put.prepared[key] = prepared.join_list()
+        put.prepared[key] = prepared.mark_as_list_item()
         return put.prepared[key]
 
 

@@ -74,9 +74,9 @@ class PreparedCall:
         """The id of the call."""
         return self.request.id
 
-    def join_list(self) -> Self:
+    def mark_as_list_item(self) -> Self:
         """Return this call with its answer as one of a list."""
-        return replace(self, answer=self.answer.join_list())
+        return replace(self, answer=self.answer.mark_as_list_item())
 
     def append(self, unit: UnitOfWork) -> int:
         """Append the call, unless it is stored or follows, and the answer; return that `seq`.
@@ -102,7 +102,7 @@ class PreparedCall:
     def _check_unanswered(self, unit: UnitOfWork) -> None:
         if isinstance(self.answer, PreparedResult):
             try:
-                self.answer.place(unit)
+                self.answer.find_answer_number(unit)
             except AlreadyAnsweredError as exc:
                 raise AnsweredCallError(exc.existing.seq or 0) from exc
         elif (existing := self.answer.existing(unit)) is not None:

@@ -27,7 +27,7 @@ from app.services.agents.history_contents import HistoryContents
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import length_of
-from app.services.requests.validation import read_object, require_found, validated
+from app.services.requests.validation import read_object, require_found, validate_model
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -156,7 +156,7 @@ def read_resolve_request(body: bytes, *, limits: Limits) -> ReadRequest:
         PayloadTooLargeError: The body is nested too deep, or has too many values or references.
     """
     value = read_object(body, limits, spelled=True)
-    request = validated(
+    request = validate_model(
         ResolveRequest,
         value,
         "The body has to be {arguments, sessionId, scope, as}; `errors` says where.",

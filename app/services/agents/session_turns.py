@@ -37,7 +37,7 @@ from app.services.renders.session_renders import SessionRenders
 from app.services.requests.body_reader import BodyReader
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity, identity_of_body
-from app.services.requests.validation import as_object, validated
+from app.services.requests.validation import as_object, validate_model
 from app.services.requests.whole_bodies import RequestBodies, chunks_of
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import PreparedResult
@@ -194,7 +194,7 @@ class SessionTurns:
             for cut_call, handle in find_cut_calls(messages, answered)
         ]
         if sum(map(_is_answer, prepared)) > 1:
-            prepared = [entry.join_list() for entry in prepared]
+            prepared = [entry.mark_as_list_item() for entry in prepared]
 
         def append(unit: UnitOfWork) -> Sequence[int]:
             last_seq = unit[SessionRecords].enter(session_id, utc_now()).last_seq
@@ -246,7 +246,7 @@ class SessionTurns:
 def _read(body: bytes, *, session_id: str, limits: Limits) -> _ParsedTurn:
     reader = BodyReader(limits)
     value = as_object(reader.read(body))
-    request = validated(TurnRequest, value, _NOT_A_TURN)
+    request = validate_model(TurnRequest, value, _NOT_A_TURN)
     faults = [
         Fault(f"/entries/{index}", "has to be one of message, toolResult and toolCall")
         for index, entry in enumerate(request.entries)

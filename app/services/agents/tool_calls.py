@@ -21,7 +21,7 @@ from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.entry_renders import render_entry
 from app.services.renders.queries import RenderQuery
 from app.services.requests.idempotency import Idempotency
-from app.services.requests.validation import read_object, validated
+from app.services.requests.validation import read_object, validate_model
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
@@ -130,4 +130,4 @@ def read_tool_call(body: bytes, *, limits: Limits) -> ToolCallRequest:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
     """
     value = read_object(body, limits)
-    return validated(ToolCallRequest, value, "The body is not a call; `errors` says where.")
+    return validate_model(ToolCallRequest, value, "The body is not a call; `errors` says where.")

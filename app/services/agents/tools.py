@@ -59,8 +59,8 @@ class PreparedEntry(Protocol):
             ConflictError: The call has another answer.
         """
 
-    def join_list(self) -> Self:
-        """Return this answer as one of a list, which keeps its order."""
+    def mark_as_list_item(self) -> Self:
+        """Return this answer as one of a list. Renderings keep the order of a list."""
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Append the answer; return it, and whether it is new."""

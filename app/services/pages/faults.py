@@ -340,7 +340,7 @@ class PreparedFault:
     fault: PageFaultCall
     is_apart: bool | None = True
 
-    def join_list(self) -> Self:
+    def mark_as_list_item(self) -> Self:
         """Return this answer as one of a list; see `PreparedEntry`."""
         return replace(self, is_apart=None)
 

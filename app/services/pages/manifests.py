@@ -20,7 +20,7 @@ from pagefault_dialects.targets.tokens import count_tokens
 _PAGES_AT_ONCE = 200
 _MAX_IN_TEXT = 10_000
 
-# The text before and after the lines, with the note that pages are missing.
+# The text around the lines, with the note on the pages that follow, to count its tokens.
 _FRAME = manifest_text([], following=10_000)
 
 CountTokens = Callable[[str], int]
@@ -28,12 +28,12 @@ CountTokens = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Some of a session's pages, for a model."""
+    """A list of a session's pages for a model, or a part of it."""
 
     session_id: str
     """The session."""
     entries: Sequence[ManifestEntry]
-    """The pages."""
+    """The pages, in the order of the list."""
     total: int
     """The number of pages of the session."""
     following: int
@@ -61,7 +61,7 @@ class PageManifests:
         limit: int,
         cursor: str | None = None,
         max_tokens: int | None = None,
-        least: int = 1,
+        min_pages: int = 1,
         count: CountTokens = count_tokens,
     ) -> Manifest:
         """Return pages of the session: pinned ones first, then by importance, then newest first.
@@ -69,38 +69,40 @@ class PageManifests:
         Args:
             project_id: The caller's project.
             session_id: The session.
-            limit: The most pages.
-            cursor: The page after which to begin.
-            max_tokens: The most tokens of the text.
-            least: The number of pages that are returned even above `max_tokens`.
+            limit: The maximum number of pages.
+            cursor: The `next_cursor` of the previous list.
+            max_tokens: The maximum number of tokens of the text.
+            min_pages: The number of pages that are returned even above `max_tokens`.
             count: Counts the tokens of a text.
 
         Raises:
             NotFoundError: There is no such session.
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor is not one of this list.
         """
-        after, passed = None, 0
+        after, listed_before = None, 0
         if cursor is not None:
-            after, passed = _place(cursor)
+            after, listed_before = _decode_place(cursor)
         entries: list[ManifestEntry] = []
-        total, room = 0, None if max_tokens is None else max_tokens - count(_FRAME)
+        total, tokens_left = 0, None if max_tokens is None else max_tokens - count(_FRAME)
         while len(entries) < limit:
             size = min(_PAGES_AT_ONCE, limit - len(entries))
             found, total = await self._read(project_id, session_id, after=after, limit=size)
             if not found:
                 break
-            fitting, room = await anyio.to_thread.run_sync(_take_fitting, found, room, least, count)
+            fitting, tokens_left = await anyio.to_thread.run_sync(
+                _take_fitting, found, tokens_left, min_pages, count
+            )
             entries += fitting
             if fitting:
                 after, _ = found[len(fitting) - 1]
             if len(fitting) < len(found):
                 break
-        following = max(0, total - passed - len(entries))
+        following = max(0, total - listed_before - len(entries))
         next_cursor = None
         if following and entries and after is not None:
-            # A cursor has no fractions.
+            # The fields of a cursor are integers and strings, so the float is one of these.
             place = (int(after.is_pinned), repr(after.importance), after.page_number)
-            next_cursor = encode_cursor("manifest", *place, passed + len(entries))
+            next_cursor = encode_cursor("manifest", *place, listed_before + len(entries))
         return Manifest(session_id, entries, total, following, next_cursor)
 
     async def text(
@@ -116,7 +118,7 @@ class PageManifests:
             session_id,
             limit=_MAX_IN_TEXT,
             max_tokens=max_tokens,
-            least=0,
+            min_pages=0,
             count=count,
         )
         return listed.text
@@ -138,8 +140,8 @@ class PageManifests:
 
 def _take_fitting(
     found: Sequence[tuple[ManifestPlace, StoredPage]],
-    room: int | None,
-    least: int,
+    tokens_left: int | None,
+    min_pages: int,
     count: CountTokens,
 ) -> tuple[list[ManifestEntry], int | None]:
     """Return the entries whose lines fit, and the number of tokens left."""
@@ -149,17 +151,17 @@ def _take_fitting(
         levels = [Level(number) for number in descriptor["levels"]]
         fields, size_tokens = read_fields(descriptor), descriptor["size_tokens"]
         entry = ManifestEntry(page.page_id, fields, levels, size_tokens)
-        if room is not None:
-            room -= count("".join(f"{line}\n" for line in manifest_lines([entry])))
-            if room < 0 and len(fitting) >= least:
+        if tokens_left is not None:
+            tokens_left -= count("".join(f"{line}\n" for line in manifest_lines([entry])))
+            if tokens_left < 0 and len(fitting) >= min_pages:
                 break
         fitting.append(entry)
-    return fitting, room
+    return fitting, tokens_left
 
 
-def _place(cursor: str) -> tuple[ManifestPlace, int]:
-    pinned, importance, number, passed = decode_cursor("manifest", cursor, (int, str, int, int))
+def _decode_place(cursor: str) -> tuple[ManifestPlace, int]:
+    pinned, importance, number, listed = decode_cursor("manifest", cursor, (int, str, int, int))
     try:
-        return ManifestPlace(bool(pinned), float(importance), int(number)), int(passed)
+        return ManifestPlace(bool(pinned), float(importance), int(number)), int(listed)
     except ValueError as exc:
         raise InvalidCursorError from exc

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from pydantic.config import JsonDict
 
 from app.models.limits import Limits
-from app.services.requests.validation import as_object, read_value, validated
+from app.services.requests.validation import as_object, read_value, validate_model
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import SplitDataUri, recognize_base64, split_data_uri
@@ -215,7 +215,7 @@ def apply_patch(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageField
     """
     members = {name: getattr(fields, name) for name in PageFields.model_fields}
     sentence = "With this patch it would not be a page; `errors` says where."
-    return validated(PageFields, _merge(members, patch), sentence)
+    return validate_model(PageFields, _merge(members, patch), sentence)
 
 
 def read_representation_draft(value: JsonValue) -> RepresentationDraft:
@@ -224,7 +224,7 @@ def read_representation_draft(value: JsonValue) -> RepresentationDraft:
     Raises:
         InvalidPayloadError: The body is not a level.
     """
-    return validated(
+    return validate_model(
         RepresentationDraft,
         as_object(value),
         "The body is {content: …}; `errors` says what is wrong with it.",
@@ -246,7 +246,7 @@ def _validate_draft(value: dict[str, JsonValue]) -> PageDraft:
         for name, member in value.items()
         if name not in _SET_BY_SERVICE | _SET_BY_OTHER_STORE
     }
-    draft = validated(
+    draft = validate_model(
         PageDraft, _unalias_level(members), "The body is not a page; `errors` says where."
     )
     if len(draft.fields().provenance) > MAX_PARENTS:

@@ -1,4 +1,4 @@
-"""Checks of bodies, of named records, and of the version that a write changes."""
+"""Check request bodies, the existence of records, and the condition of a write."""
 
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
@@ -15,14 +15,14 @@ _MAX_MEMBERS = 10_000
 _Item = TypeVar("_Item")
 _Model = TypeVar("_Model", bound=BaseModel)
 WriteCondition: TypeAlias = Callable[[str | None], None]
-"""Judges the digest of the stored version, `None` if there is none; raises if it may not change."""
+"""Takes the digest of the stored version, or `None`; raises if it may not be replaced."""
 
 
 def require_found(item: _Item | None, noun: str) -> _Item:
-    """Return a record, if it was found.
+    """Return a record that was looked up; `noun` is its name in the message of the error.
 
     Raises:
-        NotFoundError: It is `None`; `noun` is its name in the message.
+        NotFoundError: The record is `None`.
     """
     if item is None:
         raise NotFoundError(noun)
@@ -30,7 +30,9 @@ def require_found(item: _Item | None, noun: str) -> _Item:
 
 
 def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonValue:
-    """Return the JSON value of a body, lone surrogates repaired; see `parse_repaired_json`.
+    """Parse the JSON value of a body; see `parse_repaired_json` for lone surrogates.
+
+    With `spelled`, numbers keep their spelling, such as `1.50`.
 
     Raises:
         InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
@@ -42,39 +44,40 @@ def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonVal
 
 
 def read_object(body: bytes, limits: Limits, *, spelled: bool = False) -> dict[str, JsonValue]:
-    """Return the JSON object of a body; `spelled` as in `parse_repaired_json`.
+    """Parse the JSON object of a body; the arguments are those of `read_value`.
 
     Raises:
-        InvalidPayloadError: It is another value; and as `read_value`.
+        InvalidPayloadError: The value is no object.
+        InvalidJsonError, PayloadTooLargeError: As in `read_value`.
     """
     return as_object(read_value(body, limits, spelled=spelled))
 
 
 def as_object(value: JsonValue) -> dict[str, JsonValue]:
-    """Return the value, which is an object.
+    """Narrow a JSON value to an object.
 
     Raises:
-        InvalidPayloadError: It is not.
+        InvalidPayloadError: The value is no object.
     """
     if not isinstance(value, dict):
         raise InvalidPayloadError("The body has to be a JSON object.")
     return value
 
 
-def validated(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
-    """Return the value as a model.
+def validate_model(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
+    """Validate a JSON value of a request with a Pydantic model.
 
     Args:
-        model: The model.
-        value: The value of the request.
-        sentence: The message if it is invalid.
+        model: The class of the result.
+        value: The value.
+        sentence: The message of the error.
 
     Raises:
-        InvalidPayloadError: The value is invalid; the faults point to the defects.
+        InvalidPayloadError: The value is invalid. Each defect is a fault with its pointer.
     """
     is_closed = model.model_config.get("extra") == "forbid"
     if is_closed and isinstance(value, dict) and len(value) > _MAX_MEMBERS:
-        # The schema library would make an error of each that it does not know.
+        # Pydantic would create an error for each unknown member.
         fault = Fault("", f"has {len(value):,} members; at most {_MAX_MEMBERS:,} are looked at")
         raise InvalidPayloadError(sentence, faults=[fault])
     try:

@@ -1,4 +1,4 @@
-"""Aliases: names of other systems for resources of a project."""
+"""Aliases: ids of files in other systems, as names of resources of a project."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Aliases:
         """Return an alias with its resource.
 
         Raises:
-            NotFoundError: The project has none.
+            NotFoundError: The project has no such alias.
         """
         found = None
         if is_alias(alias):
@@ -48,12 +48,12 @@ class Aliases:
         Args:
             project_id: The caller's project.
             uri: Return only aliases of this resource.
-            cursor: The end of the previous list.
-            limit: The maximum of aliases in a list.
+            cursor: The next cursor of the previous list.
+            limit: The maximum number of aliases.
 
         Raises:
             InvalidPayloadError: `uri` is not the URI or id of a resource.
-            InvalidCursorError: The cursor is not this list's.
+            InvalidCursorError: The cursor is not one of this list.
         """
         resource_id = None if uri is None else _resource_id(uri, pointer="/query/uri")
         before = decode_moment_cursor("aliases", cursor)
@@ -75,23 +75,23 @@ class Aliases:
         uri: str,
         *,
         condition: WriteCondition,
-        is_guarded: bool,
+        replaces_version: bool,
     ) -> tuple[Alias, bool]:
-        """Let an alias name a resource; return it, and True if it is new.
+        """Make an alias name a resource; return it, and True if it is new.
 
         Args:
             project_id: The caller's project.
             alias: The alias.
-            uri: The URI or bare id of the resource. For an `https` address, a small file with the
-                address is created and named. Nothing is fetched.
-            condition: The condition of the request on the current alias.
-            is_guarded: Whether the request names the version to be replaced.
+            uri: The URI or bare id of the resource. For an `https` URL, a small file that contains
+                the URL is stored. Nothing is fetched.
+            condition: The conditions of the request (`If-Match`, `If-None-Match`).
+            replaces_version: True if `If-Match` names the version to replace.
 
         Raises:
             InvalidPayloadError: The alias is invalid, or the resource does not exist.
-            ConflictError: It names another resource, and the request is not guarded; or the
-                resource has the maximum of aliases.
-            PreconditionFailedError: The condition does not hold.
+            ConflictError: The alias names another resource, and `replaces_version` is false; or the
+                resource has the maximum number of aliases.
+            PreconditionFailedError: The condition is false.
         """
         check_alias(alias)
         link = await self._store_link(project_id, uri) if is_link(uri) else None
@@ -101,15 +101,17 @@ class Aliases:
             resource = link or unit[ResourceRecords].find(resource_id)
             if resource is None:
                 raise _no_resource("/uri")
-            # This locks its row. A derived resource becomes independent of its source, so that
-            # it is not removed with it.
+            # This locks the row, and makes a derived resource independent of its source, so that
+            # it is not removed with the source.
             resource, _ = unit[ResourceRecords].ensure(resource)
-            return name_resource(unit, alias, resource, condition=condition, is_guarded=is_guarded)
+            return name_resource(
+                unit, alias, resource, condition=condition, replaces_version=replaces_version
+            )
 
         return await self.records.write(project_id, name)
 
     async def _store_link(self, project_id: str, url: str) -> Resource:
-        """Store a file with an address; equal addresses have the same file."""
+        """Store a file that contains a URL; equal URLs have the same file."""
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=MAX_LINK_BYTES, now=utc_now())
         return await keeper.store(link_file(url), LINK_TYPE, safe_file_name(filename_of_url(url)))
 
@@ -117,14 +119,14 @@ class Aliases:
         """Remove an alias. Its resource and the entries that use the alias do not change.
 
         Raises:
-            NotFoundError: The project has none.
-            PreconditionFailedError: The condition does not hold.
+            NotFoundError: The project has no such alias.
+            PreconditionFailedError: The condition is false.
         """
         if not is_alias(alias):
             raise NotFoundError("alias")
 
         def remove(unit: UnitOfWork) -> None:
-            condition(_digest(require_found(unit[AliasRecords].hold(alias), "alias")))
+            condition(_digest(require_found(unit[AliasRecords].find_and_lock(alias), "alias")))
             unit[AliasRecords].remove(alias)
 
         await self.records.write(project_id, remove)
@@ -136,9 +138,9 @@ def name_resource(
     resource: Resource,
     *,
     condition: WriteCondition = lambda _: None,
-    is_guarded: bool = False,
+    replaces_version: bool = False,
 ) -> tuple[Alias, bool]:
-    """Let an alias name a resource whose row the transaction has locked; see `Aliases.put`.
+    """Make an alias name a resource whose row the transaction has locked; see `Aliases.put`.
 
     Concurrent transactions for the same alias are serialised.
     """
@@ -152,7 +154,7 @@ def name_resource(
     else:
         other = unit[AliasRecords].find(alias)
         condition(None if other is None else _digest(other))
-        if not is_guarded:
+        if not replaces_version:
             raise _alias_taken()
         unit[AliasRecords].move(alias, resource.resource_id, now=now)
         written = Alias(alias, resource, now)
@@ -160,11 +162,13 @@ def name_resource(
     return written, is_new
 
 
-def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
-    """Refuse an alias that names a file of another size than that of an upload.
+def check_alias_size(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
+    """Raise if an alias names a file of another size than that of an upload.
+
+    Files of the same size are compared after the upload.
 
     Raises:
-        ConflictError: It does. Files of the same size are compared after the upload.
+        ConflictError: The sizes differ.
     """
     named = unit[AliasRecords].find(alias)
     if named is not None and named.resource.size_bytes != size_bytes:
@@ -173,8 +177,8 @@ def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
 
 def _alias_taken() -> ConflictError:
     return ConflictError(
-        "The alias names another resource already. To let it name this one, send PUT "
-        "/api/aliases/{alias} with `If-Match` and the ETag that GET answers, or delete it first. "
+        "The alias names another resource already. To make it name this one, send PUT "
+        "/api/aliases/{alias} with `If-Match` and the ETag of GET, or delete it first. "
         "Nothing was stored.",
         code="alias-taken",
     )
@@ -195,6 +199,6 @@ def _no_resource(pointer: str) -> InvalidPayloadError:
     return InvalidPayloadError(
         "`uri` has to be the `blob:` URI or the bare id of a resource of this project, or an "
         "`https` address of at most 2,048 characters. Upload the file with POST /api/resources, "
-        "and send what it answers. Nothing was stored.",
+        "and send the `uri` of the response. Nothing was stored.",
         faults=[Fault(pointer, "is no resource of this project")],
     )

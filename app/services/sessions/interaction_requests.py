@@ -30,7 +30,7 @@ from app.models.stored_interaction import (
     bound_resource_id,
 )
 from app.services.requests.request_identity import RequestIdentity, identity_of_body
-from app.services.requests.validation import read_object, validated
+from app.services.requests.validation import read_object, validate_model
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -99,13 +99,13 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
     if kind == "multimodal" and isinstance(value.get("input"), Mapping):
         # Validated as the declared kind, so that faults point to misspelt members.
         try:
-            validated(MultiModalInput, value["input"], _NOT_ONE)
+            validate_model(MultiModalInput, value["input"], _NOT_ONE)
         except InvalidPayloadError as exc:
             faults = [Fault(f"/input{fault.pointer}", fault.detail) for fault in exc.faults]
             raise InvalidPayloadError(exc.detail, faults=faults) from exc
     elif kind is None and (faults := [*islice(_unknown_members(value.get("input")), _MAX_FAULTS)]):
         raise InvalidPayloadError(_NOT_ONE, faults=faults)
-    draft = validated(InteractionDraft, value, _NOT_ONE)
+    draft = validate_model(InteractionDraft, value, _NOT_ONE)
     if draft.asserted_kind not in (None, draft.input_kind):
         raise InvalidPayloadError(
             "The input is of another kind than `input_kind` says.",
@@ -154,7 +154,9 @@ def read_output(body: bytes, *, limits: Limits) -> ChatMessage:
     """
     _check_length(body, limits)
     value = read_object(body, limits)
-    return validated(ChatMessage, value, "The body is not a chat message; `errors` says where.")
+    return validate_model(
+        ChatMessage, value, "The body is not a chat message; `errors` says where."
+    )
 
 
 def resolve_attachments(

@@ -21,7 +21,7 @@ from pydantic.config import JsonDict
 
 from app.models.call_ids import LONGEST_CALL_ID
 from app.models.message import CommonRole, MessageContent, MessageRole, wrap_message
-from app.services.requests.validation import as_object, validated
+from app.services.requests.validation import as_object, validate_model
 from pagefault_dialects.dialects.message_registry import find_conversation
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
@@ -148,7 +148,7 @@ def read_message(body: JsonValue) -> ReadMessage:
         raise InvalidPayloadError(_WHOLE_HISTORY)
     value = as_object(body)
     if is_flat(value):
-        validated(FlatMessage, value, _NOT_ONE)
+        validate_model(FlatMessage, value, _NOT_ONE)
     return describe_message(value, _read_entry(value))
 
 

@@ -211,8 +211,8 @@ class PreparedMessage:
         """True if it is committed alone, so that no other change waits for it."""
         return len(self.message.message) > MAX_TOGETHER_BYTES
 
-    def join_list(self) -> Self:
-        """Return the message as part of a list that keeps its order."""
+    def mark_as_list_item(self) -> Self:
+        """Return the message as one of a list. Renderings keep the order of a list."""
         return replace(self, message=replace(self.message, is_apart=None))
 
     def find_place(self, unit: UnitOfWork) -> AnswerPlace:

@@ -1,4 +1,4 @@
-"""Results that are ready to be committed, and the writes of their transaction."""
+"""Tool results that are ready to be committed, and the writes of their transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from app.models.tool_result import StoredToolResult
 from app.services.calls.answer_places import repeats_open_call
 from app.services.requests.validation import require_found
 from app.services.sessions.messages import PreparedMessage
-from app.services.tool_results.tool_result_requests import NormalizedRequest, place_result
+from app.services.tool_results.tool_result_requests import NormalizedRequest, find_result_place
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -19,8 +19,8 @@ from pagefault_dialects.model.resource import Resource
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
-    """A record. `is_new` is set if this request created it, not an earlier equal one."""
+class IngestOutcome:
+    """The record of a result. `is_new` is false if an earlier, equal request created it."""
 
     result: StoredToolResult
     is_new: bool
@@ -35,32 +35,34 @@ class PreparedResult:
     success: bool
     request: NormalizedRequest
     call_message: PreparedMessage | None = None
-    """The message with the call, if it is appended before the result."""
+    """The message with the call, if the request appends it before the result."""
 
     @property
     def is_long(self) -> bool:
-        """True if it is committed alone; see `PreparedMessage.is_long`."""
+        """True if it is too long to be committed together with other writes."""
         return self.call_message is not None and self.call_message.is_long
 
-    def place(self, unit: UnitOfWork) -> int:
-        """Return the number of the result among the answers of its id; the session is locked.
+    def find_answer_number(self, unit: UnitOfWork) -> int:
+        """Return the number of the result among the answers to calls with its id.
+
+        The caller has locked the session.
 
         Raises:
             AlreadyAnsweredError: The call has this result already.
             ConflictError: The call has another answer.
         """
-        place = place_result(unit, self.request.request, self.request.identity)
+        place = find_result_place(unit, self.request.request, self.request.identity)
         if place.existing is not None:
             existing = unit[ToolResultRecords].find(place.existing.entry_id)
             raise AlreadyAnsweredError(require_found(existing, "tool result"))
         return place.number
 
-    def join_list(self) -> Self:
-        """Return the result as part of a list that keeps its order."""
+    def mark_as_list_item(self) -> Self:
+        """Return the result as one of a list. Renderings keep the order of a list."""
         return replace(self, result=replace(self.result, is_apart=False))
 
-    def append(self, unit: UnitOfWork) -> Ingested:
-        """Write the record, history entry and resources, after the message with the call.
+    def append(self, unit: UnitOfWork) -> IngestOutcome:
+        """Write the message with the call, then the record, its history entry and its resources.
 
         Raises:
             AlreadyAnsweredError: The call has this result already.
@@ -74,7 +76,7 @@ class PreparedResult:
         else:
             unit[SessionRecords].enter(session_id, result.created_at)
             # The session is locked, so an equal request that was faster is found here.
-            result = replace(result, answer_number=self.place(unit))
+            result = replace(result, answer_number=self.find_answer_number(unit))
             call = self.call_message
             if call is not None and not repeats_open_call(unit, session_id, call.message):
                 call.append(unit)
@@ -108,11 +110,11 @@ class PreparedResult:
             },
         )
         unit.note(event)
-        return Ingested(result, is_new=True)
+        return IngestOutcome(result, is_new=True)
 
 
 @dataclass(eq=False)
 class AlreadyAnsweredError(Exception):
-    """The call has this result already; nothing is written, not even the session's time."""
+    """Raised if the call has this result already. Nothing is written."""
 
     existing: StoredToolResult

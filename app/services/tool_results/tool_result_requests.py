@@ -21,7 +21,7 @@ from app.services.normalization import normalize_tool_result
 from app.services.requests.body_reader import result_warnings
 from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import identity_of_stream
-from app.services.requests.validation import validated
+from app.services.requests.validation import validate_model
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.store import BlobDraft
 from app.stores.records.tool_results import ToolResultRecords
@@ -140,7 +140,7 @@ def _checked(value: JsonValue) -> ToolResultRequest:
             else member
             for key, member in value.items()
         }
-    request = validated(ToolResultRequest, value, _NOT_ONE)
+    request = validate_model(ToolResultRequest, value, _NOT_ONE)
     if request.call_message is None:
         return request
     faults = []
@@ -168,7 +168,7 @@ def _call_message_faults(message: JsonObject) -> Iterator[Fault]:
         yield Fault("/callMessage", f"has to be a message of the assistant, and is of the {role}")
 
 
-def place_result(
+def find_result_place(
     unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
 ) -> AnswerPlace:
     """Return the place of a result among the answers of its session.

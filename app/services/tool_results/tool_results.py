@@ -25,15 +25,15 @@ from app.services.requests.whole_bodies import chunks_of
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import (
     AlreadyAnsweredError,
-    Ingested,
+    IngestOutcome,
     PreparedResult,
 )
 from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
     ReadToolResult,
     ToolResultRequest,
+    find_result_place,
     normalize_streamed,
-    place_result,
     read_tool_result_request,
     whole_request,
 )
@@ -91,7 +91,7 @@ class ToolResults:
         *,
         idempotency_key: str | None,
         new_call: bool = False,
-    ) -> Ingested:
+    ) -> IngestOutcome:
         """Store a raw tool result.
 
         Args:
@@ -120,7 +120,7 @@ class ToolResults:
             idempotency = Idempotency(self.records)
             async with idempotency.claimed(call, utc_now()) as answer_id:
                 if answer_id is not None:
-                    return Ingested(await self.get(project_id, answer_id), is_new=False)
+                    return IngestOutcome(await self.get(project_id, answer_id), is_new=False)
                 ingested = await self._ingest(project_id, received, call)
                 if not ingested.is_new:
                     # The session had this result, so no commit has recorded the key.
@@ -217,7 +217,7 @@ class ToolResults:
 
     async def _ingest(
         self, project_id: str, received: _Received, call: IdempotentCall | None
-    ) -> Ingested:
+    ) -> IngestOutcome:
         session_resources: Mapping[str, Resource] = {}
         if received.needs_stores:
             # Media of a result that exists are not stored again.
@@ -229,10 +229,10 @@ class ToolResults:
                 ),
             )
             if previous is not None:
-                return Ingested(previous, is_new=False)
+                return IngestOutcome(previous, is_new=False)
         package = await self._prepared(project_id, received, session_resources)
 
-        def write(unit: UnitOfWork) -> Ingested:
+        def write(unit: UnitOfWork) -> IngestOutcome:
             """Write record, history entry and resources in one transaction."""
             ingested = package.append(unit)
             if call is not None:
@@ -244,7 +244,7 @@ class ToolResults:
             try:
                 ingested = await self.records.write(project_id, write, is_alone=package.is_long)
             except AlreadyAnsweredError as exc:
-                ingested = Ingested(exc.existing, is_new=False)
+                ingested = IngestOutcome(exc.existing, is_new=False)
             else:
                 reached(CrashPoint.RESULT_COMMITTED)
         self.metrics.count_saved(
@@ -322,7 +322,7 @@ class ToolResults:
 
 
 def _previous(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
-    existing = place_result(unit, received.request, received.identity).existing
+    existing = find_result_place(unit, received.request, received.identity).existing
     return None if existing is None else unit[ToolResultRecords].find(existing.entry_id)
 
 

@@ -30,7 +30,7 @@ from app.models.resource_descriptor import check_alias
 from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.quotas.storage_quota import StorageQuota
 from app.services.requests.validation import require_found
-from app.services.resources.aliases import check_room_for_alias, name_resource
+from app.services.resources.aliases import check_alias_size, name_resource
 from app.services.resources.resources import Upload, describe_blob
 from app.services.uploads.segments import (
     SEGMENT_BYTES,
@@ -134,7 +134,7 @@ class Uploads:
 
         def add(unit: UnitOfWork) -> None:
             if upload.alias is not None:
-                check_room_for_alias(unit, upload.alias, upload.length_bytes)
+                check_alias_size(unit, upload.alias, upload.length_bytes)
             unit[UploadRecords].add(upload)
 
         await self.records.write(project_id, add)
@@ -265,7 +265,7 @@ class Uploads:
             # Checked before gigabytes are copied.
             with _explain_alias_conflict():
                 await self.records.read(
-                    project_id, lambda unit: check_room_for_alias(unit, alias, upload.length_bytes)
+                    project_id, lambda unit: check_alias_size(unit, alias, upload.length_bytes)
                 )
         try:
             blob = await self._join_segments(project_id, upload, segments)

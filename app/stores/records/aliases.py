@@ -29,7 +29,7 @@ _SELECT = scoped_select(
 _FIND = _SELECT.where(aliases.c.alias == bindparam("alias"))
 _FIND_ALL = _SELECT.where(is_among(aliases.c.alias, "values"))
 _UPDATE = scoped_update(aliases, by={"alias": "of_alias"})
-# Changes nothing, so that the row is locked.
+# This updates a row with its own value, which locks it on every database.
 _LOCK = _UPDATE.values(alias=aliases.c.alias)
 _LOCK_AND_FIND = _LOCK.returning(*aliases.c)
 _REMOVE = scoped_delete(aliases, by=["alias"])
@@ -41,8 +41,8 @@ _COUNT = (
 
 
 @dataclass(frozen=True, slots=True)
-class NamedResource:
-    """The resource that an alias names, and since when."""
+class AliasTarget:
+    """The id of the resource that an alias names; `created_at` is when it began to name it."""
 
     resource_id: str
     created_at: datetime
@@ -55,7 +55,7 @@ class AliasRecords(Repository):
     """
 
     def find(self, alias: str) -> Alias | None:
-        """Return an alias with its resource."""
+        """Return an alias with its resource, or `None`."""
         row = self._scope.first(_FIND, alias=alias)
         return _alias(row) if row else None
 
@@ -64,18 +64,18 @@ class AliasRecords(Repository):
         rows = self._scope.in_batches(_FIND_ALL, names)
         return {row.alias: stored_resource(row) for row in rows}
 
-    def ensure(self, alias: str, resource_id: str, *, now: datetime) -> tuple[NamedResource, bool]:
+    def ensure(self, alias: str, resource_id: str, *, now: datetime) -> tuple[AliasTarget, bool]:
         """Store an alias unless it exists; return its resource, and whether it is new.
 
-        Its row is locked until the transaction ends, so others that store it wait.
+        The row is locked until the transaction ends, so concurrent calls for the same alias wait.
         """
         row = {"alias": alias, "resource_id": resource_id, "created_at": now}
         while not self._scope.insert_if_absent(aliases, **row):
             found = self._scope.first(_LOCK_AND_FIND, of_alias=alias)
-            # Another transaction may have removed it in between.
+            # Another transaction may have removed it in between; then the insert is tried again.
             if found is not None:
-                return NamedResource(found.resource_id, found.created_at), False
-        return NamedResource(resource_id, now), True
+                return AliasTarget(found.resource_id, found.created_at), False
+        return AliasTarget(resource_id, now), True
 
     def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
         """Make an alias, whose row the caller has locked, name another resource."""
@@ -85,7 +85,7 @@ class AliasRecords(Repository):
         """Remove an alias; its resource stays."""
         self._scope.run(_REMOVE, alias=alias)
 
-    def hold(self, alias: str) -> Alias | None:
+    def find_and_lock(self, alias: str) -> Alias | None:
         """Return an alias with its resource, and lock its row until the transaction ends."""
         return self.find(alias) if self._scope.run(_LOCK, of_alias=alias) else None
 
@@ -104,19 +104,19 @@ class AliasRecords(Repository):
         return [_alias(row) for row in self._scope.all(listed)]
 
     def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:
-        """Return the aliases of resources by id, each with its moment, in the order of bytes."""
+        """Return the aliases of resources with their `created_at`, by id, sorted by code point."""
         found: dict[str, dict[str, datetime]] = {}
         rows = self._scope.rows_with(aliases.c.resource_id, resource_ids)
-        # Sorted here: the databases sort text in orders of their own.
+        # Sorted here, because the collations of databases differ.
         for row in sorted(rows, key=lambda row: str(row.alias)):
             found.setdefault(row.resource_id, {})[row.alias] = row.created_at
         return found
 
     def check_count(self, resource_ids: Collection[str]) -> None:
-        """Check how many aliases each of some resources has.
+        """Raise if a resource has more than `MAX_ALIASES` aliases.
 
         Raises:
-            ConflictError: One has too many.
+            ConflictError: A resource has too many aliases.
         """
         rows = self._scope.in_batches(_COUNT, resource_ids)
         if any(row.aliases > MAX_ALIASES for row in rows):
@@ -126,8 +126,8 @@ class AliasRecords(Repository):
                 code="too-many-aliases",
             )
 
-    def add_all(self, named: Mapping[str, NamedResource]) -> Sequence[str]:
-        """Store aliases that do not exist; return those that already name another resource."""
+    def add_all(self, named: Mapping[str, AliasTarget]) -> Sequence[str]:
+        """Store the aliases that do not exist; return those that name another resource."""
         rows = [values_of(item, alias=alias) for alias, item in sorted(named.items())]
         self._scope.merge_all(aliases, rows, touch("alias"))
         found = self._scope.rows_with(aliases.c.alias, named)

@@ -1,4 +1,9 @@
-"""Synchronise writes of rows with sweeps that remove their blobs; see `swept_blobs`."""
+"""Synchronise writers of rows with sweeps that remove unreferenced blobs.
+
+Before it removes a blob, a sweep claims it with a row in `swept_blobs`. A writer that refers to a
+claimed blob is refused, and one that refers to a removed blob is refused unless the blob was stored
+again.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
@@ -6,18 +11,18 @@ from datetime import timedelta
 from app.errors import BlobSweptError
 from app.stores.records.blob_sizes import EndedClaim, SizeUnknownError
 from app.stores.records.scope import ProjectScope, read_row
-from app.stores.records.stored_blobs import Entered, StoredBlobRecords
+from app.stores.records.stored_blobs import CountedBlobs, StoredBlobRecords
 from app.stores.records.tables import swept_blobs
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 
 CLAIM_LOCK = 7_224_013
-"""The lock that writers share, and that is exclusive to a claim."""
-# Far above CLAIM_SECONDS: no sweep removes blobs of a claim so old.
+"""The key of the advisory lock that writers take shared, and sweeps exclusively for a claim."""
+# Far above CLAIM_SECONDS, so the sweep of such a claim has been killed.
 _ABANDONED_AFTER = timedelta(minutes=10)
 
 
 class BlobGuard(Repository):
-    """Checks that the blobs of one project's rows exist."""
+    """Checks that the blobs that one project's rows refer to exist."""
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
@@ -27,35 +32,35 @@ class BlobGuard(Repository):
     def guard(self, digests: Collection[str]) -> None:
         """Check that blobs exist, and keep sweeps from claiming any until the transaction ends.
 
-        It is called before rows with these digests are written, in their transaction.
+        Transactions call it before they write rows with these digests.
 
         Raises:
-            BlobSweptError: One is being removed, or was and was not stored again.
+            BlobSweptError: A blob is being removed, or was removed and not stored again.
+            SizeUnknownError: A size was not looked up before the transaction, which is repeated.
         """
         if not digests:
             return
         self._scope.lock(CLAIM_LOCK, shared=True)
-        running, over = read_claims(self._scope, set(digests))
+        running, ended = read_claims(self._scope, set(digests))
         if running:
             raise BlobSweptError
-        # All at once, because an unknown size makes the transaction begin again.
-        for digest, size_bytes in self._sizes_of(over).items():
+        # All sizes are required at once, because each SizeUnknownError repeats the transaction.
+        for digest, size_bytes in self._sizes_of(ended).items():
             if size_bytes is None:
                 raise BlobSweptError
-            # The claim has removed its entry, and the blob was stored again.
+            # The sweep stopped counting the blob, which was stored again, so it is counted anew.
             self._stored_blobs.enter({digest: size_bytes})
 
-    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
-        """Count blobs, at most 500, that exist, in place of a reservation.
+    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> CountedBlobs:
+        """Count at most 500 blobs towards the quota, and release the reservation for them.
 
-        Blobs that are being removed are not counted, and neither are blobs that were removed and
-        not stored again. Their rows will be refused.
+        Blobs that are being removed, or were removed and not stored again, are not counted, because
+        `guard` will refuse their rows.
         """
         self._scope.lock(CLAIM_LOCK, shared=True)
-        running, over = read_claims(self._scope, sizes)
-        removed = {digest for digest, size in self._sizes_of(over).items() if size is None}
-        there = sizes.keys() - running - removed
-        counted = {digest: sizes[digest] for digest in there}
+        running, ended = read_claims(self._scope, sizes)
+        removed = {digest for digest, size in self._sizes_of(ended).items() if size is None}
+        counted = {digest: sizes[digest] for digest in sizes.keys() - running - removed}
         return self._stored_blobs.enter(counted, reservation_id=reservation_id)
 
     def _sizes_of(self, claims: Sequence[EndedClaim]) -> dict[str, int | None]:
@@ -70,7 +75,7 @@ class BlobGuard(Repository):
 
 
 def read_claims(scope: ProjectScope, digests: Collection[str]) -> tuple[set[str], list[EndedClaim]]:
-    """Return the digests with a running claim, and the claims that are over, by digest."""
+    """Return the digests with a running claim, and the ended claims in the order of digests."""
     claims = list(scope.rows_with(swept_blobs.c.digest, digests))
     if not claims:
         return set(), []

@@ -74,7 +74,7 @@ class StoredTotal:
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class CountedBlobs:
     """Bytes newly counted, bytes released from a reservation, and the total before."""
 
     size_bytes: int
@@ -126,7 +126,7 @@ class StoredBlobRecords(Repository):
         is_any = self._scope.first(_FIND_EXPIRED, now=now) is not None
         return self._release(_EXPIRE, now=now) if is_any else 0
 
-    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
+    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> CountedBlobs:
         """Count blobs, sizes by digest, unless they are counted, in place of a reservation.
 
         The blobs exist, and no claim on them runs.
@@ -141,7 +141,7 @@ class StoredBlobRecords(Repository):
         if entered or released:
             self._change(entered=entered, reserved=-released)
         before = StoredTotal(total.stored_bytes, total.reserved_bytes - released)
-        return Entered(entered, released, before)
+        return CountedBlobs(entered, released, before)
 
     def drop(self, digests: Collection[str]) -> None:
         """Stop counting at most 500 blobs, which a sweep removes."""

@@ -123,7 +123,7 @@ class ArchiveWriter:
 
 
 @contextmanager
-def disk_full_as_store_full() -> Iterator[None]:
+def translate_disk_full() -> Iterator[None]:
     """Raise a full disk as StoreFullError."""
     try:
         yield

@@ -33,7 +33,7 @@ from pagefault_bundles.archive import (
     MANIFEST,
     ArchiveWriter,
     ChunkBuffer,
-    disk_full_as_store_full,
+    translate_disk_full,
 )
 from pagefault_bundles.bundle_lines import (
     fork_line,
@@ -72,7 +72,7 @@ class _Lines:
 
     def write(self, lines: Iterable[msgspec.Struct]) -> None:
         """Write all lines."""
-        with disk_full_as_store_full():
+        with translate_disk_full():
             for line in lines:
                 text = rows.encode(line) + b"\n"
                 self.size_bytes += len(text)

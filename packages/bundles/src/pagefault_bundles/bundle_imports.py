@@ -282,6 +282,6 @@ def _open_temporary_file() -> IO[bytes]:
 
 def _write(file: IO[bytes], data: bytes) -> None:
     view = memoryview(data)
-    with archive.disk_full_as_store_full():
+    with archive.translate_disk_full():
         while view:
             view = view[file.write(view) :]

@@ -17,7 +17,7 @@ from app.models.message import StoredHistoryMessage
 from app.models.session import INTERACTION, PAGE_FAULT, ForkOrigin
 from app.models.stored_interaction import StoredInteraction
 from app.models.tool_result import StoredToolResult
-from app.stores.records.aliases import NamedResource
+from app.stores.records.aliases import AliasTarget
 from app.stores.records.frontier_moves import FrontierMove
 from pagefault_bundles import rows
 from pagefault_bundles.bundle_records import Entry, Recorded, RecordedResult
@@ -212,10 +212,10 @@ def stored_levels(line: rows.PageLine) -> list[StoredRepresentation]:
     return [_record(StoredRepresentation, level, level=Level(level.level)) for level in line.levels]
 
 
-def named_resources(line: rows.ResourceLine) -> dict[str, NamedResource]:
+def named_resources(line: rows.ResourceLine) -> dict[str, AliasTarget]:
     """Return the resource in a line by its aliases."""
     return {
-        alias: NamedResource(line.id, rows.parse_moment(created_at))
+        alias: AliasTarget(line.id, rows.parse_moment(created_at))
         for alias, created_at in line.aliases.items()
     }
 

@@ -22,7 +22,7 @@ import msgspec
 from app.models import session
 from app.models.limits import Limits
 from app.services.pages.versions import PAGE
-from app.stores.records.aliases import NamedResource
+from app.stores.records.aliases import AliasTarget
 from app.stores.records.session_prompts import SessionPrompt
 from pagefault_bundles import record_checks, rows
 from pagefault_bundles.archive import (
@@ -212,7 +212,7 @@ class BundleCheck:
     project_id: str
     limits: Limits
     resources: dict[str, Resource] = field(default_factory=dict)
-    aliases: dict[str, NamedResource] = field(default_factory=dict)
+    aliases: dict[str, AliasTarget] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     prompt: SessionPrompt | None = None
     _texts: set[str] = field(default_factory=set)

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ValidationError
 
 from app.models.interaction import ContentPart, Interaction, MultiModalInput
 from app.services.pages.page_requests import PageBatch
-from app.services.requests.validation import validated
+from app.services.requests.validation import validate_model
 from app.services.sessions.message_requests import FlatMessage
 from app.wire.agents import TurnRequest
 from pagefault_dialects.errors import Fault, InvalidPayloadError
@@ -40,7 +40,7 @@ def test_first_wrong_item_of_a_list_is_named_and_the_rest_is_not_looked_at(
     model: type[BaseModel], value: dict[str, object], pointer: str
 ) -> None:
     with pytest.raises(InvalidPayloadError) as caught:
-        validated(model, value, "It is not.")
+        validate_model(model, value, "It is not.")
     assert [fault.pointer for fault in caught.value.faults] == [pointer]
 
 
@@ -48,7 +48,7 @@ def test_unknown_members_are_named_up_to_ten_thousand() -> None:
     faults = []
     for count in (10_000, 10_001):
         with pytest.raises(InvalidPayloadError) as caught:
-            validated(Closed, {f"k{n}": 1 for n in range(count)}, "It is not.")
+            validate_model(Closed, {f"k{n}": 1 for n in range(count)}, "It is not.")
         faults.append(caught.value.faults)
     assert len(faults[0]) == 10_000
     assert faults[1] == (Fault("", "has 10,001 members; at most 10,000 are looked at"),)

@@ -1,8 +1,12 @@
 """An index of the prefix of a history, so that a rendering that folds it need not read its entries.
 
-A fold renders the counts of its steps, and counts can be added. Messages between steps are evicted
-much later. The newest step, and the newest answers with pinned pages, are never folded. The index
-refers to the entries of all of these, so they are read one by one.
+A fold of steps is rendered as their counts, and the counts of two runs of steps can be added. So
+the index has counts for runs of steps. What may be rendered in full has references to its entries,
+which are then read one by one: messages between steps, the newest step, and the newest answers with
+pinned pages, since these two are never folded.
+
+A *place* (`place`) is the position of a passage in the history, which frontiers are compared with;
+see `places_of_turns`. A local variable `at` is the index of a passage in a list.
 """
 
 from collections import Counter, defaultdict
@@ -28,7 +32,8 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.targets.base64_leaves import text_of
 
-_Place: TypeAlias = tuple[int, int] | None
+_CallPlace: TypeAlias = tuple[int, int] | None
+"""`TurnCall.place`: the entry of a call and its index there, if they differ from its turn's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +43,11 @@ class PrefixMessage:
     seq: int
     index: int
     is_recorded: bool
-    """False if the message differs from its record, which may have a note more or less."""
+    """False if the message differs from its record, as when a note was added to it."""
     place: int
     role: TurnRole
     origin: str
+    """The path of its record."""
     summary: FoldSummary
     chars: int
     """The length of its texts."""
@@ -55,8 +61,8 @@ class RecordedTurn:
     index: int
     call_id: str
     tool_name: str
-    calls: tuple[tuple[str, str, _Place], ...]
-    """The id, the tool and the place of each call, which may differ from the record."""
+    calls: tuple[tuple[str, str, _CallPlace], ...]
+    """The id, the tool and the `TurnCall.place` of each call, which may differ from the record."""
 
     def restore(self, recorded: Sequence[ComposedTurn]) -> ComposedTurn:
         """Return the turn, given the turns of the entry as they were recorded."""
@@ -70,10 +76,10 @@ class RecordedTurn:
 
 @dataclass(frozen=True, slots=True)
 class FoldedRun:
-    """A run of steps without messages between them."""
+    """Consecutive steps without messages between them, as counts."""
 
     place: int
-    """The position of its last step, which frontiers compare."""
+    """The position of its last step."""
     origin: str
     """The path of its first record."""
     summary: FoldSummary
@@ -81,21 +87,22 @@ class FoldedRun:
 
 @dataclass(frozen=True, slots=True)
 class ReferencedStep(FoldedRun):
-    """A step with references to its turns, so that they can be read again."""
+    """A run of one step, with references to its turns, so that they can be read again."""
 
     turns: tuple[RecordedTurn | ComposedTurn, ...]
-    """Its turns, with a written answer itself; empty if a turn differs from its record."""
+    """References to its turns; an answer that Pagefault has added is here itself, since it has no
+    record. Empty if a turn differs from its record."""
     pages: Mapping[str, int | None]
     """The pages in its answers, each with the `seq` of the answer."""
     times: Mapping[str, int]
-    """The `times` of its recalls, by the ids of their calls."""
+    """The `Recall.times` of its recalls, by the ids of their calls."""
     is_late: bool
-    """True if the step repeats a call, for an answer that came late."""
+    """True if the step repeats an earlier call, to precede an answer that came late."""
 
 
 @dataclass(frozen=True, slots=True)
-class CallingStep:
-    """A step of an entry with calls that have no answer."""
+class UnansweredStep:
+    """A step whose entry has a call without an answer."""
 
     number: int
     tools: frozenset[str]
@@ -106,16 +113,16 @@ PrefixPassage: TypeAlias = PrefixMessage | FoldedRun
 
 @dataclass(frozen=True, slots=True)
 class PrefixIndex:
-    """The passages of a final prefix, for frontiers that have folded its steps."""
+    """The passages of a prefix that will not change, for frontiers that have folded its steps."""
 
     passages: tuple[PrefixPassage, ...] = ()
-    """Its passages in order. Steps are joined to runs, except the newest step, and those with the
-    newest answer with any page."""
+    """Its passages in order. Steps are joined to runs, except the newest step, and steps with the
+    newest answer that shows some page."""
     recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object."""
     steps: int = 0
     """The number of its steps."""
-    calling: Mapping[int, Sequence[CallingStep]] = field(default_factory=dict)
+    calling: Mapping[int, Sequence[UnansweredStep]] = field(default_factory=dict)
     """The steps of entries with calls that may be answered late, by the `seq` of the entry."""
 
     @property
@@ -140,7 +147,7 @@ class PrefixIndex:
         """
         passages, steps = [*self.passages], self.steps
         recalls = find_recalls(turns, self.recalled)
-        by_entry: defaultdict[int, list[tuple[CallingStep, bool]]] = defaultdict(list)
+        steps_by_seq: defaultdict[int, list[tuple[UnansweredStep, bool]]] = defaultdict(list)
         found = [*passages_in(turns)]
         is_late = {span.start: turns[span.stop - 1].late_for is not None for span in found}
         calling = [at for at, is_old in is_late.items() if turns[at].calls and not is_old]
@@ -156,36 +163,36 @@ class PrefixIndex:
                 passages.append(run)
                 if not is_late[passage.start] and part[0].seq is not None:
                     tools = frozenset(call.name for call in part[0].calls)
-                    is_open = any(map(_is_written_answer, part))
-                    by_entry[part[0].seq].append((CallingStep(steps, tools), is_open))
+                    lacks_answer = any(map(_is_added_answer, part))
+                    steps_by_seq[part[0].seq].append((UnansweredStep(steps, tools), lacks_answer))
             elif part[0].seq is not None:
                 passages.append(_index_message(passage, part[0], recorded.get(part[0].seq, ())))
         recalled = Counter(self.recalled)
         recalled.update(recall.target for recall in recalls.values())
         waiting = {
             seq: [step for step, _ in steps_of_entry]
-            for seq, steps_of_entry in by_entry.items()
-            if any(is_open for _, is_open in steps_of_entry)
+            for seq, steps_of_entry in steps_by_seq.items()
+            if any(lacks_answer for _, lacks_answer in steps_of_entry)
         }
-        named = _join_runs(passages, _find_unfolded(passages))
-        return PrefixIndex(tuple(named), dict(recalled), steps, {**self.calling, **waiting})
+        joined = _join_runs(passages, _find_unfolded(passages))
+        return PrefixIndex(tuple(joined), dict(recalled), steps, {**self.calling, **waiting})
 
     def passages_at(
         self, frontier: Frontier, pinned: Collection[str] = ()
     ) -> Sequence[PrefixPassage]:
-        """Return the passages at a frontier; runs without messages between them are joined.
+        """Return the passages at a frontier, with folded messages as runs.
 
-        These are never folded: messages up to the first one of the user, and from the newest one on
-        (without messages of the user: the first message, and those of the system), the newest step,
-        and steps with `pinned` pages.
+        Adjacent runs are joined. These are never folded: messages up to the user's first one; the
+        user's newest message; the newest step; and steps with `pinned` pages. Without messages of
+        the user, the first message and those of the system are never folded.
         """
         foldable = {*self._foldable()}
-        needed = {
+        kept = {
             at
             for at, passage in enumerate(self.passages)
             if isinstance(passage, ReferencedStep) and not passage.pages.keys().isdisjoint(pinned)
         }
-        needed.update(_newest_steps(self.passages)[:1])
+        kept.update(_newest_steps(self.passages)[:1])
         return _join_runs(
             (
                 FoldedRun(passage.place, passage.origin, passage.summary)
@@ -193,7 +200,7 @@ class PrefixIndex:
                 else passage
                 for at, passage in enumerate(self.passages)
             ),
-            needed,
+            kept,
         )
 
     def _foldable(self) -> Iterator[int]:
@@ -211,7 +218,7 @@ class PrefixIndex:
                 yield at
 
     def find_message_fold(self, max_chars: int) -> int:
-        """Return the position up to which to fold messages, so that `max_chars` remain at most."""
+        """Return the position up to which messages are folded, to leave at most `max_chars`."""
         for passage in reversed(self.passages):
             if isinstance(passage, PrefixMessage):
                 max_chars -= passage.chars
@@ -225,12 +232,12 @@ class PrefixFacts:
     """Facts about a prefix whose folded steps were not read."""
 
     runs: Mapping[str, FoldSummary] = field(default_factory=dict)
-    """The runs, each by the id of the call of the step that replaces it."""
+    """The counts of each run, by the id of the call in the step that replaces it."""
     recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object in the prefix."""
     times: Mapping[str, int] = field(default_factory=dict)
-    """The `times` of the recalls of referenced steps, by the ids of their calls."""
-    calling: Mapping[int, Sequence[CallingStep]] = field(default_factory=dict)
+    """The `Recall.times` of the recalls of referenced steps, by the ids of their calls."""
+    calling: Mapping[int, Sequence[UnansweredStep]] = field(default_factory=dict)
     """The steps of entries with calls that may be answered late, by the `seq` of the entry."""
     page_answers: Mapping[str, int | None] = field(default_factory=dict)
     """The `seq` of the newest answer with each page, by page."""
@@ -243,11 +250,11 @@ NO_PREFIX_FACTS = PrefixFacts()
 
 
 def make_run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
-    """Make a step of two turns in place of a run; see `EvictableTurns.folded`.
+    """Make a step, a call and its answer, that replaces a run; see `EvictableTurns.folded`.
 
     Args:
         run: The run.
-        number: A number that no other run of the conversation has.
+        number: A number that makes the id of the call unique in the conversation.
     """
     call = TurnCall(f"\0folded {number}", "", {})
     return (
@@ -259,13 +266,13 @@ def make_run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedT
 def _index_message(
     passage: MessagePassage, turn: ComposedTurn, recorded: Sequence[ComposedTurn]
 ) -> PrefixMessage:
-    same = [at for at, found in enumerate(recorded) if found == turn]
-    alike = [at for at, found in enumerate(recorded) if found.role == turn.role]
-    index = next(iter((*same, *alike)), 0)
+    equal = [at for at, found in enumerate(recorded) if found == turn]
+    with_same_role = [at for at, found in enumerate(recorded) if found.role == turn.role]
+    index = next(iter((*equal, *with_same_role)), 0)
     place, role, summary = passage.place, turn.role, summary_of([turn], 0)
     chars = sum(len(text_of(item) or "") for item in turn.items)
     return PrefixMessage(
-        *(turn.seq or 0, index, bool(same), place, role, turn.origin, summary, chars)
+        *(turn.seq or 0, index, bool(equal), place, role, turn.origin, summary, chars)
     )
 
 
@@ -300,8 +307,8 @@ def _index_step(
 def _refer_to_turn(
     turn: ComposedTurn, recorded: Sequence[ComposedTurn]
 ) -> RecordedTurn | ComposedTurn | None:
-    """Return a reference to a turn, by which it is read again; `None` if its record differs."""
-    if _is_written_answer(turn):
+    """Return a reference to a turn, or an added answer itself; `None` if its record differs."""
+    if _is_added_answer(turn):
         return turn
     calls = tuple((call.call_id, call.name, call.place) for call in turn.calls)
     for index, item in enumerate(recorded):
@@ -312,12 +319,13 @@ def _refer_to_turn(
     return None
 
 
-def _is_written_answer(turn: ComposedTurn) -> bool:
+def _is_added_answer(turn: ComposedTurn) -> bool:
+    """Return whether Pagefault added this answer to a call that has none."""
     return turn.role == "tool" and any(isinstance(item, SyntheticNote) for item in turn.items)
 
 
 def _newest_steps(passages: Sequence[PrefixPassage]) -> Sequence[int]:
-    """Return the indexes of steps, the newest first, without those that repeat a call."""
+    """Return the indexes of the referenced steps, the newest first, without late ones."""
     return [
         at
         for at in reversed(range(len(passages)))
@@ -326,7 +334,7 @@ def _newest_steps(passages: Sequence[PrefixPassage]) -> Sequence[int]:
 
 
 def _find_unfolded(passages: Sequence[PrefixPassage]) -> Collection[int]:
-    """Return the indexes of the newest step, and of steps with the newest answer with any page."""
+    """Return the indexes of the newest step, and of steps with the newest answer of some page."""
     newest = {
         page_id: at
         for at, passage in enumerate(passages)
@@ -337,15 +345,15 @@ def _find_unfolded(passages: Sequence[PrefixPassage]) -> Collection[int]:
 
 
 def _join_runs(
-    passages: Iterable[PrefixPassage], needed: Collection[int] = ()
+    passages: Iterable[PrefixPassage], kept: Collection[int] = ()
 ) -> Sequence[PrefixPassage]:
-    """Return passages with adjacent runs joined, except the steps at the `needed` indexes."""
+    """Return passages with adjacent runs joined, except those at the `kept` indexes."""
     merged: list[PrefixPassage] = []
-    is_open = False
+    may_join = False
     for at, passage in enumerate(passages):
-        before = merged[-1] if merged and is_open else None
-        is_open = at not in needed
-        if not isinstance(passage, FoldedRun) or not is_open:
+        before = merged[-1] if merged and may_join else None
+        may_join = at not in kept
+        if not isinstance(passage, FoldedRun) or not may_join:
             merged.append(passage)
         elif isinstance(before, FoldedRun):
             summary = before.summary + passage.summary

@@ -150,7 +150,7 @@ class Wrapping:
         servers = list(read_servers(text))
         unproxied = [item for item in servers if not (item.is_behind_proxy or item.reason_to_leave)]
         tools_server = None
-        if not any(item.brings_tools for item in servers):
+        if not any(item.offers_tools for item in servers):
             tools_server = next(
                 (item for item in unproxied if item.is_enabled), next(iter(unproxied), None)
             )

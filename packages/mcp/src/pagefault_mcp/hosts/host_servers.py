@@ -81,7 +81,7 @@ class HostServer:
         return self.values.get("disabled") is not True
 
     @property
-    def brings_tools(self) -> bool:
+    def offers_tools(self) -> bool:
         """True if it offers the memory's tools to the model."""
         by_proxy = self.is_behind_proxy and "--no-tools" not in self.own_options
         return self.is_enabled and (by_proxy or self._is_memory)
