@@ -1,6 +1,8 @@
 """The list of sessions, and what can be done with one: export, import, delete, compare, search."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -288,3 +290,28 @@ def test_sessions_are_ordered_filtered_and_two_of_them_compared(
         page.get_by_label(f"Compare {name}").check()
     page.get_by_role("link", name="Compare these two").click()
     expect(page).to_have_url(f"{open_service.base_url}/compare?a=long&b=short")
+
+
+def test_first_run_shows_three_ways_to_copy_and_loads_a_sample(
+    open_service: LiveService, open_tab: OpenTab
+) -> None:
+    tab = add_axe(open_tab(open_service, permissions=["clipboard-read", "clipboard-write"]))
+    page = tab.page
+    tab.open("/sessions")
+    panel = page.get_by_role("tabpanel")
+    copied: dict[str, str] = {}
+    for name, words in (("curl", "curl http"), ("Python", "import Pagefault"), ("MCP", "proxy")):
+        page.get_by_role("tab", name=name).click()
+        expect(panel).to_contain_text(words)
+        panel.get_by_role("button", name="Copy").click()
+        expect(panel.get_by_text("Copied")).to_be_visible()
+        copied[name] = page.evaluate("navigator.clipboard.readText()")
+        assert words in copied[name]
+    assert_accessible(tab)
+    page.get_by_role("button", name="Load a sample session").click()
+    expect(page).to_have_url(f"{open_service.base_url}/sessions/sample")
+    expect(tab.entries).to_have_count(8)
+    expect(page.locator(".call-card.failed .ansi-red")).to_have_text("FAILED")
+    for command in (["bash", "-c", copied["curl"]], [sys.executable, "-c", copied["Python"]]):
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own text
+    expect(page.locator(".session-row", has_text="What time is it?")).to_contain_text("2 entries")

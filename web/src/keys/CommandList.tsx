@@ -109,6 +109,7 @@ export function CommandList({ views }: CommandListProps) {
                 role="option"
                 aria-selected={index === active}
                 onMouseDown={(event) => event.preventDefault()}
+                onMouseMove={() => setActive(index)}
                 onClick={() => choose(command)}
               >
                 {command.name} {command.key !== undefined && <kbd>{command.key}</kbd>}

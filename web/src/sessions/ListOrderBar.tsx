@@ -4,19 +4,10 @@ import { useLocation, useNavigate } from "react-router";
 import { SESSIONS } from "../words/sessions";
 import { CHIPS, type ListOrder, SORTS, type Sort, orderIn, withOrder } from "./listOrder";
 
-export function ListOrderBar() {
-  const navigate = useNavigate();
-  const { search, hash } = useLocation();
-  const order = orderIn(new URLSearchParams(search));
-  const { sort, chips } = order;
-
-  function choose(changed: ListOrder) {
-    const wanted = withOrder(new URLSearchParams(search), changed);
-    void navigate({ search: `${wanted}`, hash }, { replace: true, flushSync: true });
-  }
-
+export function ListChips() {
+  const [{ sort, chips }, choose] = useListOrder();
   return (
-    <div className="session-order row" role="group" aria-label={SESSIONS.order}>
+    <div className="session-order row" role="group" aria-label={SESSIONS.filter}>
       {CHIPS.map((chip) => (
         <button
           key={chip}
@@ -31,18 +22,36 @@ export function ListOrderBar() {
           {SESSIONS.chips[chip]}
         </button>
       ))}
-      <select
-        className="small"
-        aria-label={SESSIONS.sort}
-        value={sort}
-        onChange={({ target }) => choose({ chips, sort: target.value as Sort })}
-      >
-        {SORTS.map((each) => (
-          <option key={each} value={each}>
-            {SESSIONS.sorts[each]}
-          </option>
-        ))}
-      </select>
     </div>
   );
+}
+
+export function ListSort() {
+  const [{ sort, chips }, choose] = useListOrder();
+  return (
+    <select
+      className="session-sort small"
+      aria-label={SESSIONS.sort}
+      value={sort}
+      onChange={({ target }) => choose({ chips, sort: target.value as Sort })}
+    >
+      {SORTS.map((each) => (
+        <option key={each} value={each}>
+          {SESSIONS.sorts[each]}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function useListOrder(): readonly [ListOrder, (order: ListOrder) => void] {
+  const navigate = useNavigate();
+  const { search, hash } = useLocation();
+  return [
+    orderIn(new URLSearchParams(search)),
+    (changed) => {
+      const wanted = withOrder(new URLSearchParams(search), changed);
+      void navigate({ search: `${wanted}`, hash }, { replace: true, flushSync: true });
+    },
+  ];
 }

@@ -1,8 +1,20 @@
-/** What stands beside the list while no session is open. */
+/** What stands beside the list while no session is open: how a first one comes to be, where there is none. */
+import { useQuery } from "@tanstack/react-query";
+
+import { pagefault } from "../api/client";
 import { usePageTitle } from "../shared/usePageTitle";
 import { SESSIONS } from "../words/sessions";
+import { FirstRun } from "./FirstRun";
 
 export function NoSession() {
   usePageTitle(SESSIONS.title);
-  return <p className="no-session quiet">{SESSIONS.choose}</p>;
+  const any = useQuery({
+    queryKey: ["sessions", "any"],
+    queryFn: async ({ signal }) => (await pagefault().sessions.list({ limit: 1, signal }).slice(null)).items,
+  });
+  return (
+    <div className="no-session">
+      {any.data?.length === 0 ? <FirstRun /> : <p className="quiet">{SESSIONS.choose}</p>}
+    </div>
+  );
 }

@@ -16,7 +16,7 @@ import { KEYS } from "../words/keys";
 import { SESSIONS } from "../words/sessions";
 import { SHELL } from "../words/shell";
 import { ImportBundle } from "./ImportBundle";
-import { ListOrderBar } from "./ListOrderBar";
+import { ListChips, ListSort } from "./ListOrderBar";
 import { SessionRow, useOpenSession } from "./SessionRow";
 import { orderIn, ordered, searchOfList } from "./listOrder";
 import "../reading/reading.css";
@@ -59,7 +59,8 @@ export function SessionList() {
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
-        <ListOrderBar />
+        <ListChips />
+        <ListSort />
         <ImportBundle />
       </header>
       <FoundSessions q={asked} />
@@ -196,7 +197,7 @@ function NoneFound({ q }: { q: string }) {
   return q === "" ? (
     <Empty title={SESSIONS.noneTitle}>
       <p>{SESSIONS.none}</p>
-      <pre className="code">{SESSIONS.example(window.location.origin)}</pre>
+      <pre className="code session-example">{SESSIONS.example(window.location.origin)}</pre>
     </Empty>
   ) : (
     <Empty title={SESSIONS.noneFoundTitle}>

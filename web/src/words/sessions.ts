@@ -15,7 +15,7 @@ export const SESSIONS = {
   noneFound: (q: string) => `No id, title, tool or entry of a session has “${q}”.`,
   found: "Sessions with these words",
   noneFits: "None of the sessions that are loaded fits.",
-  order: "Filter and order",
+  filter: "Sessions with",
   sort: "Order",
   sorts: { time: "Newest", errors: "Errors", entries: "Entries", size: "Size of files" },
   chips: { failed: "Failed", images: "Images", pinned: "Pinned" },
@@ -30,6 +30,26 @@ export const SESSIONS = {
   files: (count: number, size: string) => `${counted(count, "file")} (${size})`,
   failures: (count: number) => `${numberText(count)} failed`,
   lasted: (time: string) => `over ${time}`,
+};
+
+export const FIRST_RUN = {
+  title: "No session yet",
+  about: "The first tool result, message or page that names a session makes it.",
+  ways: "Ways to write to a session",
+  names: { curl: "curl", python: "Python", mcp: "MCP proxy" },
+  snippets: {
+    curl: SESSIONS.example,
+    python: (origin: string) => `from pagefault_client import Pagefault
+
+with Pagefault("${origin}") as pagefault:
+    session = pagefault.session("hello-python")
+    session.append({"role": "user", "content": "What time is it?"})
+    session.tool_result("clock", "call_1", "It is ten.")`,
+    mcp: (origin: string) =>
+      `pagefault proxy --session hello-mcp --url ${origin} -- npx -y @playwright/mcp`,
+  },
+  copy: "Copy",
+  sample: "Load a sample session",
 };
 
 export const ACTIONS = {
