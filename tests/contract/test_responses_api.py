@@ -45,6 +45,7 @@ HISTORY: list[Json] = [
     REPLY,
     SHOWN,
 ]
+SHORT: list[Json] = [{"role": "user", "content": "Another one."}]
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,39 @@ def test_message_before_the_item_that_is_new_is_refused(caller: Caller) -> None:
         422,
         [{"pointer": "/input/2", "detail": "is not in the compacted conversation"}],
     )
+
+
+@pytest.mark.parametrize("route", ["compact", "input_tokens", "put"])
+def test_item_of_another_conversation_before_the_item_is_refused(
+    caller: Caller, route: str
+) -> None:
+    both = [caller.compact(items).output[-1].model_dump() for items in (HISTORY, SHORT)]
+    before = caller.sessions()
+    if route == "put":
+        answer = caller.put("s", both)
+    else:
+        answer = caller.http.post(f"/v1/responses/{route}", json={"input": both})
+    assert (answer.status_code, answer.json()["errors"], caller.sessions()) == (
+        422,
+        [
+            {
+                "pointer": "/input/0/encrypted_content",
+                "detail": "leads to another conversation",
+            }
+        ],
+        before,
+    )
+
+
+def test_items_of_the_same_conversation_are_kept_beside_a_newer_one(caller: Caller) -> None:
+    first = items_of(caller.compact(HISTORY))
+    # The second one continues a fork, since the session has gone on.
+    later = [caller.compact([*first, {"role": "user", "content": text}]) for text in ("a", "b")]
+    items = [first[-1], *(items_of(compacted)[-1] for compacted in later)]
+    answers = [caller.put(f"s{end}", [items[0], items[end]]) for end in (1, 2)]
+    stored = {"appended": 0, "lastSeq": len(HISTORY)}
+    assert [answer.json() for answer in answers] == [stored, stored]
+    assert caller.put("t", items).status_code == 422
 
 
 def test_item_does_not_continue_another_conversation(caller: Caller) -> None:

@@ -58,6 +58,8 @@ class CompactedBeginning:
     grant: CompactionGrant
     index: int
     pointer: str
+    earlier: tuple["CompactedBeginning", ...] = ()
+    """The items before it, one for each part of a session."""
 
     def check(self, origin: StoredConversation) -> None:
         """Raise InvalidPayloadError if the session of the handle no longer exists."""
@@ -86,6 +88,17 @@ class CompactedBeginning:
                     faults=[Fault(pointers[unit.place], "is not in the compacted conversation")],
                 )
 
+    def check_in(self, stored: StoredConversation, origin: StoredConversation) -> None:
+        """Raise InvalidPayloadError if a session does not begin as that of the handle."""
+        self.check(origin)
+        if not self.is_of(stored, origin):
+            raise InvalidPayloadError(
+                "The conversation that this compaction item replaces is not part of that of the "
+                "last item, and would be lost. Nothing was stored: send each conversation by "
+                "itself, or the messages that this item replaces after the last item.",
+                faults=[_fault(self.pointer, "leads to another conversation")],
+            )
+
     def is_of(self, stored: StoredConversation, origin: StoredConversation) -> bool:
         """Return whether a session has the same beginning as that of the handle."""
         end = self.grant.last_seq
@@ -113,7 +126,8 @@ def find_beginning(
     Raises:
         InvalidPayloadError: A handle was changed, belongs to another project, or has expired.
     """
-    found = None
+    found: CompactedBeginning | None = None
+    parts: dict[tuple[str, int], CompactedBeginning] = {}
     for index, (pointer, item) in enumerate(items):
         if (handle := compaction_handle(item)) is None:
             continue
@@ -132,7 +146,10 @@ def find_beginning(
                 code="expired-compaction",
             )
         found = CompactedBeginning(grant, index, pointer)
-    return found
+        parts.setdefault((grant.session_id, grant.last_seq), found)
+    if found is None or len(parts) == 1:
+        return found
+    return replace(found, earlier=(*parts.values(),))
 
 
 def _fault(pointer: str, detail: str) -> Fault:

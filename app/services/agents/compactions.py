@@ -15,7 +15,6 @@ from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.services.access.callers import LinkSigner
 from app.services.agents.compacted_beginnings import (
-    CompactedBeginning,
     CompactionGrant,
     find_beginning,
 )
@@ -138,7 +137,7 @@ class Compactions:
             beginning = find_beginning(self.signer, project_id, request.with_pointers())
             tokens, items = 0, request.items
             if beginning is not None:
-                await self._check(project_id, beginning)
+                await self.puts.load_beginning(project_id, beginning)
                 tokens += await self._count_session(beginning.grant, beginning.grant.max_tokens)
                 items = items[beginning.index + 1 :]
             tokens += await self._count_items(project_id, request.members, items)
@@ -177,9 +176,6 @@ class Compactions:
         )
         receipt = json.loads(b"".join([piece async for piece in answer.chunks()]))
         return receipt.get("sessionId", session_id), receipt["lastSeq"]
-
-    async def _check(self, project_id: str, beginning: CompactedBeginning) -> None:
-        beginning.check(await self.puts.stored.load(project_id, beginning.grant.session_id))
 
     async def _count_session(self, grant: CompactionGrant, max_tokens: int | None) -> int:
         query = RenderQuery(_TARGET, RenderOptions(max_tokens=max_tokens))

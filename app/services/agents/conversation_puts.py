@@ -205,6 +205,25 @@ class ConversationPuts:
             code="session-moved-on",
         )
 
+    async def load_beginning(
+        self, project_id: str, beginning: CompactedBeginning
+    ) -> StoredConversation:
+        """Return the session that a compaction item leads to.
+
+        Raises:
+            InvalidPayloadError: It, or the session of an item before it, was deleted, or an item
+                before it replaces another conversation.
+        """
+        grant = beginning.grant
+        origin = await self.stored.load(project_id, grant.session_id)
+        beginning.check(origin)
+        replaced = origin.up_to(grant.last_seq)
+        for item in beginning.earlier:
+            of, up_to = item.grant.session_id, item.grant.last_seq
+            if of != grant.session_id or up_to > grant.last_seq:
+                item.check_in(replaced, await self.stored.load(project_id, of))
+        return origin
+
     async def _target(self, put: _Put, session_id: str) -> _Target:
         """Return the session, or a fork of the session that a compaction item leads to."""
         stored = await self.stored.load(put.project_id, session_id)
@@ -212,8 +231,7 @@ class ConversationPuts:
         if beginning is None:
             return _Target(session_id, stored)
         grant = beginning.grant
-        origin = await self.stored.load(put.project_id, grant.session_id)
-        beginning.check(origin)
+        origin = await self.load_beginning(put.project_id, beginning)
         beginning.check_before(
             origin, put.units, [message.pointer for message in put.sent.messages]
         )

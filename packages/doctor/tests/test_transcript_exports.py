@@ -201,9 +201,17 @@ def test_route_exports_any_session_without_a_fault(
     assert (answer.headers["content-type"], again.status_code) == ("application/x-ndjson", 304)
 
 
-def test_session_of_a_prompt_only_has_a_transcript_without_messages(client: httpx.Client) -> None:
-    prompt = {"role": "system", "content": "Secret."}
-    client.post("/api/sessions/s/messages", json=prompt).raise_for_status()
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/sessions/s/messages", {"role": "system", "content": "Secret."}),
+        ("/api/pages", {"session_id": "s", "content": "A page."}),
+    ],
+)
+def test_session_without_turns_has_a_transcript_without_messages(
+    client: httpx.Client, path: str, body: Json
+) -> None:
+    client.post(path, json=body).raise_for_status()
     answers = [client.get(f"/api/sessions/s/transcript?host={host}") for host in HOSTS]
     assert [(answer.status_code, answer.content.count(b"\n")) for answer in answers] == [
         (200, 0),

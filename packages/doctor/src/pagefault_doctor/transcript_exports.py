@@ -7,7 +7,7 @@ members that only answers have. System prompts are left out, since each host has
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -35,6 +35,8 @@ from pagefault_doctor.transcript_files import TARGETS, Host
 _VERSION = "2.1.12"
 """The version of Claude Code whose form the lines have; an older one ignores new members."""
 _UNKNOWN_MODEL = "unknown"
+_NO_TIME = datetime.fromtimestamp(0, UTC)
+"""The time of lines about a session without entries, the same in each transcript."""
 _TYPES_OF_TEXT = {"assistant": "output_text"}
 _EVENTS = {"user": "user_message", "assistant": "agent_message"}
 _PROMPTS = ("system", "developer")
@@ -78,7 +80,7 @@ class TranscriptExports:
             _, _, resolved, _ = await self.renders.fit(project_id, loaded, profile, render)
             name = transcript_id(project_id, session_id)
             model = loaded.with_model(render.options).model or _UNKNOWN_MODEL
-            began = loaded.entries[0].created_at if loaded.entries else datetime.min
+            began = loaded.entries[0].created_at if loaded.entries else _NO_TIME
             lines = _Lines(query.host, name, query.folder, model, began)
             return await self.renders.resolver.run(
                 partial(_write, lines, resolved, profile, render.options)
