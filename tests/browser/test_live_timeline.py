@@ -76,10 +76,13 @@ def test_video_appears_without_a_reload_plays_and_is_fetched_in_ranges(
     tab.slow_down(download=None)
     assert video.evaluate(_SEEK, 1) == pytest.approx(1, abs=0.2)
     assert video.evaluate(_PLAY)
+    # The findings come when the session has been quiet for a while.
+    expect(tab.page.get_by_text("Anthropic would refuse this")).to_be_visible()
     before = shown(tab)
     tab.page.reload()
     expect(tab.entries).to_have_count(2)
     expect(tab.entries.nth(1).locator("video")).to_have_attribute("src", re.compile("token="))
+    expect(tab.page.get_by_text("Anthropic would refuse this")).to_be_visible()
     assert shown(tab) == before
 
 
@@ -90,15 +93,21 @@ def test_every_kind_of_entry_is_the_same_live_and_after_a_reload(
 ) -> None:
     tab = open_tab(open_service)
     tab.open(f"/sessions/{shop.SESSION}")
-    expect(tab.page.get_by_text("Nothing was written to this session yet")).to_be_visible()
+    expect(tab.page.get_by_text("There is no session")).to_be_visible()
     tab.await_live()
     with open_service.client("none") as agent:
         shop.written(agent, shop.EVERYTHING)
+        examined = {"sessionId": shop.SESSION}
+        report = agent.post("/api/doctor", params={"target": "anthropic"}, json=examined).json()
+    # The findings come when the session has been quiet for a while.
+    badge = tab.page.get_by_text(f"Anthropic would refuse this ({len(report['findings'])})")
     expect(tab.entries).to_have_count(shop.ENTRIES)
+    expect(badge).to_be_visible()
     _pass_through(tab)
     before = shown(tab)
     tab.page.reload()
     expect(tab.entries).to_have_count(shop.ENTRIES)
+    expect(badge).to_be_visible()
     _pass_through(tab)
     assert shown(tab) == before
     assert "Page fault latency-chart" in before
