@@ -21,7 +21,9 @@ _EXAMPLE: JsonDict = {
 }
 
 
-ResponsesInput = TypeAliasType("ResponsesInput", str | list[Any])
+ResponsesItems = TypeAliasType("ResponsesItems", list[JsonObject])
+"""The items of a conversation; named, since generators make a type of each use."""
+ResponsesInput = TypeAliasType("ResponsesInput", str | ResponsesItems)
 """The items of a conversation, or a text of the user."""
 
 

@@ -76,18 +76,18 @@ FAILURES: dict[str, list[tuple[tuple[str, ...], bool, int, str]]] = {
     "openai_chat.py": [
         ((), True, 2, r"usage: openai_chat.py .*arguments are required: question"),
         (("Hi",), False, 1, r"OpenAIError: .*OPENAI_API_KEY"),
-        (("Hi",), True, 1, r"ConnectionFailedError: .*no connection to URL .*PAGEFAULT_URL"),
+        (("Hi",), True, 1, r"APIConnectionError: .*no connection to URL .*PAGEFAULT_URL"),
     ],
     "image_page.py": [
         (("a", "b"), False, 2, r"usage: image_page.py .*unrecognized arguments: b"),
         (("no-such.png",), False, 1, r"FileNotFoundError: .*no-such.png"),
-        ((), False, 1, r"ConnectionFailedError: .*no connection to URL "),
+        ((), False, 1, r"APIConnectionError: .*no connection to URL "),
     ],
     "mcp_host.py": [
         ((), True, 2, r"usage: mcp_host.py .*required: question, command"),
         (("Hi",), True, 2, r"usage: mcp_host.py .*QUESTION -- COMMAND.*required: command"),
         (("Hi", *SERVER), False, 1, r"Set ANTHROPIC_API_KEY"),
-        (("Hi", *SERVER), True, 1, r"ConnectionFailedError: .*no connection to URL "),
+        (("Hi", *SERVER), True, 1, r"APIConnectionError: .*no connection to URL "),
         (("Hi", "--", "no-such-command"), True, 1, r"FileNotFoundError: .*no-such-command"),
         (("Hi", "--", "/bin/false"), True, 1, r"The connection failed\. Try .* /bin/false\n"),
     ],
@@ -126,8 +126,8 @@ def test_example_without_a_key_of_the_service_asks_for_one(tmp_path: Path) -> No
     with serving(settings) as service:
         status, _, complaint = call("openai_chat.py", "Hi", PAGEFAULT_URL=service.base_url, **KEYS)
     assert status == 1
-    assert complaint.startswith("UnauthorizedError: 401 unauthorized")
-    assert complaint.endswith("Pass `key`, or set PAGEFAULT_API_KEY.\n")
+    assert complaint.startswith("AuthenticationError: 401 unauthorized")
+    assert complaint.endswith("Pass `api_key`, or set PAGEFAULT_API_KEY.\n")
 
 
 def completion(content: str | None, *calls: tuple[str, str, object]) -> Json:
@@ -271,7 +271,7 @@ def test_tools_for_the_vercel_ai_sdk(demo: LiveService, tmp_path: Path) -> None:
         {"type": "text", "value": "Ten."},
         {"type": "text", "value": "Page notes (text, FULL):\nTen sheep."},
     ]
-    assert entries(demo) == 3
+    assert entries(demo) == 4
 
 
 def test_recording_of_a_host_behind_the_proxy() -> None:

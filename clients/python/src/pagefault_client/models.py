@@ -1414,7 +1414,9 @@ class ResourcePage(TypedDict):
     nextCursor: str | None
 
 
-ResponsesInput: TypeAlias = str | list[Any]
+ResponsesItems: TypeAlias = list[JsonObject]
+
+ResponsesInput: TypeAlias = str | ResponsesItems
 
 
 class ResponsesRequest(TypedDict):
@@ -2085,6 +2087,7 @@ __all__ = [
     "ResourceRecord",
     "ResourceUser",
     "ResponsesInput",
+    "ResponsesItems",
     "ResponsesRequest",
     "Role",
     "SanitizedToolResult",
