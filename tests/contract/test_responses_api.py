@@ -239,6 +239,21 @@ def test_items_of_the_same_conversation_are_kept_beside_a_newer_one(caller: Call
     assert caller.put("t", items).status_code == 422
 
 
+def test_item_is_refused_as_a_single_message(caller: Caller) -> None:
+    item = items_of(caller.compact(HISTORY))[-1]
+    before = caller.sessions()
+    answers = [
+        caller.http.post("/api/sessions/s/messages", json=item),
+        caller.http.post("/api/sessions/s/turns", json={"entries": [{"message": item}]}),
+    ]
+    assert [(answer.status_code, answer.json()["errors"][0]["pointer"]) for answer in answers] == [
+        (422, "/type"),
+        (422, "/entries/0/message/type"),
+    ]
+    assert all("PUT /api/sessions/{session_id}/history" in answer.text for answer in answers)
+    assert caller.sessions() == before
+
+
 def test_item_does_not_continue_another_conversation(caller: Caller) -> None:
     compacted = items_of(caller.compact(HISTORY))
     caller.put("s", [{"role": "user", "content": "Another one."}])

@@ -23,7 +23,8 @@ from app.models.call_ids import LONGEST_CALL_ID
 from app.models.message import CommonRole, MessageContent, MessageRole, wrap_message
 from app.services.requests.validation import as_object, validate_model
 from pagefault_dialects.dialects.message_registry import find_conversation
-from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.dialects.openai_responses import compaction_handle
+from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable
 from pagefault_dialects.messages.entry_reading import EntryReading, is_flat, read_entry
@@ -48,6 +49,11 @@ _NOT_ONE = "The body is not a message; `errors` says where."
 _WHOLE_HISTORY = (
     "The body is a whole history, and this route takes one message. "
     "`PUT /api/sessions/{session_id}/history` takes histories."
+)
+_COMPACTED = (
+    "A compaction item of this service replaces a stored conversation, and no provider reads it. "
+    "Send it with the messages after it to `PUT /api/sessions/{session_id}/history`, which expands "
+    "it. Nothing was stored."
 )
 _BLOCKS = TypeAdapter(Annotated[list[dict[str, Any]], FailFast()])
 
@@ -142,11 +148,13 @@ def read_message(body: JsonValue) -> ReadMessage:
     """Read a message of any dialect.
 
     Raises:
-        InvalidPayloadError: It is a message of no dialect.
+        InvalidPayloadError: It is a message of no dialect, or replaces a conversation.
     """
     if isinstance(body, list):
         raise InvalidPayloadError(_WHOLE_HISTORY)
     value = as_object(body)
+    if compaction_handle(value) is not None:
+        raise InvalidPayloadError(_COMPACTED, faults=[Fault("/type", "is no single message")])
     if is_flat(value):
         validate_model(FlatMessage, value, _NOT_ONE)
     return describe_message(value, _read_entry(value))
