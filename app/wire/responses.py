@@ -1,4 +1,4 @@
-"""Shapes of the Responses API that need no model: compactions, and counts of tokens."""
+"""Shapes of those routes of OpenAI's Responses API that call no model: compaction, token counts."""
 
 from typing import Annotated, Any, Literal
 
@@ -42,18 +42,18 @@ class ResponsesRequest(FrozenModel):
     instructions: str | None = None
     """The system prompt."""
     tools: list[Any] | None = None
-    """Counted as JSON."""
+    """The tools of the model; their JSON is counted."""
 
 
 class InputTokensDetails(Shape, rename=None, kw_only=True):
-    """Tokens of the input that a cache had; there is none."""
+    """Tokens of the input that a provider read from its cache: always 0."""
 
     cached_tokens: int
     cache_write_tokens: int
 
 
 class OutputTokensDetails(Shape, rename=None, kw_only=True):
-    """Tokens that a model thought with; there is none."""
+    """Tokens that a model used for reasoning: always 0."""
 
     reasoning_tokens: int
 
@@ -65,7 +65,7 @@ class CompactionUsage(Shape, rename=None, kw_only=True):
     """The whole conversation."""
     input_tokens_details: InputTokensDetails
     output_tokens: int
-    """The conversation within the budget, as it will be expanded."""
+    """The conversation within the budget, to which the compaction item will be expanded."""
     output_tokens_details: OutputTokensDetails
     total_tokens: int
 

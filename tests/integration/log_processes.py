@@ -73,7 +73,7 @@ async def write(process: Services, *subject_ids: str) -> None:
 
     def note(unit: UnitOfWork) -> None:
         for subject_id in subject_ids:
-            unit.note(page_event(subject_id))
+            unit.add_event(page_event(subject_id))
 
     await process[Records].write(PROJECT, note)
 

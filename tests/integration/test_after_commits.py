@@ -40,7 +40,7 @@ async def enter_session(records: Records, session_id: str) -> None:
 
     def enter(unit: UnitOfWork) -> None:
         unit[SessionRecords].enter(session_id, NOW)
-        unit.note(NewEvent("page:created", "p", NOW, session_id=session_id, seq=1))
+        unit.add_event(NewEvent("page:created", "p", NOW, session_id=session_id, seq=1))
 
     await records.write(PROJECT, enter)
 

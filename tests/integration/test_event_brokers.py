@@ -114,7 +114,7 @@ async def migrated(settings: Settings) -> AsyncIterator[tuple[Engines, Records]]
 
 
 async def commit(records: Records) -> None:
-    await records.write(PROJECT, lambda unit: unit.note(page_event("p")))
+    await records.write(PROJECT, lambda unit: unit.add_event(page_event("p")))
 
 
 @pytest.mark.parametrize("is_alone", [False, True])
@@ -159,7 +159,7 @@ async def test_commit_of_another_process_wakes(settings: Settings, engine: Engin
 
 def give_up(unit: UnitOfWork) -> None:
     """Write an event, and fail before the commit."""
-    unit.note(page_event("never"))
+    unit.add_event(page_event("never"))
     unit[EventRecords].flush()
     raise GivenUpError
 

@@ -87,10 +87,10 @@ async def one_of_each(unit: OpenUnit) -> None:
     await unit[BundleRecords].add_messages("s", [MESSAGE])
     await unit[BundleRecords].add_interactions([ASKED])
     await unit[InteractionRecords].set_output("i3", ANSWERED.output or b"", answer_seq=4, now=NOW)
-    await unit.note(event_of("llmservice:toolResult", "r1", 1, 12, toolName="\x00😀"))
-    await unit.note(event_of("message:created", "m2", 2, 15, role="user"))
-    await unit.note(event_of("interaction:created", "i3", 3, 6))
-    await unit.note(event_of("interaction:answered", "i3", 4, 20))
+    await unit.add_event(event_of("llmservice:toolResult", "r1", 1, 12, toolName="\x00😀"))
+    await unit.add_event(event_of("message:created", "m2", 2, 15, role="user"))
+    await unit.add_event(event_of("interaction:created", "i3", 3, 6))
+    await unit.add_event(event_of("interaction:answered", "i3", 4, 20))
 
 
 @pytest.mark.parametrize("ends", ["commit", "rollback"])
@@ -103,7 +103,7 @@ async def test_later_number_waits_until_the_earlier_one_is_decided(
 
     async def write_first() -> None:
         async with writing(one[Records], PROJECT) as unit:
-            await unit.note(page_event("first"))
+            await unit.add_event(page_event("first"))
             # What `write` does last is done by hand, so that the transaction is held behind it.
             assert await unit[EventRecords].flush() == 1
             has_number.set()
@@ -175,7 +175,7 @@ class Crowd:
             with suppress(GivenUpError):
                 async with writing(self._processes[number % 2][Records], PROJECT) as unit:
                     for name in range(count or 1):
-                        await unit.note(page_event(f"{number}-{step}-{name}"))
+                        await unit.add_event(page_event(f"{number}-{step}-{name}"))
                     if not count:
                         await unit[EventRecords].flush()
                         raise GivenUpError
@@ -200,13 +200,13 @@ async def test_what_is_rolled_back_is_neither_written_nor_announced(settings: Se
         records = Records(engines, announce=lambda *told: announced.append(told))
         with suppress(GivenUpError):
             async with writing(records, PROJECT) as unit:
-                await unit.note(page_event("never"))
+                await unit.add_event(page_event("never"))
                 raise GivenUpError
         await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
         assert (announced, await numbers(records)) == ([], [])
         async with writing(records, PROJECT) as unit:
-            await unit.note(page_event("a"))
-            await unit.note(page_event("b"))
+            await unit.add_event(page_event("a"))
+            await unit.add_event(page_event("b"))
             assert announced == []
         assert (announced, await numbers(records)) == ([(PROJECT, 2)], [(1, "a"), (2, "b")])
 
@@ -214,7 +214,7 @@ async def test_what_is_rolled_back_is_neither_written_nor_announced(settings: Se
 async def test_every_project_has_numbers_of_its_own(records: Records) -> None:
     for project_id, subject_id in [(PROJECT, "a"), ("other", "x"), (PROJECT, "b"), ("other", "y")]:
         async with writing(records, project_id) as unit:
-            await unit.note(page_event(subject_id))
+            await unit.add_event(page_event(subject_id))
     assert await numbers(records) == [(1, "a"), (2, "b")]
     assert await numbers(records, "other") == [(1, "x"), (2, "y")]
 
@@ -247,7 +247,7 @@ async def test_log_is_read_behind_a_number_of_a_session_and_up_to_a_limit(
 ) -> None:
     async with writing(records, PROJECT) as unit:
         for seq, session_id in enumerate(["s", "t", "s", None, "s"], 1):
-            await unit.note(page_event(f"p{seq}", session_id=session_id, seq=seq))
+            await unit.add_event(page_event(f"p{seq}", session_id=session_id, seq=seq))
     async with reading(records, PROJECT) as unit:
 
         async def read(after: int, session_id: str | None, limit: int = 9) -> list[int]:
@@ -266,7 +266,7 @@ async def test_hundreds_of_events_of_one_transaction_follow_each_other(records: 
     async with writing(records, PROJECT) as unit:
         await unit[BundleRecords].add_messages("s", [MESSAGE])
         for number in range(1_201):
-            await unit.note(event_of("message:created", "m2", number, 15))
+            await unit.add_event(event_of("message:created", "m2", number, 15))
     logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=2_000))
     assert [event.number for event in logged] == list(range(1, 1_202))
     assert {event.content for event in logged} == {MESSAGE.message}
@@ -276,7 +276,7 @@ async def test_reader_gets_no_more_than_it_can_hold(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         await unit[BundleRecords].add_messages("s", [MESSAGE])
         for number, size_bytes in enumerate([10 * MIB, 10 * MIB, 1, 40 * MIB, 1], 1):
-            await unit.note(event_of("message:created", "m2", number, size_bytes))
+            await unit.add_event(event_of("message:created", "m2", number, size_bytes))
     async with reading(records, PROJECT) as unit:
         read = [
             [event.number for event in await unit[EventRecords].after(after, limit=9)]
@@ -288,7 +288,7 @@ async def test_reader_gets_no_more_than_it_can_hold(records: Records) -> None:
 async def test_event_whose_record_is_gone_is_passed_over(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         await one_of_each(unit)
-        await unit.note(page_event("p"))
+        await unit.add_event(page_event("p"))
     await records.write(PROJECT, lambda unit: unit[SessionRecords].remove("s"))
     assert await numbers(records) == [(5, "p")]
 
@@ -299,11 +299,13 @@ async def test_what_the_events_of_a_session_said_goes_with_it_and_its_deletions_
     for round_ in range(2):
         async with writing(records, PROJECT) as unit:
             for seq in (1, 2):
-                await unit.note(page_event(f"p{round_}", session_id="s", seq=seq))
-            await unit.note(page_event("p", session_id="t", seq=1))
+                await unit.add_event(page_event(f"p{round_}", session_id="s", seq=seq))
+            await unit.add_event(page_event("p", session_id="t", seq=1))
         async with writing(records, PROJECT) as unit:
             await unit[EventRecords].remove_session("s")
-            await unit.note(page_event("s", event_type="session:deleted", session_id="s", seq=3))
+            await unit.add_event(
+                page_event("s", event_type="session:deleted", session_id="s", seq=3)
+            )
     assert await numbers(records) == [(3, "p"), (4, "s"), (7, "p"), (8, "s")]
     async with reading(records, PROJECT) as unit:
         found = [await unit[EventRecords].deletion_after("s", seq) for seq in (0, 2, 3)]
@@ -314,9 +316,9 @@ async def test_what_the_events_of_a_session_said_goes_with_it_and_its_deletions_
 
 async def test_newest_event_of_a_seq_is_found(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.note(page_event("p", session_id="s", seq=1))
-        await unit.note(page_event("p", event_type="page:deleted", session_id="s", seq=1))
-        await unit.note(page_event("p", session_id="t", seq=1))
+        await unit.add_event(page_event("p", session_id="s", seq=1))
+        await unit.add_event(page_event("p", event_type="page:deleted", session_id="s", seq=1))
+        await unit.add_event(page_event("p", session_id="t", seq=1))
     async with reading(records, PROJECT) as unit:
         assert await unit[EventRecords].newest_with("s", 1) == 2
         assert await unit[EventRecords].newest_with("s", 2) is None
@@ -338,7 +340,7 @@ async def test_oldest_events_expire_by_age_and_by_number_a_few_at_once(records: 
     async with writing(records, PROJECT) as unit:
         for number in range(1, 9):
             event = replace(page_event("p"), created_at=NOW + timedelta(seconds=number))
-            await unit.note(event)
+            await unit.add_event(event)
     assert await expire(records, age=timedelta(seconds=1), keep=8) == 0
     assert await kept(records) == (LogBounds(0, 8), [1, 2, 3, 4, 5, 6, 7, 8])
     assert await expire(records, age=timedelta(seconds=3), keep=8) == 2
@@ -350,15 +352,15 @@ async def test_oldest_events_expire_by_age_and_by_number_a_few_at_once(records: 
     assert await expire(records, age=timedelta(hours=1), keep=99) == 3
     assert await kept(records) == (LogBounds(8, 8), [])
     async with writing(records, PROJECT) as unit:
-        await unit.note(page_event("p"))
+        await unit.add_event(page_event("p"))
     assert await kept(records) == (LogBounds(8, 9), [9])
 
 
 async def test_expiring_passes_over_numbers_that_a_deleted_session_left(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         for seq in range(1, 6):
-            await unit.note(page_event("p", session_id="s", seq=seq))
-        await unit.note(page_event("p"))
+            await unit.add_event(page_event("p", session_id="s", seq=seq))
+        await unit.add_event(page_event("p"))
     await records.write(PROJECT, lambda unit: unit[EventRecords].remove_session("s"))
     assert await expire(records, age=timedelta(), keep=3) == 0
     assert await kept(records) == (LogBounds(3, 6), [6])

@@ -31,7 +31,7 @@ async def write(services: Services) -> None:
     def note(unit: UnitOfWork) -> None:
         unit[SessionRecords].enter("s", NOW)
         seq = unit[SessionRecords].number("s")
-        unit.note(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
+        unit.add_event(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
 
     await services[Records].write(PROJECT, note)
 

@@ -49,7 +49,7 @@ async def write(records: Records, *session_ids: str, fails: bool = False) -> Non
             await unit[SessionRecords].enter(session_id, NOW)
             seq = await unit[SessionRecords].number(session_id)
             members = {"version": 1, "modality": "text", "pageType": "artifact"}
-            await unit.note(
+            await unit.add_event(
                 NewEvent("page:created", "p", NOW, session_id=session_id, seq=seq, members=members)
             )
             if fails:
@@ -59,12 +59,12 @@ async def write(records: Records, *session_ids: str, fails: bool = False) -> Non
 async def delete(records: Records, session_id: str) -> None:
     """Delete a session as its service does."""
     async with writing(records, PROJECT) as unit:
-        session = await unit[SessionRecords].hold(session_id)
+        session = await unit[SessionRecords].find_and_lock(session_id)
         assert session is not None
         await unit[SessionRecords].remove(session_id)
         await unit[EventRecords].remove_session(session_id)
         seq = session.last_seq + 1
-        await unit.note(
+        await unit.add_event(
             NewEvent("session:deleted", session_id, NOW, session_id=session_id, seq=seq)
         )
 

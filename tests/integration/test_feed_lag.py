@@ -32,7 +32,7 @@ async def write_events(records: Records, count: int) -> None:
     members = {"version": 1, "modality": "text", "pageType": "artifact"}
     async with writing(records, "p") as unit:
         for number in range(count):
-            await unit.note(NewEvent("page:created", f"p{number}", _NOW, members=members))
+            await unit.add_event(NewEvent("page:created", f"p{number}", _NOW, members=members))
 
 
 async def test_lag_counts_events_that_are_not_handed_out_and_those_that_wait(

@@ -147,7 +147,7 @@ async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Re
     def append(writer: int, unit: UnitOfWork) -> int:
         unit[SessionRecords].enter("s", NOW)
         seq = unit[SessionRecords].append("s", TOOL_RESULT, str(writer))
-        unit.note(NewEvent("page:deleted", str(writer), NOW, session_id="s", seq=seq))
+        unit.add_event(NewEvent("page:deleted", str(writer), NOW, session_id="s", seq=seq))
         if writer % 3 == 0:
             raise GivenUpError
         return seq
@@ -377,7 +377,7 @@ async def test_tool_result_is_six_messages_to_the_server(records: Records) -> No
         seq = unit[SessionRecords].append(
             "s", TOOL_RESULT, result.tool_result_id, size_bytes=2, row=row
         )
-        unit.note(NewEvent("page:deleted", "p", NOW, session_id="s", seq=seq))
+        unit.add_event(NewEvent("page:deleted", "p", NOW, session_id="s", seq=seq))
         return seq
 
     await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("t", NOW))

@@ -64,7 +64,7 @@ def append(sessions: tuple[str, ...], begun: list[str], unit: UnitOfWork) -> Non
         begun.append(session_id)
         unit[SessionRecords].enter(session_id, NOW)
         seq = unit[SessionRecords].append(session_id, TOOL_RESULT, f"{session_id}-{len(begun)}")
-        unit.note(NewEvent("page:deleted", "x", NOW, session_id=session_id, seq=seq))
+        unit.add_event(NewEvent("page:deleted", "x", NOW, session_id=session_id, seq=seq))
 
 
 @pytest.mark.promise(

@@ -204,7 +204,7 @@ async def test_snapshot_goes_on_seeing_what_is_removed(store: Store) -> None:
     async with snapshot_of(store.records, PROJECT) as unit:
         assert await unit[ToolResultRecords].find(result.tool_result_id) == result
         async with writing(store.records, PROJECT) as removing:
-            await removing[SessionRecords].hold("s")
+            await removing[SessionRecords].find_and_lock("s")
             await removing[SessionRecords].remove("s")
         assert await found(store, result) is None
         assert await unit[ToolResultRecords].find(result.tool_result_id) == result

@@ -176,10 +176,10 @@ async def test_session_is_added_once_with_its_counts(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         assert await unit[SessionRecords].add(given)
         assert not await unit[SessionRecords].add(replace(given, last_seq=99))
-        assert await unit[SessionRecords].hold("s") == given
-        assert await unit[SessionRecords].hold("t") is None
+        assert await unit[SessionRecords].find_and_lock("s") == given
+        assert await unit[SessionRecords].find_and_lock("t") is None
     async with writing(records, "other") as unit:
-        assert await unit[SessionRecords].hold("s") is None
+        assert await unit[SessionRecords].find_and_lock("s") is None
         assert await unit[SessionRecords].add(Session("s", NOW, NOW, 0))
 
 
@@ -403,7 +403,7 @@ async def test_session_entered_while_it_is_deleted_is_a_new_one(records: Records
         )
 
     async with anyio.create_task_group() as tasks, writing(records, PROJECT) as unit:
-        assert await unit[SessionRecords].hold("s") is not None
+        assert await unit[SessionRecords].find_and_lock("s") is not None
         tasks.start_soon(enter_meanwhile)
         await others_get_their_turn(unit)
         assert entered == []

@@ -229,7 +229,7 @@ class PageFaults:
             answer = await self._insert_media(project_id, message)
             self.reading.note(project_id, page_id)
             event = _event(page_id, request, utc_now())
-            await self.records.write(project_id, lambda unit: unit.note(event))
+            await self.records.write(project_id, lambda unit: unit.add_event(event))
             return answer
         call = _Call(page_id, request.session_id, request, utc_now())
         existing = await self.records.read(project_id, lambda unit: _place(unit, call)[0])
@@ -392,7 +392,7 @@ class PreparedFault:
             session_id=call.session_id,
         )
         event = _event(call.page_id, call.request, call.now, message_id=message_id)
-        unit.note(replace(event, session_id=call.session_id, seq=seq))
+        unit.add_event(replace(event, session_id=call.session_id, seq=seq))
         return replace(entry, seq=seq), True
 
 

@@ -179,7 +179,7 @@ class PageWriter:
 
         def remove(unit: UnitOfWork) -> None:
             if fields.session_id is not None:
-                unit[SessionRecords].hold(fields.session_id)
+                unit[SessionRecords].find_and_lock(fields.session_id)
             if not unit[PageRecords].remove(current):
                 raise PageChangedError
             unit[ResourceRecords].unlink(PAGE, current.page_id)
@@ -276,7 +276,7 @@ def note_events(
     counts = Counter(fields.session_id for fields in pages.values() if fields.session_id)
     seqs = {item: count(unit[SessionRecords].number(item, count=counts[item])) for item in counts}
     for page_id, fields in pages.items():
-        unit.note(
+        unit.add_event(
             NewEvent(
                 event_type,
                 page_id,

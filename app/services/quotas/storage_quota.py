@@ -228,7 +228,7 @@ class ByteReservation:
         """
 
         def replace_reservation(unit: UnitOfWork) -> None:
-            entered = unit[BlobGuard].enter(
+            entered = unit[BlobGuard].count_blobs(
                 {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
             )
             needed_more = entered.size_bytes > entered.released_bytes
@@ -276,7 +276,7 @@ class ByteReservation:
 
 
 def _enter(sizes: Mapping[str, int], unit: UnitOfWork) -> None:
-    unit[BlobGuard].enter(sizes)
+    unit[BlobGuard].count_blobs(sizes)
 
 
 def _release(reservation_id: str, unit: UnitOfWork) -> None:

@@ -311,7 +311,7 @@ class SessionRenders:
             return True
 
         def put(unit: UnitOfWork) -> bool:
-            require_found(unit[SessionRecords].hold(loaded.session_id), "session")
+            require_found(unit[SessionRecords].find_and_lock(loaded.session_id), "session")
             session_id, replaces = loaded.session_id, old.version or None
             if not unit[FrontierRecords].put(session_id, new, utc_now(), replaces=replaces):
                 return False

@@ -75,7 +75,7 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
             "copied": copied_entries(counts).as_value(),
         },
     )
-    unit.note(event)
+    unit.add_event(event)
     return session
 
 

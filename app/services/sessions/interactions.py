@@ -221,7 +221,7 @@ class Interactions:
             )
             if call is not None:
                 Idempotency(self.records).note_answer(unit, call, appended.interaction_id)
-            unit.note(_event("interaction:created", appended, seq, size_bytes=size_bytes))
+            unit.add_event(_event("interaction:created", appended, seq, size_bytes=size_bytes))
             return AttachedInteraction(appended, attachments, is_new=True)
 
         is_alone = size_bytes > MAX_TOGETHER_BYTES
@@ -277,7 +277,7 @@ def _answered(
         session_id=session_id,
     )
     stored = replace(stored, output=text, answer_seq=seq, answered_at=now)
-    unit.note(_event("interaction:answered", stored, seq, size_bytes=len(text)))
+    unit.add_event(_event("interaction:answered", stored, seq, size_bytes=len(text)))
     return stored
 
 

@@ -256,7 +256,7 @@ class PreparedMessage:
             size_bytes=len(appended.message),
             members=read.event_members(),
         )
-        unit.note(event)
+        unit.add_event(event)
         return appended, True
 
 

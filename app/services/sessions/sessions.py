@@ -57,7 +57,7 @@ class Sessions:
 
         def ensure(unit: UnitOfWork) -> SessionWithUse:
             is_new = unit[SessionRecords].add(Session(session_id, now, now, 0))
-            session = unit[SessionRecords].hold(session_id)
+            session = unit[SessionRecords].find_and_lock(session_id)
             if session is None:
                 # Another request deleted it at the same time.
                 raise StoreUnavailableError("database")
@@ -97,7 +97,7 @@ class Sessions:
         """
 
         def mark(unit: UnitOfWork) -> SessionWithUse:
-            session = require_found(unit[SessionRecords].hold(session_id), "session")
+            session = require_found(unit[SessionRecords].find_and_lock(session_id), "session")
             use = uses_of(unit, [session_id])[session_id]
             condition(sha256(session_record(session, use)).hexdigest())
             marked = replace(session, marks=change(session.marks))
@@ -148,7 +148,7 @@ class Sessions:
         """
 
         def delete(unit: UnitOfWork) -> tuple[DeletedSession, Sequence[str]]:
-            session = require_found(unit[SessionRecords].hold(session_id), "session")
+            session = require_found(unit[SessionRecords].find_and_lock(session_id), "session")
             page_ids = unit[PageRecords].remove_session(session_id)
             released = unit[SessionResourceRecords].release(session_id)
             unit[SessionRecords].remove(session_id)
@@ -164,7 +164,7 @@ class Sessions:
                 seq=session.last_seq + 1,
                 members={"deleted": deleted_entries(deleted).as_value()},
             )
-            unit.note(event)
+            unit.add_event(event)
             return deleted, page_ids
 
         deleted, page_ids = await self.records.write(project_id, delete, is_alone=True)

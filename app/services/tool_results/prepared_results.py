@@ -109,7 +109,7 @@ class PreparedResult:
                 "success": self.success,
             },
         )
-        unit.note(event)
+        unit.add_event(event)
         return IngestOutcome(result, is_new=True)
 
 

@@ -49,9 +49,11 @@ class BlobGuard(Repository):
             if size_bytes is None:
                 raise BlobSweptError
             # The sweep stopped counting the blob, which was stored again, so it is counted anew.
-            self._stored_blobs.enter({digest: size_bytes})
+            self._stored_blobs.count_blobs({digest: size_bytes})
 
-    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> CountedBlobs:
+    def count_blobs(
+        self, sizes: Mapping[str, int], *, reservation_id: str | None = None
+    ) -> CountedBlobs:
         """Count at most 500 blobs towards the quota, and release the reservation for them.
 
         Blobs that are being removed, or were removed and not stored again, are not counted, because
@@ -61,7 +63,7 @@ class BlobGuard(Repository):
         running, ended = read_claims(self._scope, sizes)
         removed = {digest for digest, size in self._sizes_of(ended).items() if size is None}
         counted = {digest: sizes[digest] for digest in sizes.keys() - running - removed}
-        return self._stored_blobs.enter(counted, reservation_id=reservation_id)
+        return self._stored_blobs.count_blobs(counted, reservation_id=reservation_id)
 
     def _sizes_of(self, claims: Sequence[EndedClaim]) -> dict[str, int | None]:
         """Return the sizes of the blobs of claims; `None` if a blob was not stored again.

@@ -172,7 +172,7 @@ class SessionRecords(Repository):
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return _session(rows[0]) if rows else None
 
-    def hold(self, session_id: str) -> Session | None:
+    def find_and_lock(self, session_id: str) -> Session | None:
         """Return the session, and lock its row against writers until the transaction ends."""
         row = self._scope.first(_LOCK_SESSION, session_id=session_id)
         return _session(row) if row else None

@@ -126,7 +126,9 @@ class StoredBlobRecords(Repository):
         is_any = self._scope.first(_FIND_EXPIRED, now=now) is not None
         return self._release(_EXPIRE, now=now) if is_any else 0
 
-    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> CountedBlobs:
+    def count_blobs(
+        self, sizes: Mapping[str, int], *, reservation_id: str | None = None
+    ) -> CountedBlobs:
         """Count blobs, sizes by digest, unless they are counted, in place of a reservation.
 
         The blobs exist, and no claim on them runs.

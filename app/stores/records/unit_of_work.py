@@ -36,8 +36,8 @@ class UnitOfWork:
             found = self._repositories[kind] = kind(self)
         return found
 
-    def note(self, event: NewEvent) -> None:
-        """Add an event, which is written before this transaction is committed."""
+    def add_event(self, event: NewEvent) -> None:
+        """Add an event to the log; it is written at the end of this transaction."""
         self.new_events.append(event)
 
 

@@ -192,14 +192,14 @@ class ChatMessageDraft(TypedDict):
 
 
 class InputTokensDetails(TypedDict):
-    """Tokens of the input that a cache had; there is none."""
+    """Tokens of the input that a provider read from its cache: always 0."""
 
     cached_tokens: int
     cache_write_tokens: int
 
 
 class OutputTokensDetails(TypedDict):
-    """Tokens that a model thought with; there is none."""
+    """Tokens that a model used for reasoning: always 0."""
 
     reasoning_tokens: int
 

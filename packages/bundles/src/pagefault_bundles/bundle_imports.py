@@ -124,7 +124,7 @@ class BundleImports:
                 seq=session.last_seq,
                 members={"imported": imported_entries(session.counts).as_value()},
             )
-            unit.note(event)
+            unit.add_event(event)
             return uses_of(unit, [session.session_id])[session.session_id]
 
         return await self.records.write(project_id, write, is_alone=True)

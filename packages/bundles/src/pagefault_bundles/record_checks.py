@@ -99,7 +99,7 @@ def check_resource(line: rows.ResourceLine) -> None:
 
 
 def check_tool_result(
-    line: rows.ToolResultLine, kept: ResourcesById, limits: Limits
+    line: rows.ToolResultLine, bundled: ResourcesById, limits: Limits
 ) -> NeededResources:
     """Return the resources of a tool result; raise unless its record is canonical."""
     text = bytes(line.sanitized)
@@ -117,8 +117,8 @@ def check_tool_result(
     needed = set()
     for descriptor in sanitized.resources:
         resource_id = parse_resource_id(descriptor.uri)
-        require(resource_id in kept, "refers to a resource that is not in the bundle")
-        same = describe(kept[resource_id or ""])
+        require(resource_id in bundled, "refers to a resource that is not in the bundle")
+        same = describe(bundled[resource_id or ""])
         require(
             (descriptor.uri, descriptor.mime_type, descriptor.filename, descriptor.kind)
             == (same.uri, same.mime_type, same.filename, same.kind)
@@ -275,7 +275,7 @@ def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
 
 
 def check_page(
-    line: rows.PageLine, session_id: str, kept: ResourcesById, limits: Limits
+    line: rows.PageLine, session_id: str, bundled: ResourcesById, limits: Limits
 ) -> NeededResources:
     """Return the resources of a page; raise unless it can be read at every level."""
     for text in (line.descriptor, line.body, *(level.body for level in line.levels)):
@@ -285,7 +285,7 @@ def check_page(
     numbers = [level.level for level in line.levels]
     require(numbers == sorted(set(numbers)), "has its levels in another order")
     page, version = read_bundled_page(line)
-    _check_same(line, page, version)
+    _check_rebuilt(line, page, version)
     require(page.fields.session_id == session_id, "belongs to another session")
     require(page.page_id not in RESERVED_IDS, "has an id that no page can have")
     require(len(line.descriptor) <= limits.page_fields_bytes, "has fields that are too long")
@@ -294,10 +294,10 @@ def check_page(
     )
     check_field_texts(page.fields)
     require(page.full.kind in _KINDS[page.fields.modality], "has content of another modality")
-    _check_body(page.full, page.fields.modality, kept, limits)
+    _check_body(page.full, page.fields.modality, bundled, limits)
     for level in page.levels.values():
         require(level.body.kind != "none", "has a level without content")
-        _check_body(level.body, page.fields.modality, kept, limits)
+        _check_body(level.body, page.fields.modality, bundled, limits)
     fetched = line.fetched_resource_id
     require(fetched is None or page.full.kind == "url", "has a fetched file, but no URL")
     check_form_pointers(content, forms)
@@ -305,7 +305,7 @@ def check_page(
     return form_references(forms, needed=frozenset(needed))
 
 
-def _check_same(line: rows.PageLine, page: Page, version: PageVersion) -> None:
+def _check_rebuilt(line: rows.PageLine, page: Page, version: PageVersion) -> None:
     require(
         (version.page_id, version.descriptor, version.content, version.body)
         == (line.page_id, bytes(line.descriptor), bytes(line.content), bytes(line.body)),
@@ -317,7 +317,7 @@ def _check_same(line: rows.PageLine, page: Page, version: PageVersion) -> None:
     require(level_bodies == [bytes(level.body) for level in line.levels], "has invalid levels")
 
 
-def _check_body(body: Body, modality: Modality, kept: ResourcesById, limits: Limits) -> None:
+def _check_body(body: Body, modality: Modality, bundled: ResourcesById, limits: Limits) -> None:
     """Raise unless a body has content of its kind, within the limits of a page."""
     value = body.value
     require(
@@ -341,7 +341,7 @@ def _check_body(body: Body, modality: Modality, kept: ResourcesById, limits: Lim
         case "data":
             _check_data(value, body.media)
         case "blob":
-            _check_reference(value, body.media, modality, kept, limits)
+            _check_reference(value, body.media, modality, bundled, limits)
         case _:
             require(body.kind == "none", "has content of an unknown kind")
 
@@ -371,10 +371,10 @@ def _check_reference(
     value: JsonValue,
     media: PageMedia | None,
     modality: Modality,
-    kept: ResourcesById,
+    bundled: ResourcesById,
     limits: Limits,
 ) -> None:
-    resource = kept.get(str(value).removeprefix("@blob:"))
+    resource = bundled.get(str(value).removeprefix("@blob:"))
     require(resource is not None, "refers to a resource that is not in the bundle")
     if resource is None:
         return
@@ -389,7 +389,7 @@ _SERVICE_MEMBERS = frozenset(
     {"seq", "id", "created_at", "sanitized", "interaction", "interaction_id"}
 )
 """Members that messages without a dialect cannot have, since such messages were refused."""
-_NAMES = frozenset(dialect.name for dialect in DIALECTS)
+_DIALECT_NAMES = frozenset(dialect.name for dialect in DIALECTS)
 
 
 def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
@@ -414,7 +414,9 @@ def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
     text = bytes(line.prompt)
     require(len(text) <= limits.message_bytes, "has a prompt that is too long")
     parse_stored_object(text, limits)
-    require(line.dialect is None or line.dialect in _NAMES, "has a prompt of an unknown dialect")
+    require(
+        line.dialect is None or line.dialect in _DIALECT_NAMES, "has a prompt of an unknown dialect"
+    )
     prompt_turns(text, origin="")
     return SessionPrompt(line.dialect, text)
 
@@ -453,6 +455,8 @@ def _wrapped_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> s
 
 def _reading(line: rows.MessageLine) -> tuple[str, int]:
     """Return the dialect of a message, and the number of its reading; raise if unknown."""
-    is_known = line.dialect in _NAMES and line.reading is not None and line.reading <= READING
+    is_known = (
+        line.dialect in _DIALECT_NAMES and line.reading is not None and line.reading <= READING
+    )
     require(is_known, "has a message of an unknown dialect, or of a later version")
     return line.dialect or "", line.reading or 0
