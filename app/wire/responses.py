@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from msgspec import Raw
-from pydantic import ConfigDict
+from pydantic import ConfigDict, FailFast, TypeAdapter, WrapValidator
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
@@ -26,6 +26,18 @@ ResponsesItems = TypeAliasType("ResponsesItems", list[JsonObject])
 ResponsesInput = TypeAliasType("ResponsesInput", str | ResponsesItems)
 """The items of a conversation, or a text of the user."""
 
+_ITEMS = TypeAdapter(Annotated[list[JsonObject], FailFast()])
+
+
+def _read_input(value: object, _: object) -> object:
+    """Read a text or items. With a union, pointers would contain the names of its members."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return _ITEMS.validate_python(value, strict=True)
+    msg = "Input should be a text or a list of items"
+    raise ValueError(msg)
+
 
 class ResponsesRequest(FrozenModel):
     """A request of the Responses API; other members are ignored.
@@ -37,7 +49,7 @@ class ResponsesRequest(FrozenModel):
 
     model: str | None = None
     """The model that reads the conversation."""
-    input: ResponsesInput
+    input: Annotated[ResponsesInput, WrapValidator(_read_input)]
     """The items of the conversation, or a text of the user."""
     instructions: str | None = None
     """The system prompt."""

@@ -239,6 +239,25 @@ def test_items_of_the_same_conversation_are_kept_beside_a_newer_one(caller: Call
     assert caller.put("t", items).status_code == 422
 
 
+@pytest.mark.parametrize("route", ["compact", "input_tokens"])
+@pytest.mark.parametrize(
+    ("sent", "pointer", "detail"),
+    [
+        (1, "/input", "Input should be a text or a list of items"),
+        ([*SHORT, "Hi"], "/input/1", "Input should be an object"),
+        ([*SHORT, {"type": "unknown", "value": "Hi"}], "/input/1", "is no message"),
+    ],
+)
+def test_item_that_no_dialect_knows_is_refused(
+    caller: Caller, route: str, sent: object, pointer: str, detail: str
+) -> None:
+    answer = caller.http.post(f"/v1/responses/{route}", json={"input": sent})
+    assert (answer.status_code, answer.json()["errors"]) == (
+        422,
+        [{"pointer": pointer, "detail": detail}],
+    )
+
+
 def test_item_is_refused_as_a_single_message(caller: Caller) -> None:
     item = items_of(caller.compact(HISTORY))[-1]
     before = caller.sessions()

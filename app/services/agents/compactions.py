@@ -37,6 +37,7 @@ from app.wire.shape import raw_json
 from pagefault_dialects.dialects.openai_responses import compaction_item
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
+from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import RenderOptions
@@ -134,6 +135,8 @@ class Compactions:
         Raises as `compact` does. Nothing is stored.
         """
         async with self.bodies.read(body, self._read) as request:
+            # It refuses items that no dialect knows, which have no tokens.
+            await self.renders.resolver.run(partial(read_conversation, request.members))
             beginning = find_beginning(self.signer, project_id, request.with_pointers())
             tokens, items = 0, request.items
             if beginning is not None:
