@@ -51,7 +51,7 @@ def test_views_of_an_empty_service_are_usable(open_service: LiveService, open_ta
     tab = add_axe(open_tab(open_service))
     for path, text in [
         ("/sessions", "No session yet"),
-        ("/sessions/none", "Nothing was written to this session yet"),
+        ("/sessions/none", "There is no session none"),
         ("/pages", "There are no pages yet"),
         ("/pages?q=none", "No page has all of these words"),
         ("/upload", "Drop files here, or choose them:"),

@@ -33,7 +33,7 @@ export const SESSIONS = {
 };
 
 export const FIRST_RUN = {
-  title: "No session yet",
+  title: "Write a first session",
   about: "The first tool result, message or page that names a session makes it.",
   ways: "Ways to write to a session",
   names: { curl: "curl", python: "Python", mcp: "MCP proxy" },
