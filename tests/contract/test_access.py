@@ -85,7 +85,7 @@ ROUTES = sorted(
     (method.upper(), path)
     for path, operations in api_document()["paths"].items()
     for method in operations
-    if path.startswith("/api/")
+    if path.startswith(("/api/", "/v1/"))
 )
 CREATING = ("PUT", "/api/pages/{page_id}")
 """Makes what is not there, in the own project: a foreign page is no obstacle, and no 404."""
@@ -145,8 +145,12 @@ def seen(answer: httpx.Response, ids: dict[str, str] = ABSENT) -> Seen:
 
 
 def less_length(answer: Seen) -> Seen:
-    """Return headers without the length, which depends on the path in `instance`."""
-    return Seen(answer.status, [h for h in answer.headers if h[0] != "content-length"], answer.body)
+    """Return an answer without its length, and without OpenAI's `error`, which only `/v1` has."""
+    headers = [header for header in answer.headers if header[0] != "content-length"]
+    body = answer.body
+    if isinstance(body, dict):
+        body = {key: body[key] for key in body if key != "error"}
+    return Seen(answer.status, headers, body)
 
 
 def revoked_key(service: LiveService) -> str:

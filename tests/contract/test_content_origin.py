@@ -113,9 +113,11 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 
 
 def said(answer: httpx.Response) -> tuple[int, str, dict[str, object]]:
-    """Return the body of a refusal; that of HEAD is empty."""
+    """Return the body of a refusal, without OpenAI's `error` of `/v1`; that of HEAD is empty."""
     problem = answer.json() if answer.content else {}
-    told_of = {name: problem[name] for name in problem if name not in ("requestId", "instance")}
+    told_of = {
+        name: problem[name] for name in problem if name not in ("requestId", "instance", "error")
+    }
     return answer.status_code, answer.headers["content-type"], told_of
 
 
