@@ -57,7 +57,7 @@ _FIELD = struct.Struct("<2H")
 _FIELD_64 = 1
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
 _MAX_END_FIELDS = (_MAX_16,) * 4 + (_MAX_32,) * 2
-# Our names have up to 70 bytes; other programs add fields and comments of some dozen bytes.
+# Names in bundles have up to 70 bytes. Zip programs add fields and comments of some dozen bytes.
 _MAX_ENTRY_BYTES = 256
 _MAX_DESCRIPTOR_BYTES = 24
 
@@ -124,7 +124,7 @@ class ArchiveWriter:
 
 @contextmanager
 def translate_disk_full() -> Iterator[None]:
-    """Raise a full disk as StoreFullError."""
+    """Translate the OSError of a full disk into StoreFullError."""
     try:
         yield
     except OSError as exc:
@@ -135,7 +135,7 @@ def translate_disk_full() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """A member as its entry describes it; `start` is where its packed bytes begin."""
+    """A member as its entry describes it; `start` is the offset of its packed bytes."""
 
     number: int
     name: str
@@ -153,7 +153,7 @@ class ArchiveMember:
 
     @property
     def label(self) -> str:
-        """Its name if it is one of ours, else its number, since problems quote no foreign names."""
+        """Its name if bundles have it, else its number, since errors do not quote input."""
         if _OUR_NAME.fullmatch(self.name):
             return f"`{self.name}`"
         return f"(number {self.number} in the directory)"
@@ -216,7 +216,7 @@ def _find_directory(descriptor: int, max_entries: int) -> tuple[int, int, int]:
 
 
 def _entries(directory: bytes, count: int) -> Iterator[ArchiveMember]:
-    """Yield the entries of a directory; `start` is where the local header of each begins."""
+    """Yield the entries of a directory; their `start` is still the offset of the local header."""
     at = 0
     for number in range(1, count + 1):
         entry = _ENTRY.unpack_from(directory, at)
@@ -247,7 +247,7 @@ def _check_readable(entry: ArchiveMember) -> ArchiveMember:
 
 
 def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
-    """Return the member of an entry, after a check that its header agrees and it reaches `end`."""
+    """Return the member of an entry; check that its header agrees and its bytes reach `end`."""
     subject = f"has a member {entry.label}"
     header = os.pread(descriptor, _LOCAL_HEADER.size + len(entry.name), entry.start)
     signature, _, flags, method, _, _, crc32, packed, size, name_bytes, extra_bytes = (
@@ -280,7 +280,7 @@ def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
 
 
 def _data_descriptors(entry: ArchiveMember) -> list[bytes]:
-    """Return the data descriptors a member may have: narrow or wide, signed or not."""
+    """Return the data descriptors a member may have: of 32 or 64 bits, with a signature or not."""
     forms = [struct.pack("<L2Q", *entry.checksum_and_sizes)]
     if max(entry.checksum_and_sizes) <= _MAX_32:
         forms.append(struct.pack("<3L", *entry.checksum_and_sizes))

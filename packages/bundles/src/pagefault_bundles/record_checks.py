@@ -1,8 +1,8 @@
 """Check tool results, page faults, interactions, resources and pages of a bundle.
 
 Each check takes a line, raises if its record could not be read, and returns the resources that it
-refers to, found by the functions that found them when it was stored. A page is rebuilt from its
-parts, and must be equal to the stored one.
+refers to, found by the same functions as when a record is stored. A page is rebuilt from its
+fields and levels, and must be equal to the stored one.
 """
 
 import math
@@ -198,7 +198,7 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> NeededResou
 
 
 def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
-    """Raise unless the bindings are those of the attachments, in order."""
+    """Raise unless the bindings are those of the attached files, in their order."""
     in_order = [key for key in dict.fromkeys(map(attachment_key, attached)) if key in bindings]
     require(list(bindings) == in_order, "has bindings of files that are not attached")
     for key, resource_id in bindings.items():
@@ -318,7 +318,7 @@ def _check_rebuilt(line: rows.PageLine, page: Page, version: PageVersion) -> Non
 
 
 def _check_body(body: Body, modality: Modality, bundled: ResourcesById, limits: Limits) -> None:
-    """Raise unless a body has content of its kind, within the limits of a page."""
+    """Raise unless a body has content of its kind, within the limits."""
     value = body.value
     require(
         body.kind == "json" or value is None or isinstance(value, str),
@@ -388,7 +388,7 @@ def _check_reference(
 _SERVICE_MEMBERS = frozenset(
     {"seq", "id", "created_at", "sanitized", "interaction", "interaction_id"}
 )
-"""Members that messages without a dialect cannot have, since such messages were refused."""
+"""Members that only the service adds. Messages without a dialect that have one are refused."""
 _DIALECT_NAMES = frozenset(dialect.name for dialect in DIALECTS)
 
 

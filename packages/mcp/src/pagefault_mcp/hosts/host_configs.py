@@ -185,7 +185,7 @@ class Wrapping:
     def _edits_of_url(
         self, text: bytes, server: HostServer, *, replaces_all: bool
     ) -> Iterator[_Edit]:
-        """Yield the edits for a server at a URL, which is replaced by a command and arguments."""
+        """Yield the edits that replace the URL of a server by a command and arguments."""
         headers = server.values.get("headers")
         pairs = headers.items() if isinstance(headers, dict) else ()
         words = [word for name, value in pairs for word in ("--header", f"{name}: {value}")]
@@ -240,7 +240,7 @@ def _apply_edits(text: bytes, edits: Iterable[_Edit]) -> bytes:
 
 
 def find_wrapping(options: Sequence[str]) -> Wrapping:
-    """Return the wrapping with the absolute path of this command."""
+    """Return a wrapping with the absolute path of the `pagefault` command that runs."""
     folder, name = os.path.split(sys.argv[0])
     own_path = sys.argv[0] if folder and name == "pagefault" else None
     sibling = shutil.which("pagefault", path=str(Path(sys.executable).parent))
