@@ -57,7 +57,7 @@ def test_views_of_an_empty_service_are_usable(open_service: LiveService, open_ta
         ("/upload", "Drop files here, or choose them:"),
     ]:
         tab.open(path)
-        assert_usable(tab, tab.page.get_by_text(text))
+        assert_usable(tab, tab.page.get_by_text(text).first)
 
 
 def test_failures_are_usable(open_service: LiveService, open_tab: OpenTab) -> None:
