@@ -26,6 +26,9 @@ from app.services.resources.resources import Resources
 router = APIRouter(prefix="/api/blobs", tags=["resources"], route_class=ApiRoute)
 
 _ADDRESS = re.compile(r"sha256-([0-9a-f]{64})\Z")
+_NO_ADDRESS = (
+    "The address of a blob is `sha256-` and the SHA-256 of its bytes as 64 lower-case hex digits."
+)
 
 AddressPath = Annotated[
     str, Path(description="`sha256-` and the SHA-256 of the bytes, 64 lower-case hex digits.")
@@ -68,7 +71,9 @@ async def get_blob(
     is a 404 until then, and after the last such resource was deleted.
     """
     match = _ADDRESS.match(address)
-    resource = await resources.get_by_digest(call.project_id, match[1] if match else "")
+    if match is None:
+        raise NotFoundError("blob", detail=_NO_ADDRESS)
+    resource = await resources.get_by_digest(call.project_id, match[1])
     source = sources.of(call.project_id, resource.digest)
     return content_response(
         call.request.headers,

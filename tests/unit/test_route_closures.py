@@ -18,6 +18,8 @@ MORE_LINES = {
     "app.routers.pages": 15_200,
     # Sessions have forks, outlines, manifests, and the marks of people.
     "app.routers.sessions": 15_100,
+    # A turn has messages, results of tools and interactions, and compaction items are refused.
+    "app.routers.turns": 15_100,
     # The memory server has every tool, and prompts, resources and events of all that is stored.
     "pagefault_mcp.server.mcp_endpoint": 21_000,
 }
