@@ -185,6 +185,7 @@ def _alias_taken() -> ConflictError:
 
 
 def _digest(alias: Alias) -> str:
+    """Return the digest of an alias, from which its ETag is made."""
     return sha256(alias_record(alias)).hexdigest()
 
 

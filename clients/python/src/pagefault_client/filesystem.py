@@ -42,16 +42,18 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def info(self, path: str, **kwargs: object) -> dict[str, Any]:
         """Return the properties of a file: `name` is its path, `filename` its original name."""
-        bare = self._strip_protocol(path)
-        if not bare:
+        stripped = self._strip_protocol(path)
+        if not stripped:
             return {"name": "", "size": 0, "type": "directory"}
-        return _entry(self._descriptor(bare))
+        return _file_info(self._find_resource(stripped))
 
     def ls(self, path: str, detail: bool = True, **kwargs: object) -> list[Any]:
-        """List all resources, newest first; for the path of a resource, only that."""
-        bare = self._strip_protocol(path)
-        resources = [self._descriptor(bare)] if bare else self.client.resources.list(limit=200)
-        entries = [_entry(resource) for resource in resources]
+        """List all resources, newest first; given the path of a resource, list only that one."""
+        stripped = self._strip_protocol(path)
+        resources = (
+            [self._find_resource(stripped)] if stripped else self.client.resources.list(limit=200)
+        )
+        entries = [_file_info(resource) for resource in resources]
         return entries if detail else [entry["name"] for entry in entries]
 
     def cat_file(
@@ -115,10 +117,10 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
         )
 
     def _content(self, path: str) -> Content:
-        descriptor = self._descriptor(self._strip_protocol(path))
+        descriptor = self._find_resource(self._strip_protocol(path))
         return Content(self.client._transport, descriptor)
 
-    def _descriptor(self, path: str) -> ResourceRecord:
+    def _find_resource(self, path: str) -> ResourceRecord:
         if "/" in path:
             # Ids and aliases have no slash, and there are no folders.
             raise FileNotFoundError(path)
@@ -143,10 +145,10 @@ class PagefaultFile(AbstractBufferedFile):  # type: ignore[misc]
         return self._content.read_at(start, end)
 
 
-def _entry(resource: ResourceRecord) -> dict[str, Any]:
-    identity = resource["uri"].removeprefix("blob:")
+def _file_info(resource: ResourceRecord) -> dict[str, Any]:
+    """Return the properties of a resource under the names of fsspec."""
     return {
-        "name": identity,
+        "name": resource["uri"].removeprefix("blob:"),
         "size": resource["size"],
         "type": "file",
         "filename": resource.get("filename"),
