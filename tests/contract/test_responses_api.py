@@ -353,3 +353,20 @@ def test_compaction_item_of_a_provider_is_kept_as_it_is(caller: Caller) -> None:
     assert caller.put("s", [messages, item, messages]).status_code == 200
     rendered = caller.http.get("/api/sessions/s/render?target=openai-responses").json()
     assert rendered["messages"][1] == item
+
+
+def test_items_without_content_at_the_end_stay_behind_the_compaction(caller: Caller) -> None:
+    """A session gets them with the next message only, so a compaction would lose them."""
+    item = {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAAAABo"}
+    thought = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAAAABp"}
+    compacted = items_of(caller.compact([*SHORT, item, thought]))
+    assert [sent["type"] for sent in compacted] == [
+        "message",
+        "compaction",
+        "compaction",
+        "reasoning",
+    ]
+    again = items_of(caller.compact(compacted))
+    caller.put("s", [*again, *SHORT]).raise_for_status()
+    entries = caller.entries("s")
+    assert (len(entries), [entry.get("message") for entry in entries[1:3]]) == (4, [item, thought])

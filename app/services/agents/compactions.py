@@ -6,7 +6,7 @@ item, and old steps give room to newer ones.
 """
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -19,6 +19,7 @@ from app.services.agents.compacted_beginnings import (
     find_beginning,
 )
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
+from app.services.agents.conversation_units import units_of_message
 from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
@@ -34,7 +35,7 @@ from app.wire.responses import (
     ResponsesRequest,
 )
 from app.wire.shape import raw_json
-from pagefault_dialects.dialects.openai_responses import compaction_item
+from pagefault_dialects.dialects.openai_responses import compaction_handle, compaction_item
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
 from pagefault_dialects.messages.conversation_reading import read_conversation
@@ -106,6 +107,7 @@ class Compactions:
         async with self.bodies.read(body, self._read) as request:
             session_id, last_seq = await self._put(project_id, request)
             messages = [*_user_messages(request)]
+            later = await self.renders.resolver.run(partial(_silent_end, request.items))
         now = utc_now()
         stored = await self.puts.stored.load(project_id, session_id)
         expires_at = now + timedelta(days=HANDLE_DAYS)
@@ -119,7 +121,7 @@ class Compactions:
             id=f"resp_{new_id()}",
             object="response.compaction",
             created_at=int(now.timestamp()),
-            output=[*map(raw_json, [*messages, item])],
+            output=[*map(raw_json, [*messages, item, *later])],
             usage=CompactionUsage(
                 input_tokens=whole,
                 input_tokens_details=InputTokensDetails(cached_tokens=0, cache_write_tokens=0),
@@ -209,6 +211,17 @@ class Compactions:
 def _tokens(resolved: ResolvedTurns, profile: Profile) -> int:
     system, turns = opened(resolved.turns, profile)
     return profile.tokens.turns(turns, system)
+
+
+def _silent_end(items: Sequence[JsonValue]) -> Sequence[JsonObject]:
+    """Return the items without content at the end, which are stored with the next message."""
+    end: list[JsonObject] = []
+    for item in reversed(items):
+        if not isinstance(item, dict) or compaction_handle(item) or units_of_message(item, {}):
+            break
+        if item.get("role") != "user":
+            end.append(item)
+    return end[::-1]
 
 
 def _user_messages(request: _Request) -> Iterator[JsonObject]:
