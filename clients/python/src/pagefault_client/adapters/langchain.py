@@ -40,8 +40,9 @@ class PagefaultChatMessageHistory(Recorder, BaseChatMessageHistory):
         super().__init__(session, **options)
         self._stored_ids: set[str] = set()
 
+    # Agents accept lists of subclasses only.
     @property
-    def messages(self) -> list[Any]:  # type: ignore[override] - agents take lists of subclasses only
+    def messages(self) -> list[Any]:  # type: ignore[override]
         """Return the messages for the next request."""
         loaded = [{**data, "id": f"{LOADED}{uuid4().hex}"} for data in self.load("langchain")]
         return messages_from_dict([{"type": data["type"], "data": data} for data in loaded])
@@ -111,8 +112,9 @@ def remember(
             agent, if it has one. With an `AsyncSession`, the tool supports `ainvoke` only.
     """
     inner: BaseTool = copy.copy(tool) if isinstance(tool, BaseTool) else as_tool(tool)
-    is_blocking = isinstance(session, Session | Recorder)
-    memory: Any = Memory(session) if is_blocking else AsyncMemory(session)
+    memory: Any = (
+        Memory(session) if isinstance(session, Session | Recorder) else AsyncMemory(session)
+    )
 
     def store(outcome: _Outcome, output: Any) -> Any:  # noqa: ANN401 - LangChain's
         """Store an outcome, and return the output for the model (with AsyncMemory, awaitable)."""
@@ -125,7 +127,7 @@ def remember(
     # `run` has already converted bytes to text and errors to results.
     _replace(inner, "_run", _record_outcome(inner._run))
     _replace(inner, "_arun", _arecord_outcome(inner._arun))
-    return _replace_runs(inner, store, is_blocking=is_blocking)
+    return _replace_runs(inner, store, is_blocking=isinstance(memory, Memory))
 
 
 def _replace(tool: BaseTool, name: str, method: Callable[..., Any]) -> None:
@@ -187,8 +189,11 @@ def _start_call(tool: BaseTool, tool_input: Any, options: dict[str, Any]) -> Ite
     arguments = tool_input
     if isinstance(tool_input, dict):
         schema = tool.tool_call_schema
-        is_json = isinstance(schema, dict)
-        names = schema.get("properties") if is_json else getattr(schema, "model_fields", None)
+        names = (
+            schema.get("properties")
+            if isinstance(schema, dict)
+            else getattr(schema, "model_fields", None)
+        )
         arguments = {
             name: value for name, value in tool_input.items() if names is None or name in names
         }
