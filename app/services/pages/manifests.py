@@ -90,7 +90,7 @@ class PageManifests:
             if not found:
                 break
             fitting, tokens_left = await anyio.to_thread.run_sync(
-                _take_fitting, found, tokens_left, min_pages, count
+                _take_fitting, found, tokens_left, min_pages - len(entries), count
             )
             entries += fitting
             if fitting:
