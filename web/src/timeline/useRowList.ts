@@ -210,12 +210,15 @@ export function useRowList(asked: Asked): RowList {
       window.clearTimeout(timer);
       timer = window.setTimeout(note, STILL_MS);
     };
+    let isTabbing = false;
     const letGo = () => {
+      isTabbing = false;
       if (held.current !== undefined && isNearEnd(measured(box))) isFollowing.current = true;
       held.current = undefined;
     };
     const onKey = (event: KeyboardEvent) => {
       if (MOVING_KEYS.has(event.key)) letGo();
+      isTabbing = event.key === "Tab";
     };
     // Whoever goes to another entry by keyboard is brought there, and stays.
     const onFocusIn = (event: FocusEvent) => {
@@ -224,7 +227,14 @@ export function useRowList(asked: Asked): RowList {
       // The one that is held has it because one has gone there.
       if (entry === null || seq === held.current?.seq) return;
       held.current = undefined;
-      if (seq !== last.current) isFollowing.current = false;
+      if (seq === last.current) return;
+      isFollowing.current = false;
+      if (!isTabbing) return;
+      // The browser may scroll to it after this event; rows that get their heights later must not move it.
+      window.requestAnimationFrame(() => {
+        if (held.current !== undefined || !entry.contains(document.activeElement)) return;
+        held.current = { seq, top: entry.getBoundingClientRect().top - box.getBoundingClientRect().top };
+      });
     };
     const observer = new ResizeObserver(() => {
       if (isFollowing.current) toEnd();

@@ -1,5 +1,5 @@
 /** `/upload`: files dropped here, or chosen, become resources. */
-import { useEffect, useState } from "react";
+import { useLayoutEffect, useState } from "react";
 
 import { usePageTitle } from "../shared/usePageTitle";
 import { UploadRow } from "./UploadRow";
@@ -61,7 +61,8 @@ function DropZone() {
 /** Takes files dropped anywhere in the window; beside a zone the browser would open them instead. */
 function useDroppedFiles(take: (files: readonly File[]) => void): boolean {
   const [isOver, setOver] = useState(false);
-  useEffect(() => {
+  // Before the zone is painted, so that no file is dropped beside the listeners.
+  useLayoutEffect(() => {
     function over(event: DragEvent) {
       event.preventDefault();
       setOver(true);
