@@ -103,8 +103,8 @@ def test_proxy_takes_a_limit_in_the_range_of_the_option(name: str) -> None:
 
 def test_doctor_takes_the_range_of_the_option() -> None:
     refused = "is out of range: 0 or more"
-    assert refused in run(doctor, "-", "--max-tokens", "-1")
-    assert refused not in run(doctor, "-", "--max-tokens", "0")
+    assert refused in run(doctor, "doctor", "-", "--max-tokens", "-1")
+    assert refused not in run(doctor, "doctor", "-", "--max-tokens", "0")
 
 
 def test_client_package_knows_all_options() -> None:
