@@ -5,7 +5,7 @@ newest first: if a target takes a limited number of a kind, older ones are reduc
 smaller images are made, and the texts of files are read.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -88,17 +88,8 @@ class MediaLoader:
         wavs: dict[int, DerivedImage] = {}
 
         async def make(index: int, recipe: ImageRecipe) -> None:
-            medium = media[index]
-            if not isinstance(medium.source, StoredBytes | InlineBytes):
-                return
             try:
-                made = await self.images.get(
-                    project_id,
-                    medium.source,
-                    mime_type=medium.mime_type,
-                    size_bytes=medium.size_bytes or 0,
-                    recipe=recipe,
-                )
+                made = await self._make_smaller(project_id, media[index], recipe)
             except TooCostlyError as exc:
                 costly[index] = exc.reason
                 return
@@ -118,16 +109,8 @@ class MediaLoader:
             if made is not None:
                 wavs[index] = made
 
-        # Images of inline media stay in memory until they are sent, so only the newest are made.
-        inline = sorted(
-            index for index in media_plan.images if isinstance(media[index].source, InlineBytes)
-        )
-        left_out = set(inline[:-MAX_IN_MEMORY])
-        makes = (
-            partial(make, index, recipe)
-            for index, recipe in media_plan.images.items()
-            if index not in left_out
-        )
+        recipes = _without_oldest_inline(media, media_plan.images)
+        makes = (partial(make, index, recipe) for index, recipe in recipes.items())
         conversions = (
             partial(convert, index, source.digest)
             for index in media_plan.wavs
@@ -136,6 +119,24 @@ class MediaLoader:
         reads = (partial(read, index) for index in media_plan.texts)
         await _together([*makes, *conversions, *reads])
         return LoadedMedia(images, texts, costly, wavs)
+
+    async def _make_smaller(
+        self, project_id: str, medium: Medium, recipe: ImageRecipe
+    ) -> DerivedImage | None:
+        """Return a smaller image; `None` if none is made of it.
+
+        Raises:
+            TooCostlyError: The image was not decoded.
+        """
+        if not isinstance(medium.source, StoredBytes | InlineBytes):
+            return None
+        return await self.images.get(
+            project_id,
+            medium.source,
+            mime_type=medium.mime_type,
+            size_bytes=medium.size_bytes or 0,
+            recipe=recipe,
+        )
 
     async def _read_text(self, project_id: str, medium: Medium, max_chars: int) -> FileText | None:
         """Return the text of a file, or its ends if it is large; `None` for other files."""
@@ -151,6 +152,15 @@ class MediaLoader:
             return await run(read_file_text, await read(), declared, max_chars)
         ends = await read(end=HEAD_BYTES), await read(start=size - TAIL_BYTES)
         return await run(read_file_ends, *ends, declared, f"most of {size_words(size)}")
+
+
+def _without_oldest_inline(
+    media: Sequence[Medium], recipes: Mapping[int, ImageRecipe]
+) -> Mapping[int, ImageRecipe]:
+    """Return the images to make. Those of inline media stay in memory until they are sent."""
+    inline = sorted(index for index in recipes if isinstance(media[index].source, InlineBytes))
+    left_out = set(inline[:-MAX_IN_MEMORY])
+    return {index: recipe for index, recipe in recipes.items() if index not in left_out}
 
 
 def measure_media(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
