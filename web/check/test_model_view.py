@@ -43,7 +43,7 @@ def test_each_entry_is_shown_as_a_model_has_it_with_its_loss(
     expect(entry(tab, 3)).to_contain_text("original →")
     tab.page.locator(".model-options select").first.select_option("anthropic")
     entry(tab, 3).get_by_text("What it becomes").click()
-    expect(entry(tab, 3).locator("img")).to_have_js_property("complete", True)
+    expect(entry(tab, 3).locator("img")).not_to_have_js_property("naturalWidth", 0)
     expect(entry(tab, 3).get_by_text("Nothing was lost.")).to_be_visible()
     tab.page.get_by_role("heading", name="Messages, as they are sent").click()
     tab.page.get_by_text("Message 1", exact=True).click()
@@ -302,7 +302,7 @@ def test_entry_that_made_room_is_shown_as_the_model_got_it_beside_the_original(
     expect(got).not_to_contain_text("Clicked")
     expect(evicted.get_by_text("the oldest media make room first")).to_be_visible()
     expect(got.locator("img")).to_have_count(0)
-    expect(original.locator("img")).to_have_js_property("complete", True)
+    expect(original.locator("img")).not_to_have_js_property("naturalWidth", 0)
     expect(original.get_by_text("Nothing was lost.")).to_be_visible()
     assert_accessible(tab)
     for width in (390, 1_440):
