@@ -5,7 +5,6 @@ budget of the rendering is the compactor: `app.services.agents.compacted_beginni
 item, and old steps give room to newer ones.
 """
 
-import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -176,11 +175,10 @@ class Compactions:
             f"compaction-{request.identity}" if beginning is None else beginning.grant.session_id
         )
         query = ConversationQuery(fork_id=f"compaction-{new_id()}")
-        answer = await self.puts.put(
+        receipt = await self.puts.append(
             project_id, session_id, chunks_of(json_bytes(request.members)), query
         )
-        receipt = json.loads(b"".join([piece async for piece in answer.chunks()]))
-        return receipt.get("sessionId", session_id), receipt["lastSeq"]
+        return receipt.session_id or session_id, receipt.last_seq
 
     async def _count_session(self, grant: CompactionGrant, max_tokens: int | None) -> int:
         query = RenderQuery(_TARGET, RenderOptions(max_tokens=max_tokens))

@@ -140,14 +140,31 @@ class ConversationPuts:
     ) -> RenderedBody:
         """Append the new messages of a conversation; return a `HistoryReceipt` as JSON.
 
+        Raises as `append` does.
+        """
+        if query.render is not None:
+            self.renders.check(query.render, since=query.since)
+        receipt = await self.append(project_id, session_id, body, query)
+        target_id = receipt.session_id or session_id
+        return await write_receipt(
+            self.renders, project_id, target_id, receipt, query.render, since=query.since
+        )
+
+    async def append(
+        self,
+        project_id: str,
+        session_id: str,
+        body: AsyncIterator[bytes],
+        query: ConversationQuery,
+    ) -> HistoryReceipt:
+        """Append the new messages of a conversation; return the receipt without a rendering.
+
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
             ConflictError: The history differs (`history-diverged`), its last `seq` is not the
                 expected one, or the id of the fork belongs to another session.
             StoreUnavailableError: A store did not answer; nothing was stored.
         """
-        if query.render is not None:
-            self.renders.check(query.render, since=query.since)
         reader = BodyReader(self.limits)
         reading = self.bodies.read(
             project_id,
@@ -167,17 +184,13 @@ class ConversationPuts:
             beginning = find_beginning(self.signer, project_id, sent)
             put = _Put(project_id, request, units, query, beginning)
             target_id, receipt = await self._put(put, session_id)
-        is_fork = target_id != session_id
-        answer = HistoryReceipt(
+        return HistoryReceipt(
             appended=receipt.appended,
             last_seq=receipt.last_seq,
-            session_id=target_id if is_fork else None,
+            session_id=target_id if target_id != session_id else None,
             system_changed=receipt.system_changed,
             passed_over=put.sent.passed_over,
             warnings=tuple(reader.warnings),
-        )
-        return await write_receipt(
-            self.renders, project_id, target_id, answer, query.render, since=query.since
         )
 
     async def _put(self, put: _Put, session_id: str) -> tuple[str, _Receipt]:
