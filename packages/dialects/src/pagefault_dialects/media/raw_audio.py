@@ -19,8 +19,8 @@ WAV_TYPE = "audio/wav"
 ByteOrder = Literal["little", "big"]
 _Law = Literal["u", "a"]
 
-_MOST_RATE = 768_000
-_MOST_CHANNELS = 64
+_MAX_RATE = 768_000
+_MAX_CHANNELS = 64
 _BITS = (8, 16, 24, 32)
 # The only rate of OpenAI's `audio/pcm`, and that of all speech of Gemini.
 _RATE_OF_PCM = 24_000
@@ -61,7 +61,7 @@ _TYPE_OF_FORMAT = {"pcm": "audio/pcm", "ulaw": "audio/pcmu", "alaw": "audio/pcma
 _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
 _HEADER_REST = 36
 _PCM = 1
-_MOST_DATA_BYTES = (1 << 32) - 1 - _HEADER_REST - 1
+_MAX_DATA_BYTES = (1 << 32) - 1 - _HEADER_REST - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def parse_raw_audio(mime_type: str) -> RawAudio | None:
     bits = usual_bits if law else _number(parameters, _WIDTHS, usual_bits)
     if rate is None or channels is None or bits not in _BITS:
         return None
-    if not (1_000 <= rate <= _MOST_RATE and 1 <= channels <= _MOST_CHANNELS):
+    if not (1_000 <= rate <= _MAX_RATE and 1 <= channels <= _MAX_CHANNELS):
         return None
     return RawAudio(rate, channels, bits, law, None if law else _order(essence, parameters))
 
@@ -290,7 +290,7 @@ def wav_of(mime_type: str, size_bytes: int) -> WavFile | None:
     if raw.order is None and raw.law is None:
         raw = replace(raw, order="big")
     wav = WavFile(raw, size_bytes)
-    return wav if wav.size_bytes <= _MOST_DATA_BYTES else None
+    return wav if wav.size_bytes <= _MAX_DATA_BYTES else None
 
 
 def _expanded(samples: bytes, law: _Law) -> bytes:

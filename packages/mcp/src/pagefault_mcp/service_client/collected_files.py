@@ -316,14 +316,14 @@ def _states_of(root: str, paths: Iterable[str]) -> dict[str, FileState]:
     return states
 
 
-def _copy(root: str, path: str, state: FileState, most_bytes: int) -> CollectedFile:
+def _copy(root: str, path: str, state: FileState, max_bytes: int) -> CollectedFile:
     """Return a copy of a file.
 
     Raises:
         OSError: It cannot be read.
         _LeftOutError: It has changed, is too large, or is a link.
     """
-    if state.size_bytes > most_bytes:
+    if state.size_bytes > max_bytes:
         raise _LeftOutError(f"all files of a call may have {MAX_BYTES:,} bytes")
     opened = _open(root, path)
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the result
