@@ -8,7 +8,6 @@ from pathlib import Path
 
 import anyio
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from app.cli.error_output import print_error
 from app.cli.terminal import ERR, print_line, read_settings
@@ -16,6 +15,7 @@ from app.config.setting_values import LARGEST_PORT
 from app.config.settings import STARTED_BY, Settings
 from app.features import open_services
 from app.server.uvicorn_config import allow_open_files, server_config
+from app.server.worker_supervisor import WorkerSupervisor
 from app.telemetry.logs import configure_logging, configure_process_logging, log_address
 
 _USUAL_PORT = 8000
@@ -61,7 +61,7 @@ def serve_api(
         with tempfile.TemporaryDirectory(prefix="pagefault-metrics-") as shared:
             # Workers write their metrics here, so that each can return those of all.
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-            Multiprocess(config, sockets=[listening]).run()
+            WorkerSupervisor(config, sockets=[listening]).run()
 
 
 async def _open_once(settings: Settings) -> None:
