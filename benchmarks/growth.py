@@ -104,7 +104,7 @@ async def _number(store: Store) -> int:
     """Take a number of a session."""
 
     def take(unit: UnitOfWork) -> None:
-        session = unit[SessionRecords].enter(store.session, utc_now())
+        session = unit[SessionRecords].ensure(store.session, utc_now())
         unit[SessionRecords].number(session.session_id)
 
     await store.services[Records].write(PROJECT, take)

@@ -103,7 +103,7 @@ def _parse_file(content: bytes, settings: Settings) -> JsonValue:
     try:
         # Numbers keep their spelling, so that a message in the request is stored unchanged.
         return parse_json(
-            content, max_depth=limits.json_depth, max_nodes=limits.json_nodes, spelled=True
+            content, max_depth=limits.json_depth, max_nodes=limits.json_nodes, keeps_spelling=True
         )
     except InvalidJsonError as exc:
         raise CommandError(f"the file is not a tool result: {exc.detail}") from exc

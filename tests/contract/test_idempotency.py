@@ -170,7 +170,7 @@ async def answer_slowly(
         idempotency = Idempotency(records)
 
         def write(unit: UnitOfWork) -> None:
-            unit[SessionRecords].enter("of-the-slow-one", utc_now())
+            unit[SessionRecords].ensure("of-the-slow-one", utc_now())
             idempotency.note_answer(unit, call, new_id())
 
         async with idempotency.claimed(call, utc_now() - timedelta(minutes=16)):

@@ -39,7 +39,7 @@ async def enter_session(records: Records, session_id: str) -> None:
     """Write something, and tell of it."""
 
     def enter(unit: UnitOfWork) -> None:
-        unit[SessionRecords].enter(session_id, NOW)
+        unit[SessionRecords].ensure(session_id, NOW)
         unit.add_event(NewEvent("page:created", "p", NOW, session_id=session_id, seq=1))
 
     await records.write(PROJECT, enter)
@@ -48,20 +48,20 @@ async def enter_session(records: Records, session_id: str) -> None:
 async def enter_session_alone(records: Records, session_id: str) -> None:
     """Write something in a transaction of its own."""
     await records.write(
-        PROJECT, lambda unit: unit[SessionRecords].enter(session_id, NOW), is_alone=True
+        PROJECT, lambda unit: unit[SessionRecords].ensure(session_id, NOW), is_alone=True
     )
 
 
 async def lose_the_connection_early(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit[SessionRecords].enter("t", NOW)
+        await unit[SessionRecords].ensure("t", NOW)
         raise OperationalError("INSERT", {}, OSError("the connection was lost"))
 
 
 async def end_the_connection(records: Records, away: AbstractContextManager[None]) -> None:
     """Have the connection of a write ended just before its commit."""
     async with writing(records, PROJECT) as unit:
-        await unit[SessionRecords].enter("s", NOW)
+        await unit[SessionRecords].ensure("s", NOW)
         with away:
             pass
 

@@ -70,7 +70,7 @@ def add_message(unit: UnitOfWork, call_id: str, number: int) -> int:
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 70, 300])
 async def test_newest_answer_of_an_id_is_found(records: Records, call_id: str, count: int) -> None:
     def add_all(unit: UnitOfWork) -> None:
-        unit[SessionRecords].enter("s", NOW)
+        unit[SessionRecords].ensure("s", NOW)
         for number in range(1, count + 1):
             (add_message if number % 3 == 0 else add_result)(unit, call_id, number)
 
@@ -98,12 +98,12 @@ async def test_newest_answer_of_an_id_is_found(records: Records, call_id: str, c
 
 async def test_old_and_new_versions_write_side_by_side(records: Records) -> None:
     def write_as_old(unit: UnitOfWork) -> None:
-        unit[SessionRecords].enter("s", NOW)
+        unit[SessionRecords].ensure("s", NOW)
         unit[SessionRecords].append("s", TOOL_RESULT, "r1")
         unit[_Rows].scope.insert_new(tool_results, [OLD_RESULT])
 
     await records.write(PROJECT, write_as_old)
-    await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
+    await records.write(PROJECT, lambda unit: unit[SessionRecords].ensure("s", NOW))
     await records.write(PROJECT, lambda unit: add_result(unit, "a", 2))
     newest = await records.read(
         PROJECT, lambda unit: unit[AnsweredCallRecords].newest_answer("s", "a")

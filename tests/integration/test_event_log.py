@@ -82,7 +82,7 @@ def event_of(
 
 async def one_of_each(unit: OpenUnit) -> None:
     """A record of each kind that events show, and their events."""
-    await unit[SessionRecords].enter("s", NOW)
+    await unit[SessionRecords].ensure("s", NOW)
     await unit[ToolResultRecords].add(RESULT, success=True, request_digest="d")
     await unit[BundleRecords].add_messages("s", [MESSAGE])
     await unit[BundleRecords].add_interactions([ASKED])
@@ -202,7 +202,7 @@ async def test_what_is_rolled_back_is_neither_written_nor_announced(settings: Se
             async with writing(records, PROJECT) as unit:
                 await unit.add_event(page_event("never"))
                 raise GivenUpError
-        await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
+        await records.write(PROJECT, lambda unit: unit[SessionRecords].ensure("s", NOW))
         assert (announced, await numbers(records)) == ([], [])
         async with writing(records, PROJECT) as unit:
             await unit.add_event(page_event("a"))

@@ -46,7 +46,7 @@ async def write(records: Records, *session_ids: str, fails: bool = False) -> Non
     """One write to each of some sessions, each in a transaction of its own."""
     for session_id in session_ids:
         async with writing(records, PROJECT) as unit:
-            await unit[SessionRecords].enter(session_id, NOW)
+            await unit[SessionRecords].ensure(session_id, NOW)
             seq = await unit[SessionRecords].number(session_id)
             members = {"version": 1, "modality": "text", "pageType": "artifact"}
             await unit.add_event(

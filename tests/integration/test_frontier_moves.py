@@ -30,7 +30,7 @@ async def records(settings: Settings) -> AsyncIterator[Records]:
     opened = Records(engines)
     await opened.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
     async with writing(opened, PROJECT) as unit:
-        await unit[SessionRecords].enter("s", NOW)
+        await unit[SessionRecords].ensure("s", NOW)
     yield opened
     await engines.close()
 

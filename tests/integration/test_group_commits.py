@@ -145,7 +145,7 @@ async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Re
     numbers: list[int] = []
 
     def append(writer: int, unit: UnitOfWork) -> int:
-        unit[SessionRecords].enter("s", NOW)
+        unit[SessionRecords].ensure("s", NOW)
         seq = unit[SessionRecords].append("s", TOOL_RESULT, str(writer))
         unit.add_event(NewEvent("page:deleted", str(writer), NOW, session_id="s", seq=seq))
         if writer % 3 == 0:
@@ -371,7 +371,7 @@ async def test_tool_result_is_six_messages_to_the_server(records: Records) -> No
     )
 
     def append(unit: UnitOfWork) -> int:
-        unit[SessionRecords].enter("s", NOW)
+        unit[SessionRecords].ensure("s", NOW)
         assert unit[AnsweredCallRecords].newest_answer("s", "c") is None
         row = unit[ToolResultRecords].row(result, success=True, request_digest="d")
         seq = unit[SessionRecords].append(
@@ -380,7 +380,7 @@ async def test_tool_result_is_six_messages_to_the_server(records: Records) -> No
         unit.add_event(NewEvent("page:deleted", "p", NOW, session_id="s", seq=seq))
         return seq
 
-    await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("t", NOW))
+    await records.write(PROJECT, lambda unit: unit[SessionRecords].ensure("t", NOW))
     sent: list[str] = []
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:

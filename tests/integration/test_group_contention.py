@@ -62,7 +62,7 @@ def append(sessions: tuple[str, ...], begun: list[str], unit: UnitOfWork) -> Non
     """Append something to each session, in this order, and tell of it."""
     for session_id in sessions:
         begun.append(session_id)
-        unit[SessionRecords].enter(session_id, NOW)
+        unit[SessionRecords].ensure(session_id, NOW)
         seq = unit[SessionRecords].append(session_id, TOOL_RESULT, f"{session_id}-{len(begun)}")
         unit.add_event(NewEvent("page:deleted", "x", NOW, session_id=session_id, seq=seq))
 
@@ -91,7 +91,7 @@ async def test_change_whose_row_is_held_is_made_alone_and_the_others_do_not_wait
             free.set()
 
     async with anyio.create_task_group() as tasks, writing(others, PROJECT) as holder:
-        await holder[SessionRecords].enter("held", NOW)
+        await holder[SessionRecords].ensure("held", NOW)
         for session_id in waiting:
             tasks.start_soon(write, session_id)
         with anyio.fail_after(PATIENCE_SECONDS):

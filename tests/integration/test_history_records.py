@@ -35,7 +35,7 @@ def message(number: int, tool_call_id: str | None) -> StoredHistoryMessage:
 async def test_history_has_results_and_messages_in_order(records: Records) -> None:
     expected: list[StoredMessage | StoredHistoryMessage] = []
     async with writing(records, PROJECT) as unit:
-        await unit[SessionRecords].enter("s", NOW)
+        await unit[SessionRecords].ensure("s", NOW)
         for number in range(1, 8):
             if number % 3:
                 await unit[SessionRecords].append("s", PAGE_FAULT, f"m{number}")

@@ -94,7 +94,7 @@ async def add(store: Store, result: StoredToolResult) -> StoredToolResult:
     """Store a result, in the history of its session if it has one."""
     async with writing(store.records, PROJECT) as unit:
         if result.session_id is not None:
-            await unit[SessionRecords].enter(result.session_id, NOW)
+            await unit[SessionRecords].ensure(result.session_id, NOW)
             seq = await unit[SessionRecords].append(
                 result.session_id,
                 TOOL_RESULT,
@@ -172,7 +172,7 @@ async def test_history_is_the_same_however_long_its_entries_are(
     message = StoredHistoryMessage(4, new_id(), NOW, None, "d", b'{"role":"user"}', "form")
 
     def add_message(unit: UnitOfWork) -> None:
-        unit[SessionRecords].enter("s", NOW)
+        unit[SessionRecords].ensure("s", NOW)
         unit[SessionRecords].append("s", MESSAGE, message.message_id, size_bytes=15)
         unit[BundleRecords].add_messages("s", [message])
 

@@ -56,7 +56,7 @@ async def engines(settings: Settings) -> AsyncIterator[Engines]:
             moment, name = place(number)
             unit[ResourceRecords].ensure(resource(number))
             unit[AliasRecords].ensure(name, name, now=moment)
-            unit[SessionRecords].enter(name, moment)
+            unit[SessionRecords].ensure(name, moment)
 
     await records.write(PROJECT, write)
     yield opened

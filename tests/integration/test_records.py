@@ -112,7 +112,7 @@ async def given_up(records: Records) -> AsyncIterator[OpenUnit]:
 
 
 async def append(unit: OpenUnit, session_id: str = "s") -> int:
-    await unit[SessionRecords].enter(session_id, NOW)
+    await unit[SessionRecords].ensure(session_id, NOW)
     number: int = await unit[SessionRecords].append(session_id, TOOL_RESULT, new_id())
     return number
 
@@ -162,13 +162,13 @@ async def test_concurrent_writers_number_a_session_without_gaps(records: Records
 async def test_entering_a_session_keeps_when_it_began(records: Records) -> None:
     later = NOW + timedelta(microseconds=1)
     async with writing(records, PROJECT) as unit:
-        await unit[SessionRecords].enter("s", NOW)
-        entered = await unit[SessionRecords].enter("s", later)
-    assert (entered.created_at, entered.updated_at, entered.last_seq) == (NOW, later, 0)
+        await unit[SessionRecords].ensure("s", NOW)
+        ensured = await unit[SessionRecords].ensure("s", later)
+    assert (ensured.created_at, ensured.updated_at, ensured.last_seq) == (NOW, later, 0)
 
 
 async def test_appending_to_a_session_nobody_entered_is_a_mistake(records: Records) -> None:
-    with pytest.raises(RuntimeError, match="entered before"):
+    with pytest.raises(RuntimeError, match="ensured before"):
         await records.write(
             PROJECT, lambda unit: unit[SessionRecords].append("s", TOOL_RESULT, "x")
         )
@@ -477,7 +477,7 @@ async def test_server_that_does_not_answer_is_unavailable(
     with pytest.raises(StoreUnavailableError):
         await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
     with pytest.raises(StoreUnavailableError):
-        await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
+        await records.write(PROJECT, lambda unit: unit[SessionRecords].ensure("s", NOW))
     with pytest.raises(StoreUnavailableError):
         async with writing(records, PROJECT):
             raise AssertionError("there is no transaction")
@@ -489,7 +489,7 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
     await migrate_database(settings)
     records = Records(open_database(settings))
     with pytest.raises(StoreUnavailableError):
-        await records.read(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
+        await records.read(PROJECT, lambda unit: unit[SessionRecords].ensure("s", NOW))
     await records.close()
 
 

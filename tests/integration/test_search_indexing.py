@@ -39,7 +39,7 @@ MESSAGES = 80
 
 
 def add_messages(unit: UnitOfWork) -> None:
-    unit[SessionRecords].enter("s", NOW)
+    unit[SessionRecords].ensure("s", NOW)
     for number in range(1, MESSAGES + 1):
         text = b"\x00" if number == 1 else b'{"role":"user","content":"walruses %d"}' % number
         message = StoredHistoryMessage(number, f"m{number}", NOW, None, "d" * 64, text)

@@ -96,7 +96,7 @@ async def link(
 
 async def one_of_each(unit: OpenUnit) -> list[StoredEntry]:
     """A history of every kind of entry; the answer is set behind what came after its question."""
-    await unit[SessionRecords].enter("s", NOW)
+    await unit[SessionRecords].ensure("s", NOW)
     assert await unit[SessionRecords].append("s", INTERACTION, "i1") == 1
     await unit[BundleRecords].add_interactions([interaction(1)])
     assert await unit[SessionRecords].append("s", PAGE_FAULT, "m2") == 2
@@ -149,8 +149,8 @@ async def test_interaction_shows_its_first_output_only_where_it_came_along(
 async def test_every_kind_has_a_counter(records: Records) -> None:
     kinds: list[EntryKind] = ["tool_result", "page_fault", "message", "interaction", "answer"]
     async with writing(records, PROJECT) as unit:
-        await unit[SessionRecords].enter("s", NOW)
-        await unit[SessionRecords].enter("t", NOW)
+        await unit[SessionRecords].ensure("s", NOW)
+        await unit[SessionRecords].ensure("t", NOW)
         for times, kind in enumerate(kinds, 1):
             for number in range(times):
                 await unit[SessionRecords].append("s", kind, f"{kind}{number}")
@@ -187,9 +187,9 @@ async def test_sessions_are_paged_last_written_first(records: Records) -> None:
     names = ["a", "B", "c", "d", "e"]
     async with writing(records, PROJECT) as unit:
         for number, name in enumerate(names):
-            await unit[SessionRecords].enter(name, NOW + timedelta(microseconds=number // 2))
-        await unit[SessionRecords].enter("a", NOW + timedelta(seconds=1))
-    await records.write("other", lambda unit: unit[SessionRecords].enter("x", NOW))
+            await unit[SessionRecords].ensure(name, NOW + timedelta(microseconds=number // 2))
+        await unit[SessionRecords].ensure("a", NOW + timedelta(seconds=1))
+    await records.write("other", lambda unit: unit[SessionRecords].ensure("x", NOW))
     async with reading(records, PROJECT) as unit:
         whole = [
             item.session_id
@@ -376,7 +376,7 @@ async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: 
         expected = await one_of_each(unit)
     async with writing(records, PROJECT) as unit:
         await one_of_each(unit)
-        await unit[SessionRecords].enter("t", NOW)
+        await unit[SessionRecords].ensure("t", NOW)
         await unit[SessionRecords].append("t", INTERACTION, "i9")
         await unit[BundleRecords].add_interactions([replace(interaction(9, "t"), seq=1)])
         await unit[SessionRecords].remove("s")
@@ -399,7 +399,7 @@ async def test_session_entered_while_it_is_deleted_is_a_new_one(records: Records
 
     async def enter_meanwhile() -> None:
         entered.append(
-            await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("s", LATER))
+            await records.write(PROJECT, lambda unit: unit[SessionRecords].ensure("s", LATER))
         )
 
     async with anyio.create_task_group() as tasks, writing(records, PROJECT) as unit:

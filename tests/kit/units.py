@@ -4,7 +4,7 @@
 thing after the other, until the test's block is over:
 
     async with writing(records, "p") as unit:
-        await unit[SessionRecords].enter("s", NOW)
+        await unit[SessionRecords].ensure("s", NOW)
         ...
 """
 

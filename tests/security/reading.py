@@ -88,7 +88,7 @@ def _parse(text: str) -> None:
 
 def _parse_spelled(text: str) -> None:
     value = parse_repaired_json(
-        _bytes(text), max_depth=_DEEPEST, max_nodes=_MAX_VALUES, spelled=True
+        _bytes(text), max_depth=_DEEPEST, max_nodes=_MAX_VALUES, keeps_spelling=True
     )
     json_text(value)
 

@@ -307,7 +307,7 @@ class ConversationPuts:
             now = utc_now()
             if target.origin is not None:
                 write_fork(unit, target.origin, stored.last_seq, target.session_id)
-            session = unit[SessionRecords].enter(target.session_id, now)
+            session = unit[SessionRecords].ensure(target.session_id, now)
             if session.last_seq != stored.last_seq:
                 raise _MovedOnError
             last_seq, appended = session.last_seq, 0

@@ -86,7 +86,7 @@ class PreparedCall:
             ConflictError: The call has another answer.
         """
         session_id = self.call_message.session_id
-        unit[SessionRecords].enter(session_id, self.call_message.message.created_at)
+        unit[SessionRecords].ensure(session_id, self.call_message.message.created_at)
         # Check before the message is appended, because a message makes a new call of the same id.
         self._check_unanswered(unit)
         is_stored = self.request.call_follows or _has_call_message(unit, session_id, self.call_id)

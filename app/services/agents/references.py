@@ -155,7 +155,7 @@ def read_resolve_request(body: bytes, *, limits: Limits) -> ReadRequest:
         InvalidJsonError, InvalidPayloadError: The body is no `ResolveRequest`.
         PayloadTooLargeError: The body is nested too deep, or has too many values or references.
     """
-    value = read_object(body, limits, spelled=True)
+    value = read_object(body, limits, keeps_spelling=True)
     request = validate_model(
         ResolveRequest,
         value,

@@ -197,7 +197,7 @@ class SessionTurns:
             prepared = [entry.mark_as_list_item() for entry in prepared]
 
         def append(unit: UnitOfWork) -> Sequence[int]:
-            last_seq = unit[SessionRecords].enter(session_id, utc_now()).last_seq
+            last_seq = unit[SessionRecords].ensure(session_id, utc_now()).last_seq
             check_expected_seq(turn.request.expected_seq, last_seq, sent="turn")
             seqs = [
                 _append_entry(unit, session_id, item, index) for index, item in enumerate(prepared)

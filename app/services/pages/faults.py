@@ -355,7 +355,7 @@ class PreparedFault:
             ConflictError: The call has another answer, or the page was changed.
         """
         call, message, message_id = self.call, self.message, new_id()
-        unit[SessionRecords].enter(call.session_id, call.now)
+        unit[SessionRecords].ensure(call.session_id, call.now)
         existing, number = _place(unit, call)
         if existing is not None:
             return existing, False

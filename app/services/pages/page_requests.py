@@ -126,7 +126,7 @@ def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
     value = read_value(body, limits)
     if not any(page.keys() & RARE_FIELDS for page in _pages(value)):
         return value
-    spelled = read_value(body, limits, spelled=True)
+    spelled = read_value(body, limits, keeps_spelling=True)
     for page, written in zip(_pages(value), _pages(spelled), strict=True):
         page |= {name: written[name] for name in RARE_FIELDS if name in written}
         if isinstance(page.get("embedding"), list):

@@ -129,7 +129,7 @@ class PageWriter:
             for session_id in sorted(
                 {change.version.fields.session_id or "" for change in changes} - {""}
             ):
-                unit[SessionRecords].enter(session_id, changes[0].now)
+                unit[SessionRecords].ensure(session_id, changes[0].now)
             known = unit[PageRecords].insert_absent([change.version for change in changes])
             numbers = [known.get(change.version.page_id) for change in changes]
             pairs = zip(numbers, changes, strict=True)
@@ -160,7 +160,7 @@ class PageWriter:
 
         def swap(unit: UnitOfWork) -> None:
             if change.version.fields.session_id is not None:
-                unit[SessionRecords].enter(change.version.fields.session_id, change.now)
+                unit[SessionRecords].ensure(change.version.fields.session_id, change.now)
             fetched = change.fetched_resource_id
             if not unit[PageRecords].replace(current, change.version, fetched_resource_id=fetched):
                 raise PageChangedError

@@ -51,7 +51,7 @@ def read_descriptor(stored: StoredPage) -> dict[str, Any]:
     """Return the page's JSON without content and counters."""
     descriptor: dict[str, Any] = _parse(stored.descriptor)
     if RARE_FIELDS[0] in descriptor:
-        spelled = _parse(stored.descriptor, spelled=True)
+        spelled = _parse(stored.descriptor, keeps_spelling=True)
         descriptor |= {name: spelled[name] for name in RARE_FIELDS if name in spelled}
     return descriptor
 
@@ -141,5 +141,7 @@ def _body(members: Mapping[str, JsonValue]) -> Body:
     )
 
 
-def _parse(text: bytes, *, spelled: bool = False) -> JsonValue:
-    return parse_json(text, max_depth=_OWN_DEPTH, max_nodes=_OWN_NODES, spelled=spelled)
+def _parse(text: bytes, *, keeps_spelling: bool = False) -> JsonValue:
+    return parse_json(
+        text, max_depth=_OWN_DEPTH, max_nodes=_OWN_NODES, keeps_spelling=keeps_spelling
+    )

@@ -39,7 +39,7 @@ async def read_apart(
     """
     values: dict[str, JsonValue] = {}
     free_bytes = MAX_APART_BYTES
-    parse = partial(parse_json, max_depth=_DEEPEST, max_nodes=_MAX_VALUES, spelled=True)
+    parse = partial(parse_json, max_depth=_DEEPEST, max_nodes=_MAX_VALUES, keeps_spelling=True)
     for kept in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
         if kept is None or kept.digest in values or kept.size_bytes > free_bytes:
             continue

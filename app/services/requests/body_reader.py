@@ -39,7 +39,7 @@ class BodyReader:
             body,
             max_depth=self._limits.json_depth,
             max_nodes=self._limits.json_nodes,
-            spelled=True,
+            keeps_spelling=True,
             make_object=keys.make_object,
         )
         found = _repeated_keys(keys.places(value))
@@ -47,7 +47,7 @@ class BodyReader:
             self.warnings = tuple(_bounded(found))
             return value
         self.warnings = tuple(_bounded(chain(found, _half_surrogates(value))))
-        return repaired(value, spelled=True)
+        return repaired(value, keeps_spelling=True)
 
 
 def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterator[BodyWarning]:

@@ -29,28 +29,33 @@ def require_found(item: _Item | None, noun: str) -> _Item:
     return item
 
 
-def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonValue:
+def read_value(body: bytes, limits: Limits, *, keeps_spelling: bool = False) -> JsonValue:
     """Parse the JSON value of a body; see `parse_repaired_json` for lone surrogates.
 
-    With `spelled`, numbers keep their spelling, such as `1.50`.
+    With `keeps_spelling`, numbers keep their spelling, such as `1.50`.
 
     Raises:
         InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
         PayloadTooLargeError: Nested too deep, or too many values.
     """
     return parse_repaired_json(
-        body, max_depth=limits.json_depth, max_nodes=limits.json_nodes, spelled=spelled
+        body,
+        max_depth=limits.json_depth,
+        max_nodes=limits.json_nodes,
+        keeps_spelling=keeps_spelling,
     )
 
 
-def read_object(body: bytes, limits: Limits, *, spelled: bool = False) -> dict[str, JsonValue]:
+def read_object(
+    body: bytes, limits: Limits, *, keeps_spelling: bool = False
+) -> dict[str, JsonValue]:
     """Parse the JSON object of a body; the arguments are those of `read_value`.
 
     Raises:
         InvalidPayloadError: The value is no object.
         InvalidJsonError, PayloadTooLargeError: As in `read_value`.
     """
-    return as_object(read_value(body, limits, spelled=spelled))
+    return as_object(read_value(body, limits, keeps_spelling=keeps_spelling))
 
 
 def as_object(value: JsonValue) -> dict[str, JsonValue]:

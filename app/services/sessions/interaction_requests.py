@@ -94,7 +94,7 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
     """
     _check_length(body, limits)
-    value = read_object(body, limits, spelled=True)
+    value = read_object(body, limits, keeps_spelling=True)
     kind = value.get("input_kind")
     if kind == "multimodal" and isinstance(value.get("input"), Mapping):
         # Validated as the declared kind, so that faults point to misspelt members.

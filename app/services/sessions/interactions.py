@@ -169,7 +169,7 @@ class Interactions:
             now = utc_now()
 
             def answer(unit: UnitOfWork) -> AttachedInteraction:
-                unit[SessionRecords].enter(session_id, now)
+                unit[SessionRecords].ensure(session_id, now)
                 stored = _found(unit, session_id, interaction_id)
                 attachments = attachments_of(unit, [stored])[0]
                 condition(sha256(interaction_record(stored, attachments)).hexdigest())
@@ -196,7 +196,7 @@ class Interactions:
         size_bytes = len(stored.input) + len(stored.output or b"")
 
         def create(unit: UnitOfWork) -> AttachedInteraction:
-            unit[SessionRecords].enter(session_id, stored.created_at)
+            unit[SessionRecords].ensure(session_id, stored.created_at)
             attachments = resolve_attachments(
                 unit, read.interaction.input, accepts_unknown=accepts_unknown
             )

@@ -118,7 +118,7 @@ class SessionMessages:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible.
         """
-        parse = partial(read_value, limits=self.limits, spelled=True)
+        parse = partial(read_value, limits=self.limits, keeps_spelling=True)
         async with self._read(project_id, session_id, body, parse) as request:
             return await self._prepared(project_id, session_id, request)
 
@@ -226,7 +226,7 @@ class PreparedMessage:
             ConflictError: The tool call has another answer.
         """
         session_id, message, read = self.session_id, self.message, self.read
-        unit[SessionRecords].enter(session_id, message.created_at)
+        unit[SessionRecords].ensure(session_id, message.created_at)
         # The session is locked, so an equal request that was faster is found here.
         answered, number = _place(unit, session_id, read, self.identity)
         if answered is not None:

@@ -74,7 +74,7 @@ class PreparedResult:
         if session_id is None:
             unit[ToolResultRecords].add(result, success=self.success, request_digest=digest)
         else:
-            unit[SessionRecords].enter(session_id, result.created_at)
+            unit[SessionRecords].ensure(session_id, result.created_at)
             # The session is locked, so an equal request that was faster is found here.
             result = replace(result, answer_number=self.find_answer_number(unit))
             call = self.call_message

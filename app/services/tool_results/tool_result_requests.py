@@ -118,7 +118,7 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
     warnings = tuple(result_warnings(body, value, keys))
     if isinstance(value, dict) and _has_numbers_to_spell(value.get("callMessage")):
         # A message keeps the spelling of its numbers; a result only their values.
-        spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=True)
+        spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, keeps_spelling=True)
         assert isinstance(spelled, dict)  # noqa: S101 - the same body
         value = {**value, "callMessage": spelled["callMessage"]}
     return ReadToolResult(_checked(value), value, warnings)

@@ -90,7 +90,7 @@ def _parameter(table: AnyTable, name: str) -> str:
 class SessionRecords(Repository):
     """The sessions of one project, and the numbers that are taken in them."""
 
-    def enter(self, session_id: str, now: datetime) -> Session:
+    def ensure(self, session_id: str, now: datetime) -> Session:
         """Create the session or find it, and lock its row until the transaction ends.
 
         This serialises the writers of a session: it does not change between the reads of a writer

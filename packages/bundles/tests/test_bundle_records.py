@@ -35,7 +35,7 @@ async def records(settings: Settings) -> AsyncIterator[Records]:
 
 async def append(records: Records, text: bytes = b"{}") -> None:
     def write(unit: UnitOfWork) -> None:
-        unit[SessionRecords].enter("s", NOW)
+        unit[SessionRecords].ensure("s", NOW)
         message_id = new_id()
         seq = unit[SessionRecords].append("s", MESSAGE, message_id)
         stored = StoredHistoryMessage(seq, message_id, NOW, None, "0" * 64, text)
@@ -72,7 +72,7 @@ async def test_connection_of_a_snapshot_is_used_again_without_it(records: Record
 
 async def test_snapshot_cannot_be_written_to(records: Records) -> None:
     with pytest.raises((sql.InternalError, StoreUnavailableError)):
-        await records.read_snapshot(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
+        await records.read_snapshot(PROJECT, lambda unit: unit[SessionRecords].ensure("s", NOW))
 
 
 async def test_history_of_large_messages_is_read_in_order(records: Records) -> None:

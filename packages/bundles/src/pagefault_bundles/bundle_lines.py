@@ -160,7 +160,7 @@ def parse_stored_value(text: bytes, limits: Limits) -> JsonValue:
         text,
         max_depth=limits.json_depth + _MORE_DEPTH,
         max_nodes=limits.json_nodes * _MORE_NODES,
-        spelled=True,
+        keeps_spelling=True,
     )
     require(json_text(value).encode() == text, "has JSON that is not written as it is here")
     return value

@@ -31,9 +31,9 @@ VALUES = st.recursive(
 )
 
 
-def parse(text: str | bytes, *, spelled: bool = False) -> JsonValue:
+def parse(text: str | bytes, *, keeps_spelling: bool = False) -> JsonValue:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    return parse_json(data, max_depth=1_000, max_nodes=1_000_000, spelled=spelled)
+    return parse_json(data, max_depth=1_000, max_nodes=1_000_000, keeps_spelling=keeps_spelling)
 
 
 def respell(value: JsonValue, chance: Random) -> str:
@@ -74,10 +74,10 @@ def respell(value: JsonValue, chance: Random) -> str:
 @given(value=VALUES, chance=st.randoms(use_true_random=False), spelled=st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_value_has_one_digest_in_every_spelling(
-    value: JsonValue, chance: Random, *, spelled: bool
+    value: JsonValue, chance: Random, *, keeps_spelling: bool
 ) -> None:
     expected = json_digest(parse(json.dumps(value)))
-    again = parse(respell(value, chance), spelled=spelled)
+    again = parse(respell(value, chance), keeps_spelling=keeps_spelling)
     assert json_digest(again) == expected
     assert json_digest(again, body_bytes=0) == expected
     assert first_difference(parse(json.dumps(value)), again) is None
@@ -115,9 +115,9 @@ def test_two_values_have_two_digests(one: JsonValue, other: JsonValue) -> None:
 )
 def test_spellings_of_one_value(one: str, other: str) -> None:
     digests = {
-        json_digest(parse(text, spelled=spelled), body_bytes=size)
+        json_digest(parse(text, keeps_spelling=keeps_spelling), body_bytes=size)
         for text in (one, other)
-        for spelled in (False, True)
+        for keeps_spelling in (False, True)
         for size in (None, len(text))
     }
     assert len(digests) == 1
@@ -158,19 +158,19 @@ def test_spellings_of_two_values(one: str, other: str) -> None:
 def test_digest_takes_a_few_times_the_memory_of_the_text(number: str) -> None:
     text = f"[{','.join([number] * 20_000)}]"
     most = 24 * len(text)
-    for spelled, size, max_bytes in (
+    for keeps_spelling, size, max_bytes in (
         (False, len(text), most),
         (True, len(text), most),
         (True, None, MIB // 2),
     ):
-        value = parse(text, spelled=spelled)
+        value = parse(text, keeps_spelling=keeps_spelling)
         tracemalloc.start()
         try:
             json_digest(value, body_bytes=size)
             _, peak_bytes = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert peak_bytes < max_bytes, (spelled, size)
+        assert peak_bytes < max_bytes, (keeps_spelling, size)
 
 
 def test_depth_and_length_of_integers_do_not_matter() -> None:

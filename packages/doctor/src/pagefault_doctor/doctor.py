@@ -231,7 +231,11 @@ def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _ParsedBody:
     """Parse a body; see `parse_json`. Replace lone surrogates by U+FFFD."""
     keys = RepeatedKeys()
     value = parse_json(
-        body, max_depth=max_depth, max_nodes=max_nodes, spelled=True, make_object=keys.make_object
+        body,
+        max_depth=max_depth,
+        max_nodes=max_nodes,
+        keeps_spelling=True,
+        make_object=keys.make_object,
     )
     findings = [
         found("repeated-key", pointer, actual=quoted(key)) for pointer, key in keys.places(value)
@@ -241,7 +245,7 @@ def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _ParsedBody:
         found("half-surrogate", pointer, actual=quoted(without_lone_surrogates(text)))
         for pointer, text in halves
     )
-    return _ParsedBody(repaired(value, spelled=True) if halves else value, findings)
+    return _ParsedBody(repaired(value, keeps_spelling=True) if halves else value, findings)
 
 
 def _read_history(parsed: _ParsedBody) -> _Patient:

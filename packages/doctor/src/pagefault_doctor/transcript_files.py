@@ -60,7 +60,7 @@ class Transcript:
 def parse_line(line: bytes) -> JsonValue:
     """Return the value of a line; numbers keep their spelling."""
     return parse_json(
-        line, max_depth=_LIMITS.json_depth, max_nodes=_LIMITS.json_nodes, spelled=True
+        line, max_depth=_LIMITS.json_depth, max_nodes=_LIMITS.json_nodes, keeps_spelling=True
     )
 
 

@@ -88,7 +88,7 @@ def scan_pointer(text: str, names: tuple[str, ...], limits: ScanLimits) -> Scann
         scan = _Scan(text, large)
         place, steps = scan.follow(names)
         if not isinstance(place, LargeContainer):
-            return _followed(repaired(place, spelled=True), names, steps)
+            return _followed(repaired(place, keeps_spelling=True), names, steps)
         described = scan.describe(place, limits.members)
     except (NotInPiecesError, json.JSONDecodeError) as exc:
         raise InvalidJsonError("The text is not JSON.") from exc
@@ -99,7 +99,7 @@ def scan_pointer(text: str, names: tuple[str, ...], limits: ScanLimits) -> Scann
 
 def _parsed(text: str, limits: ScanLimits) -> JsonValue:
     return parse_repaired_json(
-        text.encode(), max_depth=limits.depth, max_nodes=limits.nodes, spelled=True
+        text.encode(), max_depth=limits.depth, max_nodes=limits.nodes, keeps_spelling=True
     )
 
 

@@ -67,7 +67,7 @@ def parse_json(
     *,
     max_depth: int,
     max_nodes: int,
-    spelled: bool = False,
+    keeps_spelling: bool = False,
     make_object: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None,
 ) -> JsonValue:
     """Parse a request body.
@@ -79,7 +79,8 @@ def parse_json(
         body: JSON text in UTF-8.
         max_depth: The most levels of arrays and objects.
         max_nodes: The most values in all.
-        spelled: Let numbers such as `1.10` keep their spelling, for values that are written back.
+        keeps_spelling: Let numbers such as `1.10` keep their spelling, for values that are written
+            back.
         make_object: Makes an object of its members; `dict` by default.
 
     Raises:
@@ -93,7 +94,7 @@ def parse_json(
     check_shape(text, max_depth, max_nodes)
     try:
         hooks = {} if make_object is None else {"object_pairs_hook": make_object}
-        return _decode(text, **hooks, **(SPELLED_HOOKS if spelled else {}))
+        return _decode(text, **hooks, **(SPELLED_HOOKS if keeps_spelling else {}))
     except json.JSONDecodeError as exc:
         raise InvalidJsonError(
             f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
@@ -104,7 +105,7 @@ def parse_json(
 
 
 def parse_repaired_json(
-    body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False
+    body: bytes, *, max_depth: int, max_nodes: int, keeps_spelling: bool = False
 ) -> JsonValue:
     """Parse like `parse_json`, replacing every lone surrogate by U+FFFD.
 
@@ -112,8 +113,10 @@ def parse_repaired_json(
         InvalidJsonError, PayloadTooLargeError: As `parse_json`; or two keys of an object differ
             only in lone surrogates.
     """
-    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=spelled)
-    return repaired(value, spelled=spelled) if may_have_surrogates(body) else value
+    value = parse_json(
+        body, max_depth=max_depth, max_nodes=max_nodes, keeps_spelling=keeps_spelling
+    )
+    return repaired(value, keeps_spelling=keeps_spelling) if may_have_surrogates(body) else value
 
 
 def may_have_surrogates(body: bytes) -> bool:
@@ -121,11 +124,13 @@ def may_have_surrogates(body: bytes) -> bool:
     return _SURROGATE_ESCAPE.search(body) is not None
 
 
-def repaired(value: JsonValue, *, spelled: bool = False) -> JsonValue:
+def repaired(value: JsonValue, *, keeps_spelling: bool = False) -> JsonValue:
     """Return a value with U+FFFD for every lone surrogate; see `parse_repaired_json`."""
     # Written without escapes, a pair is one character, and only lone ones are replaced.
     text = without_lone_surrogates(json_text(value))
-    return _decode(text, object_pairs_hook=_whole_object, **(SPELLED_HOOKS if spelled else {}))
+    return _decode(
+        text, object_pairs_hook=_whole_object, **(SPELLED_HOOKS if keeps_spelling else {})
+    )
 
 
 def parse_stored_json(text: bytes) -> JsonValue:

@@ -33,7 +33,9 @@ def heal(
         InvalidPayloadError: There is no history, no such target, or it does not fit the limits.
     """
     is_whole = not has_lone_surrogate(history)
-    read = read_messages(history if is_whole else repaired(history, spelled=True), closes=True)
+    read = read_messages(
+        history if is_whole else repaired(history, keeps_spelling=True), closes=True
+    )
     main = body_dialect(history, read.messages)
     profile = find_profile(target or main or "openai-chat", options)
     rendered = render(read.turns, profile.target, options)

@@ -262,7 +262,7 @@ def _parsed(text: str) -> JsonValue:
             return value
         # Escapes in the text may be halves of surrogate pairs, which no response can contain.
         return parse_repaired_json(
-            text.encode(), max_depth=_DEEPEST, max_nodes=_MAX_NODES, spelled=True
+            text.encode(), max_depth=_DEEPEST, max_nodes=_MAX_NODES, keeps_spelling=True
         )
     except (InvalidJsonError, PayloadTooLargeError, RecursionError):
         return text
