@@ -167,8 +167,8 @@ async def test_entering_a_session_keeps_when_it_began(records: Records) -> None:
     assert (ensured.created_at, ensured.updated_at, ensured.last_seq) == (NOW, later, 0)
 
 
-async def test_appending_to_a_session_nobody_entered_is_a_mistake(records: Records) -> None:
-    with pytest.raises(RuntimeError, match="ensured before"):
+async def test_appending_to_a_session_before_ensure_is_a_mistake(records: Records) -> None:
+    with pytest.raises(RuntimeError, match="call `ensure`"):
         await records.write(
             PROJECT, lambda unit: unit[SessionRecords].append("s", TOOL_RESULT, "x")
         )

@@ -164,7 +164,7 @@ class SessionRecords(Repository):
         """Take the next numbers of a session that was entered; return the last of them."""
         row = self._scope.first(statement, in_session=session_id, count=count, **values)
         if row is None:
-            raise RuntimeError("a session is entered before anything is appended to it")
+            raise RuntimeError("call `ensure` for the session before appending to it")
         return int(row.last_seq)
 
     def find(self, session_id: str) -> Session | None:

@@ -71,7 +71,7 @@ def respell(value: JsonValue, chance: Random) -> str:
     return write(value)
 
 
-@given(value=VALUES, chance=st.randoms(use_true_random=False), spelled=st.booleans())
+@given(value=VALUES, chance=st.randoms(use_true_random=False), keeps_spelling=st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_value_has_one_digest_in_every_spelling(
     value: JsonValue, chance: Random, *, keeps_spelling: bool
