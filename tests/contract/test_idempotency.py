@@ -171,9 +171,9 @@ async def answer_slowly(
 
         def write(unit: UnitOfWork) -> None:
             unit[SessionRecords].ensure("of-the-slow-one", utc_now())
-            idempotency.note_answer(unit, call, new_id())
+            idempotency.record_answer(unit, call, new_id())
 
-        async with idempotency.claimed(call, utc_now() - timedelta(minutes=16)):
+        async with idempotency.claim(call, utc_now() - timedelta(minutes=16)):
             await anyio.to_thread.run_sync(meanwhile)
             await records.write(call.project_id, write)
 

@@ -336,7 +336,7 @@ async def test_key_is_free_whose_claim_was_cancelled_while_it_was_written(record
         return IdempotentCall(PROJECT, "r", "k", RequestIdentity("digest"))
 
     async def claim() -> None:
-        async with idempotency.claimed(call(), NOW):
+        async with idempotency.claim(call(), NOW):
             raise AssertionError
 
     async with given_up(records) as unit:
@@ -346,7 +346,7 @@ async def test_key_is_free_whose_claim_was_cancelled_while_it_was_written(record
         claiming.cancel()
     await asyncio.wait([claiming])
     assert claiming.cancelled()
-    async with idempotency.claimed(call(), NOW) as answer_id:
+    async with idempotency.claim(call(), NOW) as answer_id:
         assert answer_id is None
 
 

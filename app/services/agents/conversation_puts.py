@@ -346,7 +346,7 @@ class ConversationPuts:
         request = StreamedRequest(
             message.read, RequestIdentity(digest), put.request.is_quick, put.request.media
         )
-        prepared = await self.messages.prepare_read(put.project_id, target.session_id, request)
+        prepared = await self.messages.prepare_parsed(put.project_id, target.session_id, request)
         put.prepared[key] = prepared.mark_as_list_item()
         return put.prepared[key]
 

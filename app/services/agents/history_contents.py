@@ -1,11 +1,11 @@
-"""Contents of a history by handle: an entry, an argument, a medium, a list of entries."""
+"""Reads what a handle of a history names: an entry, an argument, a medium, a list of entries."""
 
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from app.services.agents.history_texts import HistoryTexts
-from app.services.agents.named_media import find_inline_medium
-from app.services.agents.tools import ToolPlace
+from app.services.agents.media_lookup import find_inline_medium
+from app.services.agents.tools import ToolContext
 from pagefault_dialects.context.entry_refs import EntryRange, parse_entry_range
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
@@ -50,18 +50,18 @@ class HistoryContents:
     ) -> HistoryContent | str:
         entries = parse_entry_range(reference)
         if entries is not None:
-            data = await self._list(project_id, session_id, entries, max_bytes)
+            data = await self._read_list(project_id, session_id, entries, max_bytes)
             return HistoryContent(_TEXT, data)
         found = await self.texts.find(project_id, session_id, reference)
         if found is not None:
             return HistoryContent(_TEXT, found[1].encode("utf-8", "replace"))
-        place = ToolPlace(project_id, session_id, "")
-        medium = await find_inline_medium(self.texts.records, self.texts.blobs, place, reference)
+        context = ToolContext(project_id, session_id, call_id="")
+        medium = await find_inline_medium(self.texts.records, self.texts.blobs, context, reference)
         if medium is None:
             return "The entry has no such medium."
         return HistoryContent(medium.medium.mime_type, medium.data)
 
-    async def _list(
+    async def _read_list(
         self, project_id: str, session_id: str, entries: EntryRange, max_bytes: int
     ) -> bytes:
         await self.texts.measure(project_id, session_id, entries)

@@ -1,7 +1,7 @@
 """Texts of a session's history for models: of an entry, of an argument, of a list.
 
-A list has a line for each entry. It is made while it is read, from a few entries at a time, and is
-never stored.
+A list has a line for each entry. Its lines are made from a few entries at a time while it is read,
+and are never stored.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -65,10 +65,10 @@ class HistoryTexts:
             turns = await self._load_turns(project_id, session_id, handle.seq)
             text = await anyio.to_thread.run_sync(argument_text, turns, handle)
             return f"argument of a call in entry {handle.seq}", text
-        named = ENTRY_HANDLE.search(ref)
-        if named is None or named.group(2) is not None or ref[named.end() :].startswith("/arg"):
+        match = ENTRY_HANDLE.search(ref)
+        if match is None or match.group(2) is not None or ref[match.end() :].startswith("/arg"):
             return None
-        seq = int(named.group(1))
+        seq = int(match.group(1))
         turns = await self._load_turns(project_id, session_id, seq)
         return f"entry {seq}", await anyio.to_thread.run_sync(entry_words, seq, turns)
 
@@ -97,7 +97,7 @@ class HistoryTexts:
             last_seq, found = await self.records.read_snapshot(project_id, read)
             listed = [entry for entry in found if entries.last is None or entry.seq <= entries.last]
             if listed:
-                yield await anyio.to_thread.run_sync(_lines, session_id, listed)
+                yield await anyio.to_thread.run_sync(_format_lines, session_id, listed)
             if last_seq is None or (entries.last is not None and last_seq >= entries.last):
                 return
             after_seq = last_seq
@@ -154,7 +154,7 @@ class HistoryTexts:
         return WrongArgumentsError(f"This session has {what}.{hint}")
 
 
-def _lines(session_id: str, entries: Sequence[StoredEntry]) -> Sequence[EntryLine]:
+def _format_lines(session_id: str, entries: Sequence[StoredEntry]) -> Sequence[EntryLine]:
     # Media are only counted, so they are not loaded.
     loaded = LoadedSession(session_id, entries, {}, {}, TurnCache())
     return [

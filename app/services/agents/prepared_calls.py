@@ -14,14 +14,14 @@ from app.models.call_ids import call_key
 from app.models.identity import utc_now
 from app.services.agents.tools import (
     PreparedEntry,
-    ToolAnswer,
-    ToolPlace,
+    ToolCallResult,
+    ToolContext,
     Tools,
-    body_of,
+    build_text_result,
     describe_error,
-    write_answer,
+    encode_body,
 )
-from app.services.calls.answer_places import makes_call
+from app.services.calls.answer_positions import makes_call
 from app.services.requests.idempotency import IdempotentCall
 from app.services.requests.request_identity import RequestIdentity
 from app.services.requests.session_keys import CALL_ROUTE, key_in_session
@@ -79,7 +79,9 @@ class PreparedCall:
         return replace(self, answer=self.answer.mark_as_list_item())
 
     def append(self, unit: UnitOfWork) -> int:
-        """Append the call, unless it is stored or follows, and the answer; return that `seq`.
+        """Append the answer, and before it the call if that is missing; return the answer's `seq`.
+
+        A call is not missing if it is stored, or if the client appends it afterwards.
 
         Raises:
             AnsweredCallError: The call already has this answer.
@@ -87,7 +89,7 @@ class PreparedCall:
         """
         session_id = self.call_message.session_id
         unit[SessionRecords].ensure(session_id, self.call_message.message.created_at)
-        # Check before the message is appended, because a message makes a new call of the same id.
+        # Check before the message is appended: a message with the id makes a new call.
         self._check_unanswered(unit)
         is_stored = self.request.call_follows or _has_call_message(unit, session_id, self.call_id)
         if not is_stored:
@@ -105,11 +107,11 @@ class PreparedCall:
                 self.answer.find_answer_number(unit)
             except AlreadyAnsweredError as exc:
                 raise AnsweredCallError(exc.existing.seq or 0) from exc
-        elif (existing := self.answer.existing(unit)) is not None:
+        elif (existing := self.answer.find_existing(unit)) is not None:
             raise AnsweredCallError(existing.seq)
 
-    def note(self, unit: UnitOfWork, seq: int) -> None:
-        """Record the answer of a call in a turn, for a repeated call outside of the turn."""
+    def record_answer(self, unit: UnitOfWork, seq: int) -> None:
+        """Record the answer, so that the same call outside of its turn is not run again."""
         session_id, keys = self.call_message.session_id, unit[IdempotencyRecords]
         newest = unit[AnsweredCallRecords].newest_answer(session_id, self.call_id)
         number = newest.answer_number if newest else 1
@@ -163,26 +165,26 @@ class CallPreparer:
         max_tokens = ANSWER_TOKENS
         if render is not None:
             max_tokens = answer_tokens(render.max_tokens, TARGETS[render.target].tokens)
-        place = ToolPlace(project_id, session_id, request.id, request.scope, max_tokens)
-        answer: ToolAnswer | PreparedEntry
+        context = ToolContext(project_id, session_id, request.id, request.scope, max_tokens)
+        result: ToolCallResult | PreparedEntry
         try:
             if (handle := find_refused(request.name, request.arguments)) is not None:
                 raise WrongArgumentsError(cut_arguments_refusal(handle))
-            answer = await self.tools.run(place, read_call(request.name, request.arguments))
+            result = await self.tools.run(context, read_call(request.name, request.arguments))
         except WrongArgumentsError as exc:
-            answer = write_answer(str(exc), is_error=True)
+            result = build_text_result(str(exc), is_error=True)
         except (StoreUnavailableError, OverloadedError):
             raise
         except PagefaultError as exc:
-            answer = write_answer(describe_error(exc), is_error=True)
-        message = body_of(_call_message(request))
+            result = build_text_result(describe_error(exc), is_error=True)
+        message = encode_body(_call_message(request))
         call_message = await self.messages.prepare(project_id, session_id, message)
-        if not isinstance(answer, ToolAnswer):
-            return PreparedCall(project_id, request, call_message, answer)
-        content = await anyio.to_thread.run_sync(blocks_within, answer.content, place.max_tokens)
-        body = body_of(_result_body(session_id, request, replace(answer, content=content)))
-        result = await self.results.prepare(project_id, body, further_resources=answer.resources)
-        return PreparedCall(project_id, request, call_message, result)
+        if not isinstance(result, ToolCallResult):
+            return PreparedCall(project_id, request, call_message, result)
+        content = await anyio.to_thread.run_sync(blocks_within, result.content, max_tokens)
+        body = encode_body(_result_body(session_id, request, replace(result, content=content)))
+        answer = await self.results.prepare(project_id, body, further_resources=result.resources)
+        return PreparedCall(project_id, request, call_message, answer)
 
     async def refuse(
         self, project_id: str, session_id: str, call: TurnCall, handle: str
@@ -195,10 +197,10 @@ class CallPreparer:
             call: The call.
             handle: The handle of the whole argument.
         """
-        answer = write_answer(cut_arguments_refusal(handle), is_error=True)
+        result = build_text_result(cut_arguments_refusal(handle), is_error=True)
         refused = ToolCall(id=call.call_id, name=call.name)
         return await self.results.prepare(
-            project_id, body_of(_result_body(session_id, refused, answer))
+            project_id, encode_body(_result_body(session_id, refused, result))
         )
 
 
@@ -233,11 +235,11 @@ def _call_message(request: ToolCall) -> JsonValue:
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
-def _result_body(session_id: str, request: ToolCall, answer: ToolAnswer) -> JsonValue:
+def _result_body(session_id: str, request: ToolCall, result: ToolCallResult) -> JsonValue:
     return {
         "toolName": request.name,
         "toolCallId": request.id,
         "sessionId": session_id,
-        "success": not answer.is_error,
-        "result": {"content": [*answer.content]},
+        "success": not result.is_error,
+        "result": {"content": [*result.content]},
     }

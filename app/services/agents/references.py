@@ -65,7 +65,7 @@ ReferenceForm = TypeAliasType("ReferenceForm", Literal["data-uri", "base64", "si
 # A reference ends at the end of a word, and punctuation after it belongs to the sentence. The
 # second alternative matches the beginning of a misspelled reference.
 _REFERENCE = re.compile(
-    r"(?P<known>@blob:[0-9a-f]{32}"
+    r"(?P<valid>@blob:[0-9a-f]{32}"
     r"|@entries:[0-9]{1,15}(?:-[0-9]{0,15})?"
     r"|@entry:[0-9]{1,15}(?:/[0-9a-f]{12}"
     r"|/arguments/[0-9]{1,9}(?:/(?:(?:[A-Za-z0-9_.%/-]|~[01]){0,400}(?<!\.))?)?)?"
@@ -107,7 +107,7 @@ class ReferenceMention:
     """A reference in a text.
 
     The text from `start` to `end` is replaced: the reference, or the whole line with it.
-    `resource_id` is set for a valid `@blob:`. `is_known` is false if the reference is misspelled.
+    `resource_id` is set for a valid `@blob:`. `is_valid` is false if the reference is misspelled.
     """
 
     pointer: str
@@ -115,11 +115,11 @@ class ReferenceMention:
     start: int
     end: int
     resource_id: str | None
-    is_known: bool
+    is_valid: bool
 
     @property
     def is_of_history(self) -> bool:
-        """Return whether the reference names an entry or a part of one."""
+        """True if the reference names an entry or a part of one."""
         return self.reference.startswith("@entr")
 
 
@@ -127,7 +127,7 @@ class ReferenceMention:
 class TextWithReferences:
     """A string with references, and the object or array that contains it."""
 
-    holder: JsonValue
+    container: JsonValue
     key: str | int
     text: str
     mentions: Sequence[ReferenceMention]
@@ -140,12 +140,12 @@ class ReadRequest:
     size_bytes: int
     request: ResolveRequest
     root: list[JsonValue]
-    places: Sequence[TextWithReferences]
+    texts: Sequence[TextWithReferences]
 
     @property
     def mentions(self) -> Iterator[ReferenceMention]:
-        """Return all references in their order."""
-        return (mention for place in self.places for mention in place.mentions)
+        """All references in their order."""
+        return (mention for text in self.texts for mention in text.mentions)
 
 
 def read_resolve_request(body: bytes, *, limits: Limits) -> ReadRequest:
@@ -173,7 +173,7 @@ def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWith
             than a request may be.
     """
     count = pointer_chars = 0
-    for place, text, holder in find_strings(root[0]):
+    for path, text, holder in find_strings(root[0]):
         has_any = "@blob:" in text or "@entr" in text
         matches = list(_REFERENCE.finditer(text)) if has_any else []
         if not matches:
@@ -181,7 +181,7 @@ def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWith
         if is_cut_text(text):
             # The mark at the end names the whole text.
             matches = matches[-1:]
-        pointer = pointer_to(place)
+        pointer = pointer_to(path)
         count += len(matches)
         pointer_chars += len(pointer) * len(matches)
         if count > limits.media_per_result or pointer_chars > limits.message_bytes:
@@ -192,7 +192,7 @@ def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWith
             )
         mentions = [_mention(pointer, text, match) for match in matches]
         yield TextWithReferences(
-            root if place is None else holder, place.key if place else 0, text, mentions
+            root if path is None else holder, path.key if path else 0, text, mentions
         )
 
 
@@ -200,15 +200,15 @@ def _mention(pointer: str, text: str, match: re.Match[str]) -> ReferenceMention:
     # A model may copy the whole line with the reference, or a whole cut argument with its mark.
     is_whole = is_handle_line(text) or is_cut_text(text)
     start, end = (0, len(text)) if is_whole else match.span()
-    is_known = match["known"] is not None
-    resource_id = parse_resource_id(match.group()) if is_known else None
-    return ReferenceMention(pointer, match.group(), start, end, resource_id, is_known)
+    is_valid = match["valid"] is not None
+    resource_id = parse_resource_id(match.group()) if is_valid else None
+    return ReferenceMention(pointer, match.group(), start, end, resource_id, is_valid)
 
 
 LINK_SECONDS = 300
 """The lifetime of the links of `signed-url`."""
 
-_ABSENT: Mapping[ToolScope, str] = {
+_MISSING: Mapping[ToolScope, str] = {
     "session": "Nothing in this session refers to such a resource.",
     "project": "This project has no such resource.",
 }
@@ -247,7 +247,7 @@ class ReferenceResolver:
     work: LargeWork
     """Runs long work in threads."""
     limits: Limits
-    """The limits of an answer."""
+    """The limits of a response."""
 
     async def resolve(self, project_id: str, body: AsyncIterator[bytes]) -> RenderedBody:
         """Return `{arguments, resolved, unresolved}` as JSON; its media are read while it is sent.
@@ -277,9 +277,7 @@ class ReferenceResolver:
             }
             self._check_size(request.form, resolved)
             contents = await self._load_contents(project_id, request.form, resolved.values())
-            pieces = await self.work.run(
-                read.size_bytes, _write_answer, read, found, resolved, contents
-            )
+            pieces = await self.work.run(read.size_bytes, _fill_in, read, found, resolved, contents)
             return await RenderedBody(self.blobs, project_id, Rendering(pieces)).check()
 
     async def _find_resources(
@@ -300,9 +298,9 @@ class ReferenceResolver:
         for mention in read.mentions:
             resource = found.get(mention.resource_id or "")
             if resource is None:
-                contents[mention.reference] = _ABSENT[request.scope]
+                contents[mention.reference] = _MISSING[request.scope]
             elif request.form == "text" and not is_textual(resource.mime_type):
-                contents[mention.reference] = _no_text(resource.mime_type)
+                contents[mention.reference] = _describe_no_text(resource.mime_type)
             else:
                 contents[mention.reference] = _Content(
                     resource.uri, resource.mime_type, resource.size_bytes, resource
@@ -319,26 +317,26 @@ class ReferenceResolver:
         """
         request = read.request
         contents: dict[str, _Content | str] = {}
-        room = self.limits.page_text_bytes
-        known = {mention.reference for mention in read.mentions if mention.is_known}
+        remaining_bytes = self.limits.page_text_bytes
+        valid = {mention.reference for mention in read.mentions if mention.is_valid}
         for reference in dict.fromkeys(
             mention.reference for mention in read.mentions if mention.is_of_history
         ):
-            if reference not in known:
+            if reference not in valid:
                 contents[reference] = _MISSPELLED
                 continue
             if request.form == "signed-url":
                 contents[reference] = _NO_LINK
                 continue
             found = await self.history.read(
-                project_id, request.session_id, reference, max_bytes=room
+                project_id, request.session_id, reference, max_bytes=remaining_bytes
             )
             if isinstance(found, str):
                 contents[reference] = found
             elif request.form == "text" and not is_textual(found.mime_type):
-                contents[reference] = _no_text(found.mime_type)
+                contents[reference] = _describe_no_text(found.mime_type)
             else:
-                room -= len(found.data)
+                remaining_bytes -= len(found.data)
                 contents[reference] = _Content(
                     reference[1:], found.mime_type, len(found.data), found.data
                 )
@@ -390,7 +388,7 @@ class ReferenceResolver:
         return contents
 
     async def _measure_text(self, project_id: str, resource: Resource) -> StoredTextPiece:
-        """Return the place of a text, which is read once to count its escaped bytes."""
+        """Return the piece for a stored text, which is read once to count its escaped bytes."""
         writer = TextWriter()
         sent_bytes = 0
         opened = await self.blobs.open(project_id, resource.digest)
@@ -402,19 +400,20 @@ class ReferenceResolver:
         )
 
 
-def _write_answer(
+def _fill_in(
     read: ReadRequest,
     found: Mapping[str, _Content | str],
     resolved: Mapping[ReferenceMention, _Content],
     contents: Mapping[str, Sequence[JsonPiece]],
 ) -> Sequence[JsonPiece]:
+    """Replace the resolved references, and return the pieces of the response."""
     numbers = {uri: number for number, uri in enumerate(contents)}
-    for place in read.places:
-        mentions = [mention for mention in place.mentions if mention in resolved]
+    for text in read.texts:
+        mentions = [mention for mention in text.mentions if mention in resolved]
         if mentions:
             slots = [(mention, MediaSlot(numbers[resolved[mention].uri])) for mention in mentions]
-            place.holder[place.key] = _text_template(place.text, slots)
-    answer = ResolvedArguments(
+            text.container[text.key] = _text_template(text.text, slots)
+    response = ResolvedArguments(
         arguments=GAP,
         resolved=tuple(
             ResolvedReference(
@@ -431,11 +430,11 @@ def _write_answer(
             if isinstance(reason := found[mention.reference], str)
         ),
     )
-    head, tail = answer.around_gap()
-    filling = list(contents.values())
+    head, tail = response.around_gap()
+    fillings = list(contents.values())
     pieces: list[JsonPiece] = [head]
     for piece in json_template(read.root[0]):
-        pieces += filling[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
+        pieces += fillings[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
     return joined_pieces([*pieces, tail])
 
 
@@ -446,12 +445,12 @@ def _encode_content(data: bytes, head: str, form: ReferenceForm) -> bytes:
     return head.encode() + pybase64.b64encode(data)
 
 
-def _no_text(mime_type: str) -> str:
+def _describe_no_text(mime_type: str) -> str:
     return f"It is {mime_type} and no text: ask with another `as`."
 
 
 def _text_template(text: str, slots: Sequence[tuple[ReferenceMention, MediaSlot]]) -> TextTemplate:
-    """Return a text with slots in the place of its references."""
+    """Return a text with slots instead of its references."""
     pieces: list[str | MediaSlot] = []
     end = 0
     for mention, slot in slots:

@@ -3,9 +3,9 @@
 Media are stored and calls of our tools are run first. Then all entries are appended in order. If
 one of them fails, none is appended. The answer has a rendering of the session.
 
-Calls with arguments that were cut in an old call must not be run. Such a call is answered when its
-message is appended, and the receipt names it, so that the host does not run it. If the same turn
-has an answer, the call was already run.
+A model may copy an argument that was cut in an old call. Such a call must not be run, so it is
+answered with a refusal when its message is appended, and the receipt names it for the host. If the
+same turn has an answer to the call, the host has already run it.
 
 Source: `agents`, "One call per step".
 """
@@ -29,7 +29,7 @@ from app.services.agents.prepared_calls import (
     append_result,
 )
 from app.services.agents.receipts import check_expected_seq, write_receipt
-from app.services.calls.answer_places import find_answer_place
+from app.services.calls.answer_positions import find_answer_position
 from app.services.calls.stored_message_turns import calls_of, stored_message_turns
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
@@ -155,17 +155,17 @@ class SessionTurns:
     async def _append_once(
         self, project_id: str, session_id: str, turn: _ParsedTurn, idempotency_key: str | None
     ) -> Sequence[int]:
-        """Append a turn, unless it was; return the numbers of its entries and of refusals."""
+        """Append a turn, unless it is stored; return the `seq` of its entries and refusals."""
         if idempotency_key is None:
             return await self._append(project_id, session_id, turn, None)
         call = IdempotentCall(project_id, TURN_ROUTE, idempotency_key, turn.identity)
-        async with Idempotency(self.records).claimed(call, utc_now()) as answer_id:
+        async with Idempotency(self.records).claim(call, utc_now()) as answer_id:
             if answer_id is not None:
                 return await self._stored_seqs(project_id, session_id, answer_id)
             return await self._append(project_id, session_id, turn, call)
 
     async def _stored_seqs(self, project_id: str, session_id: str, answer_id: str) -> Sequence[int]:
-        """Return the numbers of a stored turn.
+        """Return the `seq` of the entries and refusals of a stored turn.
 
         Raises:
             NotFoundError: The session was deleted since, even if its id is used again.
@@ -207,7 +207,7 @@ class SessionTurns:
                 head = unit[SessionHistory].history_head(session_id)
                 incarnation = (head.incarnation if head else None) or ""
                 answer = f"{','.join(map(str, seqs))} {incarnation}"
-                Idempotency(self.records).note_answer(unit, call, answer)
+                Idempotency(self.records).record_answer(unit, call, answer)
             return seqs
 
         size_bytes = sum(len(text) for _, text in turn.raw_entries)
@@ -234,11 +234,11 @@ class SessionTurns:
             assert tool_call is not None  # noqa: S101 - the only other member
             return await self.calls.prepare(project_id, session_id, tool_call, turn.request.render)
         except InvalidPayloadError as exc:
-            place = f"/entries/{index}/{name}"
-            faults = [Fault(f"{place}{fault.pointer}", fault.detail) for fault in exc.faults]
+            pointer = f"/entries/{index}/{name}"
+            faults = [Fault(f"{pointer}{fault.pointer}", fault.detail) for fault in exc.faults]
             raise InvalidPayloadError(
                 f"Entry {index} cannot be appended; nothing was. {exc.detail}",
-                faults=faults or [Fault(place, "is refused")],
+                faults=faults or [Fault(pointer, "is refused")],
                 code=exc.problem_code,
             ) from exc
 
@@ -324,8 +324,8 @@ def _answered_id(prepared: _Prepared) -> str | None:
 
 def _find_answer(unit: UnitOfWork, session_id: str, prepared: _Prepared) -> RecordedAnswer | None:
     if isinstance(prepared, PreparedMessage):
-        return prepared.find_place(unit).existing
-    return find_answer_place(unit, session_id, _answered_id(prepared)).existing
+        return prepared.find_answer_position(unit).existing
+    return find_answer_position(unit, session_id, _answered_id(prepared)).existing
 
 
 def _append_entry(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int) -> int:
@@ -337,7 +337,7 @@ def _append_entry(unit: UnitOfWork, session_id: str, prepared: _Prepared, index:
     try:
         if isinstance(prepared, PreparedCall):
             seq = prepared.append(unit)
-            prepared.note(unit, seq)
+            prepared.record_answer(unit, seq)
             return seq
         if isinstance(prepared, PreparedResult):
             return append_result(prepared, unit)

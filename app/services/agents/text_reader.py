@@ -14,8 +14,8 @@ from functools import partial
 import anyio.to_thread
 
 from app.services.agents.history_texts import HistoryTexts, ListStart
-from app.services.agents.named_media import find_inline_medium, find_resource, missing_ref_error
-from app.services.agents.tools import ToolPlace
+from app.services.agents.media_lookup import find_inline_medium, find_resource, missing_ref_error
+from app.services.agents.tools import ToolContext
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.pages.faults import PageFaults
 from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
@@ -41,7 +41,7 @@ from pagefault_dialects.texts.line_blocks import LineBlocks
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
 
-# The most entries in one search of a list; reading an entry takes up to half a millisecond.
+# The maximum of entries in one search of a list; reading an entry takes up to half a millisecond.
 _MAX_SEARCHED = 5_000
 
 
@@ -60,7 +60,7 @@ class TextReader:
     entries: HistoryTexts
     """Reads texts of histories."""
 
-    async def read(self, place: ToolPlace, request: ReadTextArguments) -> str:
+    async def read(self, context: ToolContext, request: ReadTextArguments) -> str:
         """Return a piece of a text, under a line that names the next piece.
 
         Raises:
@@ -70,48 +70,48 @@ class TextReader:
         query = _query(request)
         entries = parse_entry_range(request.ref)
         if entries is not None:
-            return await self._read_list(place, entries, request, query)
-        found = await self._find_session_text(place, request.ref)
+            return await self._read_list(context, entries, request, query)
+        found = await self._find_session_text(context, request.ref)
         if found is not None:
-            return await self._read_text(place, *found, request, query)
-        resource = await find_resource(self.records, place, request.ref)
+            return await self._read_text(context, *found, request, query)
+        resource = await find_resource(self.records, context, request.ref)
         if resource is None:
             return await self._read_text(
-                place, *await self._read_page(place, request.ref), request, query
+                context, *await self._read_page(context, request.ref), request, query
             )
-        return await self._read_resource(place, resource, request, query)
+        return await self._read_resource(context, resource, request, query)
 
-    async def _find_session_text(self, place: ToolPlace, ref: str) -> tuple[str, str] | None:
+    async def _find_session_text(self, context: ToolContext, ref: str) -> tuple[str, str] | None:
         """Return the name and the text of an entry, of an argument, or of a medium in an entry."""
-        found = await self.entries.find(place.project_id, place.session_id, ref)
+        found = await self.entries.find(context.project_id, context.session_id, ref)
         if found is not None:
             return found
-        medium = await find_inline_medium(self.records, self.blobs, place, ref)
+        medium = await find_inline_medium(self.records, self.blobs, context, ref)
         if medium is None:
             return None
         text = medium.decode()
         return text_name(medium.medium.mime_type, text.charset), text.text
 
-    async def _read_page(self, place: ToolPlace, ref: str) -> tuple[str, str]:
+    async def _read_page(self, context: ToolContext, ref: str) -> tuple[str, str]:
         """Return the name of a page and its text."""
-        existing = await self.faults.find_named(place.project_id, ref)
+        existing = await self.faults.find_mentioned_pages(context.project_id, ref)
         if not existing:
             raise missing_ref_error(ref)
         if ref not in existing and len(existing) > 1:
             calls = ", ".join(f"read_text({quoted(item)})" for item in existing)
             raise WrongArgumentsError(f"These pages are there, one for each call: {calls}.")
-        page_id, views = existing[0], self.faults.reading
-        view = await views.view(place.project_id, page_id, Level.FULL)
+        page_id, views = existing[0], self.faults.views
+        view = await views.view(context.project_id, page_id, Level.FULL)
         text = await run_in_loop_if(view.is_quick, whole_text, view.page)
         if text is None:
             call = f"page_fault({quoted(page_id)}, 0)"
             raise WrongArgumentsError(f"Page {page_id} has no text. {call} shows it.")
-        views.note(place.project_id, page_id)
+        views.record_access(context.project_id, page_id)
         return f"page {page_id}", text
 
     async def _read_text(
         self,
-        place: ToolPlace,
+        context: ToolContext,
         name: str,
         text: str,
         request: ReadTextArguments,
@@ -120,14 +120,14 @@ class TextReader:
         """Return a piece of a text that is in memory."""
         if query is None:
             piece = text[request.offset : request.offset + MAX_TEXT_CHARS + 1]
-            return await _format_piece(name, piece, len(text), request, place.max_tokens)
+            return await _format_piece(name, piece, len(text), request, context.max_tokens)
         depth = self.texts.limits.json_depth
         found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
-        return await anyio.to_thread.run_sync(found_answer, name, *found, place.max_tokens)
+        return await anyio.to_thread.run_sync(found_answer, name, *found, context.max_tokens)
 
     async def _read_resource(
         self,
-        place: ToolPlace,
+        context: ToolContext,
         resource: Resource,
         request: ReadTextArguments,
         query: TextQuery | None,
@@ -139,50 +139,50 @@ class TextReader:
             )
         if query is None:
             decoder = TextDecoder(mime_type)
-            async with aclosing(self._decode(place.project_id, resource, decoder)) as pieces:
+            async with aclosing(self._decode(context.project_id, resource, decoder)) as pieces:
                 piece = await _take_piece(pieces, request.offset)
             name = text_name(mime_type, charset_name(decoder.encoding))
-            return await _format_piece(name, *piece, request, place.max_tokens)
-        text = await self.texts.find(place.project_id, resource.resource_id, query)
-        answer = await text.read()
-        name = text_name(mime_type, answer.charset)
+            return await _format_piece(name, *piece, request, context.max_tokens)
+        text = await self.texts.find(context.project_id, resource.resource_id, query)
+        excerpt = await text.read()
+        name = text_name(mime_type, excerpt.charset)
         return await anyio.to_thread.run_sync(
-            found_answer, name, answer.total_lines, answer.found, place.max_tokens
+            found_answer, name, excerpt.total_lines, excerpt.found, context.max_tokens
         )
 
     async def _read_list(
         self,
-        place: ToolPlace,
+        context: ToolContext,
         entries: EntryRange,
         request: ReadTextArguments,
         query: TextQuery | None,
     ) -> str:
-        start = await self._measure(place, entries)
+        start = await self._measure(context, entries)
         if query is None and not request.offset:
-            return await self._first_lines(place, entries, request.limit)
+            return await self._first_lines(context, entries, request.limit)
         if query is None:
-            async with aclosing(self._read_lines(place, entries)) as pieces:
+            async with aclosing(self._read_lines(context, entries)) as pieces:
                 piece = await _take_piece(pieces, request.offset)
-            return await _format_piece("list of entries", *piece, request, place.max_tokens)
+            return await _format_piece("list of entries", *piece, request, context.max_tokens)
         if query.pointer is not None:
             raise WrongArgumentsError("A list of entries is no JSON: use lines or grep.")
         name = "list of entries"
         if query.grep is not None and start.total_lines > _MAX_SEARCHED:
-            end = await self._measure(place, entries, _MAX_SEARCHED + 1)
+            end = await self._measure(context, entries, _MAX_SEARCHED + 1)
             next_ref = quoted(entries.ref(end.after_seq + 1))
             name = f"list of entries up to {end.after_seq}, ref={next_ref} has the others"
             entries = EntryRange(entries.first, end.after_seq)
-            start = await self._measure(place, entries)
-        found = await self._find_lines(place, entries, query, start.total_lines)
+            start = await self._measure(context, entries)
+        found = await self._find_lines(context, entries, query, start.total_lines)
         return await anyio.to_thread.run_sync(
-            found_answer, name, start.total_lines, found, place.max_tokens
+            found_answer, name, start.total_lines, found, context.max_tokens
         )
 
-    async def _measure(self, place: ToolPlace, entries: EntryRange, line: int = 1) -> ListStart:
-        return await self.entries.measure(place.project_id, place.session_id, entries, line)
+    async def _measure(self, context: ToolContext, entries: EntryRange, line: int = 1) -> ListStart:
+        return await self.entries.measure(context.project_id, context.session_id, entries, line)
 
     async def _find_lines(
-        self, place: ToolPlace, entries: EntryRange, query: TextQuery, total_lines: int
+        self, context: ToolContext, entries: EntryRange, query: TextQuery, total_lines: int
     ) -> LineExcerpt | Matches:
         """Return a range of lines of a list, or its matching lines."""
         first, last = query.lines.within(total_lines)
@@ -193,8 +193,8 @@ class TextReader:
             )
         blocks = LineBlocks(max(1, first))
         if first <= last:
-            start = await self._measure(place, entries, first)
-            async with aclosing(self._read_lines(place, entries, start.after_seq)) as pieces:
+            start = await self._measure(context, entries, first)
+            async with aclosing(self._read_lines(context, entries, start.after_seq)) as pieces:
                 async for piece in pieces:
                     for block in blocks.feed(piece):
                         collector.feed(block)
@@ -202,12 +202,12 @@ class TextReader:
                         break
         return collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
 
-    async def _first_lines(self, place: ToolPlace, entries: EntryRange, limit: int) -> str:
+    async def _first_lines(self, context: ToolContext, entries: EntryRange, limit: int) -> str:
         """Return the first lines of a list uncut, and the call that reads the next ones."""
         lines: list[tuple[int, str]] = []
         chars = 0
         async with aclosing(
-            self.entries.lines(place.project_id, place.session_id, entries)
+            self.entries.lines(context.project_id, context.session_id, entries)
         ) as pieces:
             async for piece in pieces:
                 lines += ((entry.seq, entry.text) for entry in piece)
@@ -216,18 +216,18 @@ class TextReader:
                     break
         max_chars = min(limit, MAX_TEXT_CHARS)
         fitting, next_seq = await anyio.to_thread.run_sync(
-            take_lines, lines, max_chars, place.max_tokens
+            take_lines, lines, max_chars, context.max_tokens
         )
         last_seq = lines[len(fitting) - 1][0] if fitting else entries.first
         notice = f"; go on with ref={quoted(entries.ref(next_seq))}" if next_seq else ""
         return "\n".join([f"[entries {entries.first} to {last_seq}{notice}]", *fitting])
 
     async def _read_lines(
-        self, place: ToolPlace, entries: EntryRange, after_seq: int = 0
+        self, context: ToolContext, entries: EntryRange, after_seq: int = 0
     ) -> AsyncGenerator[str, None]:
         """Yield the text of a list in pieces of whole lines."""
         async with aclosing(
-            self.entries.lines(place.project_id, place.session_id, entries, after_seq=after_seq)
+            self.entries.lines(context.project_id, context.session_id, entries, after_seq=after_seq)
         ) as pieces:
             async for piece in pieces:
                 yield "".join(f"{part.text}\n" for part in piece)

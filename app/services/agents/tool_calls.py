@@ -1,4 +1,4 @@
-"""Runs calls of our tools, appends them with their answers to the history, and renders the answer.
+"""Runs calls of our tools, appends them and their answers to the history, and renders the answer.
 
 The answer to a call with wrong arguments names the call to make instead, and is appended like any
 other. If a store fails, nothing is appended, and the answer asks the model to repeat the call or,
@@ -15,7 +15,7 @@ from app.errors import ConflictError, OverloadedError, StoreFullError, StoreUnav
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.agents.prepared_calls import AnsweredCallError, CallPreparer, identify_call
-from app.services.calls.answer_places import find_answer_place
+from app.services.calls.answer_positions import find_answer_position
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.entry_renders import render_entry
@@ -87,19 +87,19 @@ class ToolCalls:
 
     async def _run_once(self, project_id: str, session_id: str, request: ToolCallRequest) -> int:
         """Run a call, unless it was run before; return the `seq` of its answer."""
-        place = await self.records.read(
-            project_id, lambda unit: find_answer_place(unit, session_id, request.id)
+        position = await self.records.read(
+            project_id, lambda unit: find_answer_position(unit, session_id, request.id)
         )
-        call = identify_call(project_id, session_id, request, place.number)
+        call = identify_call(project_id, session_id, request, position.number)
         try:
-            async with Idempotency(self.records).claimed(call, utc_now()) as answer:
+            async with Idempotency(self.records).claim(call, utc_now()) as answer:
                 if answer is not None:
                     return int(answer)
                 prepared = await self.calls.prepare(project_id, session_id, request, request)
 
                 def append(unit: UnitOfWork) -> int:
                     seq = prepared.append(unit)
-                    Idempotency(self.records).note_answer(unit, call, str(seq))
+                    Idempotency(self.records).record_answer(unit, call, str(seq))
                     return seq
 
                 return await self.records.write(project_id, append)

@@ -1,4 +1,4 @@
-"""The contract of tools: the place of a call, the arguments, and the answer."""
+"""The interface of the tools that models call: the context of a call, and its result."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ Scope = Literal["session", "project"]
 
 
 @dataclass(frozen=True, slots=True)
-class ToolPlace:
-    """The context of a call: the project, the session, the id, and the scope of handles.
+class ToolContext:
+    """The project, session and id of a tool call, and the scope in which handles are found.
 
-    `max_tokens` is the limit of the answer.
+    `max_tokens` is the limit of the result.
     """
 
     project_id: str
@@ -31,28 +31,28 @@ class ToolPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """The answer of a tool: blocks of content, and the resources in them, by id."""
+class ToolCallResult:
+    """The result of a tool call: blocks of content, and the resources in them, by id."""
 
     content: Sequence[JsonValue]
     resources: Mapping[str, Resource] = field(default_factory=dict)
     is_error: bool = False
 
 
-def write_answer(text: str, *, is_error: bool = False) -> ToolAnswer:
-    """Return an answer with one text."""
-    return ToolAnswer([{"type": "text", "text": text}], is_error=is_error)
+def build_text_result(text: str, *, is_error: bool = False) -> ToolCallResult:
+    """Return a result with one text."""
+    return ToolCallResult([{"type": "text", "text": text}], is_error=is_error)
 
 
-async def body_of(value: JsonValue) -> AsyncIterator[bytes]:
+async def encode_body(value: JsonValue) -> AsyncIterator[bytes]:
     """Yield a value as the body of a request; lone surrogates stay JSON escapes."""
     yield json_bytes(value)
 
 
 class PreparedEntry(Protocol):
-    """An answer that is an entry of the history, ready to be appended."""
+    """An answer to a call that is ready to be appended to the history as an entry."""
 
-    def existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
+    def find_existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
         """Return the stored answer of the call, if it equals this one.
 
         Raises:
@@ -69,8 +69,10 @@ class PreparedEntry(Protocol):
 class Tools(Protocol):
     """Tools that models call. See `MemoryTools`."""
 
-    async def run(self, place: ToolPlace, arguments: ToolArguments) -> ToolAnswer | PreparedEntry:
-        """Run a call, and return an answer that is not in the history yet.
+    async def run(
+        self, context: ToolContext, arguments: ToolArguments
+    ) -> ToolCallResult | PreparedEntry:
+        """Run a call, and return its result, which is not in the history yet.
 
         Raises:
             WrongArgumentsError: The arguments are wrong; the text is for the model.

@@ -178,11 +178,11 @@ class Scrub:
         call = IdempotentCall(project_id, _ROUTE, due.key, _NO_REQUEST)
         keys = Idempotency(self.records)
         try:
-            async with keys.claimed(call, utc_now()) as done:
+            async with keys.claim(call, utc_now()) as done:
                 if done is None:
                     await self._scrub(project_id, due)
                     await self.records.write(
-                        project_id, lambda unit: keys.note_answer(unit, call, _DONE)
+                        project_id, lambda unit: keys.record_answer(unit, call, _DONE)
                     )
         except ConflictError:
             # Another process works on it, or was killed; then a later run does it.

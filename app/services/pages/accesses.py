@@ -36,7 +36,7 @@ class AccessCounts:
         self._pending: dict[str, dict[str, Accesses]] = defaultdict(dict)
         self._has_reads = anyio.Event()
 
-    def note(self, project_id: str, page_id: str, now: datetime) -> None:
+    def record(self, project_id: str, page_id: str, now: datetime) -> None:
         """Count a read of a page by a model."""
         pages = self._pending[project_id]
         count, _ = pages.get(page_id, (0, now))

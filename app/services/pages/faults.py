@@ -1,9 +1,9 @@
 """Page faults: return a page to a model as a tool message, and append it to the session.
 
-The stored message has references in the place of data URIs. The page is never changed.
+The stored message has references instead of data URIs. The page is never changed.
 
-An error has a tool message with the reason, and the call to send instead. A page id in quotes or in
-a citation (`[ref: img_001]`) is refused, and the error names the page.
+An error has a tool message for the model: the reason, and the call to send instead. A page id in
+quotes or in a citation (`[ref: img_001]`) is an error that names the page.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.message import StoredHistoryMessage
 from app.models.session import PAGE_FAULT
-from app.services.calls.answer_places import find_answer_place
+from app.services.calls.answer_positions import find_answer_position
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.message_images import image_ids, insert_images
@@ -48,7 +48,7 @@ from pagefault_dialects.turns.page_turns import PageFaultCall
 
 _SCANNED_CHARS = 1_000
 _MAX_CANDIDATES = 8
-_LONGEST_ID_CHARS = 128
+_MAX_ID_CHARS = 128
 _QUOTED_CHARS = 100
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
 _ID_RULE = (
@@ -109,16 +109,16 @@ def is_page_id(text: str) -> bool:
     return CLIENT_ID.match(text) is not None
 
 
-def named_ids(text: str) -> list[str]:
-    """Return the first few possible page ids in a text that is no id.
+def find_candidate_ids(text: str) -> list[str]:
+    """Return the first few possible page ids in a text that is not an id.
 
     A candidate is a run of id characters, with and without a prefix such as `ref:`, and with and
     without punctuation at its end.
     """
     ids: dict[str, None] = {}
     for token in _TOKEN.findall(text[:_SCANNED_CHARS]):
-        for named in (token, token.partition(":")[2]):
-            for candidate in (named, named.rstrip("._:-")):
+        for name in (token, token.partition(":")[2]):
+            for candidate in (name, name.rstrip("._:-")):
                 if candidate != text and is_page_id(candidate):
                     ids[candidate] = None
         if len(ids) >= _MAX_CANDIDATES:
@@ -166,7 +166,7 @@ def argument_error(
 
 def failure(page_id: str, error: str, tool_call_id: str | None) -> dict[str, object]:
     """Return the members of a problem that make up the tool message of a failure."""
-    short_id = cut_short(page_id, _LONGEST_ID_CHARS)
+    short_id = cut_short(page_id, _MAX_ID_CHARS)
     return {
         "success": False,
         "page_id": short_id,
@@ -188,7 +188,7 @@ def _suggest_calls(existing: Sequence[str], level: Level) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A fault of a session, which is appended to its history."""
+    """A page fault that is appended to the history of its session."""
 
     page_id: str
     session_id: str
@@ -206,10 +206,10 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class PageFaults:
-    """Answers page faults of models."""
+    """Returns pages to models that fault them."""
 
     records: Records
-    reading: PageViews
+    views: PageViews
 
     async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> RenderedBody:
         """Return the tool message `{role, tool_call_id, content}` with the page at a level.
@@ -225,19 +225,19 @@ class PageFaults:
         Source: spec 000, "Multi-block Tool Results".
         """
         if request.session_id is None:
-            message, _ = await self._message(project_id, page_id, request)
-            answer = await self._insert_media(project_id, message)
-            self.reading.note(project_id, page_id)
+            message, _ = await self._build_message(project_id, page_id, request)
+            rendered = await self._insert_media(project_id, message)
+            self.views.record_access(project_id, page_id)
             event = _event(page_id, request, utc_now())
             await self.records.write(project_id, lambda unit: unit.add_event(event))
-            return answer
+            return rendered
         call = _Call(page_id, request.session_id, request, utc_now())
-        existing = await self.records.read(project_id, lambda unit: _place(unit, call)[0])
+        existing = await self.records.read(project_id, lambda unit: _find_existing(unit, call)[0])
         if existing is not None:
             return await self._insert_media(project_id, existing.message)
         prepared = await self._prepare(project_id, call)
         stored, is_new = await self.records.write(project_id, prepared.append)
-        return prepared.answer if is_new else await self._insert_media(project_id, stored.message)
+        return prepared.rendered if is_new else await self._insert_media(project_id, stored.message)
 
     async def prepare(
         self,
@@ -248,7 +248,7 @@ class PageFaults:
         *,
         max_tokens: int,
     ) -> "PreparedFault":
-        """Return a fault of a session, which the caller appends in its own transaction.
+        """Prepare a fault, which the caller appends to the session in its own transaction.
 
         A text longer than `max_tokens` is cut to its beginning and end, and names the call that
         reads on.
@@ -262,15 +262,15 @@ class PageFaults:
     async def _prepare(
         self, project_id: str, call: _Call, max_tokens: int | None = None
     ) -> "PreparedFault":
-        message, mime_type = await self._message(
+        message, mime_type = await self._build_message(
             project_id, call.page_id, call.request, max_tokens=max_tokens
         )
-        # Loaded before the append, because a fault without an answer must not be in the history.
-        answer = await self._insert_media(project_id, message)
+        # Loaded before the append, because a fault that cannot be rendered must not be stored.
+        rendered = await self._insert_media(project_id, message)
         fault = PageFaultCall(call.page_id, int(call.request.target_level), mime_type)
-        return PreparedFault(call, message, answer, fault)
+        return PreparedFault(call, message, rendered, fault)
 
-    async def _message(
+    async def _build_message(
         self,
         project_id: str,
         page_id: str,
@@ -292,15 +292,15 @@ class PageFaults:
         try:
             if not is_page_id(page_id):
                 raise NotFoundError("page")
-            view = await self.reading.view(project_id, page_id, request.target_level)
+            view = await self.views.view(project_id, page_id, request.target_level)
         except NotFoundError as exc:
-            existing = await self.find_named(project_id, page_id)
+            existing = await self.find_mentioned_pages(project_id, page_id)
             raise missing_page_error(page_id, existing, request) from exc
         mime_type: str | None = None
         if request.form == "json":
-            content: JsonValue = await self.reading.json_text_of(view, options)
+            content: JsonValue = await self.views.json_text_of(view, options)
         else:
-            blocks = await self.reading.blocks_of(view, options)
+            blocks = await self.views.blocks_of(view, options)
             content, level = blocks.content, view.page.at(blocks.level)
             if level is not None and level.body.kind == "url":
                 mime_type = address_mime_type(view.page, level.body)
@@ -308,9 +308,9 @@ class PageFaults:
         encoded = await run_in_loop_if(view.is_quick, lambda: json_text(message).encode())
         return encoded, mime_type
 
-    async def find_named(self, project_id: str, page_id: str) -> list[str]:
+    async def find_mentioned_pages(self, project_id: str, page_id: str) -> list[str]:
         """Return the ids of existing pages in the text of a page id; an exact match comes first."""
-        candidates = [page_id] * is_page_id(page_id) + named_ids(page_id)
+        candidates = [page_id] * is_page_id(page_id) + find_candidate_ids(page_id)
         if not candidates:
             return []
         return await self.records.read(
@@ -322,21 +322,21 @@ class PageFaults:
 
     async def _insert_media(self, project_id: str, message: bytes) -> RenderedBody:
         pieces = await insert_images(
-            self.reading.media(project_id),
+            self.views.media(project_id),
             message,
-            limit_bytes=self.reading.limits.image_bytes,
-            checks=self.reading.checks,
+            limit_bytes=self.views.limits.image_bytes,
+            checks=self.views.checks,
         )
-        return await RenderedBody(self.reading.blobs, project_id, Rendering(pieces)).check()
+        return await RenderedBody(self.views.blobs, project_id, Rendering(pieces)).check()
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedFault:
-    """A page fault before it is appended; `answer` is the message with its media."""
+    """A page fault before it is appended; `rendered` is the message with its media."""
 
     call: _Call
     message: bytes
-    answer: RenderedBody
+    rendered: RenderedBody
     fault: PageFaultCall
     is_apart: bool | None = True
 
@@ -344,9 +344,9 @@ class PreparedFault:
         """Return this answer as one of a list; see `PreparedEntry`."""
         return replace(self, is_apart=None)
 
-    def existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
+    def find_existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
         """Return the stored message that answers the call, if any; see `PreparedEntry`."""
-        return _place(unit, self.call)[0]
+        return _find_existing(unit, self.call)[0]
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Append the message, unless an equal one is stored; return it, and whether it is new.
@@ -356,7 +356,7 @@ class PreparedFault:
         """
         call, message, message_id = self.call, self.message, new_id()
         unit[SessionRecords].ensure(call.session_id, call.now)
-        existing, number = _place(unit, call)
+        existing, number = _find_existing(unit, call)
         if existing is not None:
             return existing, False
         entry = StoredHistoryMessage(
@@ -411,14 +411,14 @@ def _event(
     )
 
 
-def _place(unit: UnitOfWork, call: _Call) -> tuple[StoredHistoryMessage | None, int]:
+def _find_existing(unit: UnitOfWork, call: _Call) -> tuple[StoredHistoryMessage | None, int]:
     """Return the stored answer of this call, if any, and the number of the answer."""
-    place = find_answer_place(unit, call.session_id, call.request.tool_call_id)
-    if place.existing is None:
-        return None, place.number
-    earlier = unit[MessageRecords].find(place.existing.entry_id)
+    position = find_answer_position(unit, call.session_id, call.request.tool_call_id)
+    if position.existing is None:
+        return None, position.number
+    earlier = unit[MessageRecords].find(position.existing.entry_id)
     if earlier is not None and earlier.request_digest == call.digest:
-        return earlier, place.number
+        return earlier, position.number
     raise ConflictError(
         "This tool call of the session was already answered with something else. A fault is known "
         "by its page and all that its body asks for. A call has one result. Where another call has "

@@ -333,9 +333,9 @@ class PageViews:
     def _media_of(self, project_id: str, stored: StoredPage) -> PageMediaReader:
         return PageMediaReader(self.media(project_id), stored, self.checks, self.limits)
 
-    def note(self, project_id: str, page_id: str) -> None:
+    def record_access(self, project_id: str, page_id: str) -> None:
         """Count a read of a page by a model: a fault, a rendering."""
-        self.accesses.note(project_id, page_id, utc_now())
+        self.accesses.record(project_id, page_id, utc_now())
 
 
 def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:

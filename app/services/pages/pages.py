@@ -105,7 +105,7 @@ class Pages:
             if idempotency_key is None:
                 return (await self._create(project_id, request, drafts))[0]
             call = IdempotentCall(project_id, PAGE_ROUTE, idempotency_key, request.identity)
-            async with Idempotency(self.records).claimed(call, utc_now()) as answer_id:
+            async with Idempotency(self.records).claim(call, utc_now()) as answer_id:
                 if answer_id is None:
                     return (await self._create(project_id, request, drafts, call))[0]
                 stored = await self.records.read(
@@ -168,13 +168,13 @@ class Pages:
         prepared = await self._prepare(project_id, request, drafts)
         changes = [await self._plan(item) for item in prepared]
 
-        def note_answer(unit: UnitOfWork) -> None:
+        def record_answer(unit: UnitOfWork) -> None:
             if call is not None:
                 answer_id = changes[0].version.page_id
-                Idempotency(self.records).note_answer(unit, call, answer_id)
+                Idempotency(self.records).record_answer(unit, call, answer_id)
 
         try:
-            return await self.writer.create(project_id, changes, also=note_answer)
+            return await self.writer.create(project_id, changes, also=record_answer)
         except PageChangedError as exc:
             places = [f"/pages/{index}" if len(changes) > 1 else "" for index in exc.existing]
             raise ConflictError(

@@ -67,7 +67,7 @@ class Renders:
         turn = await self.answers.resolver.run(
             lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
         )
-        count = partial(self.reading.note, project_id, page_id) if is_counted else None
+        count = partial(self.reading.record_access, project_id, page_id) if is_counted else None
         return await self.answers.render(project_id, [turn], profile, query, on_delivery=count)
 
     async def record(self, project_id: str, named: NamedRecord, query: RenderQuery) -> RenderedBody:

@@ -1,11 +1,11 @@
-"""Idempotency keys: a write that is sent again is answered again, not done again.
+"""Idempotency keys: a repeated write returns the result of the first one.
 
-A key is taken in a transaction of its own before the work starts, so that a second request finds
-it in flight, and is answered in the transaction of the work, so that both are there or neither.
+A key is claimed in a transaction before the work starts, so a second request finds that the first
+one is in flight. The id of the result is recorded in the transaction of the work.
 
-A request that has not answered after 15 minutes is taken for dead, and the next one with its key
-takes the claim over. Should the first one come to its commit after all, the claim has another id
-than its own: its transaction is rolled back, and nothing is stored twice.
+After 15 minutes, a request without a result is considered dead, and the next request with its key
+takes over the claim. If the first request commits after all, the claim has another id: the
+transaction is rolled back, and nothing is stored twice.
 """
 
 import asyncio
@@ -45,18 +45,21 @@ class IdempotentCall:
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """Takes keys for requests and remembers their answers for 24 hours, per project and route."""
+    """Claims keys for requests, and stores the ids of their results for 24 hours.
+
+    Keys are distinct for each project and route.
+    """
 
     records: Records
 
     @asynccontextmanager
-    async def claimed(self, call: IdempotentCall, now: datetime) -> AsyncIterator[str | None]:
-        """Hold a key while the work is done.
+    async def claim(self, call: IdempotentCall, now: datetime) -> AsyncIterator[str | None]:
+        """Claim a key while the work is done.
 
         Yields:
-            The id of the answer if the request was answered before, else `None`: then the work
-            is to be done, and `note_answer` called in its transaction. If the block raises before
-            that is committed, the key is free again, unless another request has it by then.
+            The id of the result of an earlier, equal request. If it is `None`, the caller does the
+            work, and calls `record_answer` in its transaction. If the block raises before that is
+            committed, the key is released, unless another request has taken it over.
 
         Raises:
             InvalidPayloadError: The key was used for another request.
@@ -65,7 +68,7 @@ class Idempotency:
         try:
             answer_id = await run_to_completion(self._claim(call, now))
         except asyncio.CancelledError:
-            # The claim is made all the same, by now.
+            # `run_to_completion` has made the claim nevertheless.
             await self._abandon(call)
             raise
         if answer_id is not None:
@@ -77,11 +80,11 @@ class Idempotency:
             await self._abandon(call)
             raise
 
-    def note_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
-        """Note the answer, in the transaction that makes it, and is rolled back if this raises.
+    def record_answer(self, unit: UnitOfWork, call: IdempotentCall, answer_id: str) -> None:
+        """Record the id of a result, in the transaction that stores the result.
 
         Raises:
-            ConflictError: Another request has taken the key over, and answers it.
+            ConflictError: Another request has taken over the key.
         """
         if not unit[IdempotencyRecords].answer(
             call.route, call.key, answer_id, claim_id=call.claim_id
@@ -94,9 +97,9 @@ class Idempotency:
             )
 
     async def record_existing_answer(self, call: IdempotentCall, answer_id: str) -> None:
-        """Record an earlier answer as that of this request, which stores nothing.
+        """Record an earlier result as that of this request, which stores nothing.
 
-        A request that has taken over the key meanwhile has the same answer.
+        A request that has taken over the key meanwhile has the same result.
         """
         await self.records.write(
             call.project_id,
@@ -110,7 +113,7 @@ class Idempotency:
 
         def claim(unit: UnitOfWork) -> Claim | None:
             existing = unit[IdempotencyRecords].claim(route, key, digest, now, claim_id=claim_id)
-            if existing is not None and _is_over(existing, now):
+            if existing is not None and _has_expired(existing, now):
                 existing = unit[IdempotencyRecords].take_over(
                     route, key, existing, request_digest=digest, now=now, claim_id=claim_id
                 )
@@ -121,8 +124,8 @@ class Idempotency:
         return None if existing is None else _answer_of(existing, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
-        # If the database is what failed, the claim is over by itself after a while. The block may
-        # have been cancelled just after its commit: then there is an answer, and it stays.
+        # If the database has failed, the claim expires. If the block was cancelled just after its
+        # commit, the claim has a result, and stays.
         with anyio.CancelScope(shield=True), suppress(PagefaultError):
             await self.records.write(
                 call.project_id,
@@ -133,10 +136,10 @@ class Idempotency:
 
 
 def _answer_of(claim: Claim, identity: RequestIdentity) -> str:
-    """Return the id of the answer to the request that holds a key.
+    """Return the id of the result of the request that has claimed a key.
 
     Raises:
-        InvalidPayloadError, ConflictError: See `Idempotency.claimed`.
+        InvalidPayloadError, ConflictError: See `Idempotency.claim`.
     """
     if not identity.is_that_of(claim.request_digest):
         raise InvalidPayloadError(
@@ -155,6 +158,6 @@ def _answer_of(claim: Claim, identity: RequestIdentity) -> str:
     return claim.answer_id
 
 
-def _is_over(claim: Claim, now: datetime) -> bool:
+def _has_expired(claim: Claim, now: datetime) -> bool:
     age = now - claim.claimed_at
     return age > KEPT or (claim.answer_id is None and age > ABANDONED_AFTER)

@@ -87,7 +87,7 @@ class Interactions:
             if idempotency_key is None:
                 return await create(None)
             call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, read.identity)
-            async with Idempotency(self.records).claimed(call, utc_now()) as answer_id:
+            async with Idempotency(self.records).claim(call, utc_now()) as answer_id:
                 if answer_id is None:
                     return await create(call)
                 return await self.get(project_id, session_id, answer_id)
@@ -220,7 +220,7 @@ class Interactions:
                 session_id=session_id,
             )
             if call is not None:
-                Idempotency(self.records).note_answer(unit, call, appended.interaction_id)
+                Idempotency(self.records).record_answer(unit, call, appended.interaction_id)
             unit.add_event(_event("interaction:created", appended, seq, size_bytes=size_bytes))
             return AttachedInteraction(appended, attachments, is_new=True)
 

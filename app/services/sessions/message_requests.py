@@ -45,7 +45,7 @@ _EXAMPLE: JsonDict = {
 }
 
 
-_NOT_ONE = "The body is not a message; `errors` says where."
+_NOT_A_MESSAGE = "The body is not a message; `errors` says where."
 _WHOLE_HISTORY = (
     "The body is a whole history, and this route takes one message. "
     "`PUT /api/sessions/{session_id}/history` takes histories."
@@ -89,7 +89,7 @@ class HistoryMessageDraft(BaseModel):
 
 
 class FlatMessage(BaseModel):
-    """A message with the members that specification 000 gives one, and no others."""
+    """A message that has only members which specification 000 defines."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
@@ -97,7 +97,7 @@ class FlatMessage(BaseModel):
     content: Annotated[MessageContent | None, WrapValidator(_read_content)] = None
     name: str | None = None
     tool_calls: Annotated[list[JsonObject] | None, FailFast()] = None
-    # Empty where a host or a provider gives calls no ids.
+    # Empty if calls have no ids.
     tool_call_id: Annotated[str | None, Field(max_length=LONGEST_CALL_ID)] = None
 
 
@@ -105,8 +105,8 @@ class FlatMessage(BaseModel):
 class ReadMessage:
     """A message of a request: its value, its media and its references.
 
-    `role` is its role if it is not flat. `answered_ids` are the calls that it answers, if it has
-    nothing but answers.
+    `role` is its role if it is not flat. `answered_ids` are the ids of the calls that it answers,
+    if it has no other content.
     """
 
     value: dict[str, JsonValue]
@@ -118,11 +118,11 @@ class ReadMessage:
 
     @property
     def tool_call_id(self) -> str | None:
-        """Return the call that it answers, if it has nothing but one answer."""
+        """The id of the call that it answers, if it has no other content."""
         return only_id(self.answered_ids)
 
-    def stored(self, message: bytes) -> bytes:
-        """Return the stored form.
+    def to_stored(self, message: bytes) -> bytes:
+        """Return the message as it is stored.
 
         Args:
             message: Its JSON, with references instead of its media.
@@ -131,7 +131,7 @@ class ReadMessage:
             return message
         return wrap_message(message, dialect=self.dialect, role=self.role)
 
-    def stored_forms(self, forms: dict[str, InlineForm]) -> dict[str, InlineForm]:
+    def to_stored_forms(self, forms: dict[str, InlineForm]) -> dict[str, InlineForm]:
         """Return the forms of its media by pointers into the stored form."""
         if self.role is None:
             return forms
@@ -156,7 +156,7 @@ def read_message(body: JsonValue) -> ReadMessage:
     if compaction_handle(value) is not None:
         raise InvalidPayloadError(_COMPACTED, faults=[Fault("/type", "is no single message")])
     if is_flat(value):
-        validate_model(FlatMessage, value, _NOT_ONE)
+        validate_model(FlatMessage, value, _NOT_A_MESSAGE)
     return describe_message(value, _read_entry(value))
 
 
@@ -170,7 +170,7 @@ def _read_entry(value: JsonObject) -> EntryReading:
 
 
 def describe_message(value: JsonObject, reading: EntryReading) -> ReadMessage:
-    """Return a message from its reading. An invalid flat message is stored as not flat."""
+    """Return a message from its reading. An invalid flat message is not treated as flat."""
     read = [message.message for message in reading.messages if message.message is not None]
     movable = media_of_reading(value, read)
     answered = _answered_ids(reading)
@@ -190,7 +190,7 @@ def _is_valid_flat(value: JsonObject) -> bool:
 
 
 def only_answer(reading: EntryReading) -> str | None:
-    """Return the call that a message answers, if it has nothing but one answer."""
+    """Return the id of the call that a message answers, if it has no other content."""
     return only_id(_answered_ids(reading))
 
 
@@ -200,7 +200,7 @@ def only_id(call_ids: Sequence[str]) -> str | None:
 
 
 def _answered_ids(reading: EntryReading) -> Sequence[str]:
-    """Return the calls that a message answers, if it has nothing but answers."""
+    """Return the ids of the calls that a message answers, if it has no other content."""
     if reading.role != "tool":
         return ()
     return [call_id for message in reading.messages for call_id in _answered(message.message or {})]

@@ -16,7 +16,11 @@ from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.session import MESSAGE
-from app.services.calls.answer_places import AnswerPlace, find_answer_place, find_place_of_answers
+from app.services.calls.answer_positions import (
+    AnswerPosition,
+    find_answer_position,
+    find_joint_answer_position,
+)
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.media.media_keeper import MediaKeeper
@@ -68,11 +72,11 @@ class SessionMessages:
         body: AsyncIterator[bytes],
         *,
         idempotency_key: str | None,
-    ) -> "AppendedMessage":
+    ) -> AppendedMessage:
         """Append a message to a session.
 
-        A session is created by its first entry. The same answers of the same tool calls are
-        appended once.
+        If the session does not exist, it is created. A repeated answer to the same tool calls is
+        not appended again.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
@@ -97,7 +101,7 @@ class SessionMessages:
             return await self._append(project_id, session_id, request, None)
         call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
         idempotency = Idempotency(self.records)
-        async with idempotency.claimed(call, utc_now()) as answer_id:
+        async with idempotency.claim(call, utc_now()) as answer_id:
             if answer_id is None:
                 message, is_new = await self._append(project_id, session_id, request, call)
                 if not is_new:
@@ -120,13 +124,7 @@ class SessionMessages:
         """
         parse = partial(read_value, limits=self.limits, keeps_spelling=True)
         async with self._read(project_id, session_id, body, parse) as request:
-            return await self._prepared(project_id, session_id, request)
-
-    async def prepare_read(
-        self, project_id: str, session_id: str, request: StreamedRequest[ReadMessage]
-    ) -> "PreparedMessage":
-        """Store the media of a message that was read, and change its value."""
-        return await self._prepared(project_id, session_id, request)
+            return await self.prepare_parsed(project_id, session_id, request)
 
     def _read(
         self,
@@ -153,23 +151,24 @@ class SessionMessages:
     ) -> tuple[StoredHistoryMessage, bool]:
         read = request.value
         answered = await self.records.read(
-            project_id, lambda unit: _place(unit, session_id, read, request.identity)[0]
+            project_id, lambda unit: _find_existing(unit, session_id, read, request.identity)[0]
         )
         if answered is not None:
             return answered, False
-        prepared = await self._prepared(project_id, session_id, request)
+        prepared = await self.prepare_parsed(project_id, session_id, request)
 
         def append(unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
             appended, is_new = prepared.append(unit)
             if is_new and call is not None:
-                Idempotency(self.records).note_answer(unit, call, appended.message_id)
+                Idempotency(self.records).record_answer(unit, call, appended.message_id)
             return appended, is_new
 
         return await self.records.write(project_id, append, is_alone=prepared.is_long)
 
-    async def _prepared(
+    async def prepare_parsed(
         self, project_id: str, session_id: str, request: StreamedRequest[ReadMessage]
     ) -> "PreparedMessage":
+        """Store the media of a parsed message, and put references into it; see `prepare`."""
         read, now = request.value, utc_now()
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=self.limits.medium_bytes, now=now)
         mover = MediaMover(keeper, max_media=self.limits.media_per_result, streamed=request.media)
@@ -186,8 +185,8 @@ class SessionMessages:
             created_at=now,
             tool_call_id=read.tool_call_id,
             request_digest=request.identity.digest,
-            message=read.stored(text),
-            inline_form=dump_forms(read.stored_forms(moved.forms)),
+            message=read.to_stored(text),
+            inline_form=dump_forms(read.to_stored_forms(moved.forms)),
             dialect=read.dialect,
             reading=READING,
             role=read.role,
@@ -215,9 +214,9 @@ class PreparedMessage:
         """Return the message as one of a list. Renderings keep the order of a list."""
         return replace(self, message=replace(self.message, is_apart=None))
 
-    def find_place(self, unit: UnitOfWork) -> AnswerPlace:
-        """Return its place among the answers of its session, which the caller has locked."""
-        return _find_place(unit, self.session_id, self.read, self.identity)
+    def find_answer_position(self, unit: UnitOfWork) -> AnswerPosition:
+        """Return its position among the answers of its session, which the caller has locked."""
+        return _find_position(unit, self.session_id, self.read, self.identity)
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Write the message, its history entry and links; return the message and True if it is new.
@@ -228,7 +227,7 @@ class PreparedMessage:
         session_id, message, read = self.session_id, self.message, self.read
         unit[SessionRecords].ensure(session_id, message.created_at)
         # The session is locked, so an equal request that was faster is found here.
-        answered, number = _place(unit, session_id, read, self.identity)
+        answered, number = _find_existing(unit, session_id, read, self.identity)
         if answered is not None:
             return answered, False
         message = replace(message, answer_number=number)
@@ -240,9 +239,9 @@ class PreparedMessage:
             row=unit[MessageRecords].row(message, session_id=session_id),
         )
         appended = replace(message, seq=seq)
-        referred = unit[ResourceRecords].find_all(read.references)
+        referenced = unit[ResourceRecords].find_all(read.references)
         unit[ResourceRecords].ensure_linked(
-            {**referred, **{file.resource_id: file for file in self.resources}}.values(),
+            {**referenced, **{file.resource_id: file for file in self.resources}}.values(),
             owner_kind=MESSAGE,
             owner_id=message.message_id,
             session_id=session_id,
@@ -260,20 +259,20 @@ class PreparedMessage:
         return appended, True
 
 
-def _place(
+def _find_existing(
     unit: UnitOfWork, session_id: str, read: ReadMessage, identity: RequestIdentity
 ) -> tuple[StoredHistoryMessage | None, int]:
-    """Return the equal message that answers the same tool calls, if there is one, and the number.
+    """Return the equal stored message, if there is one, and the number of the answer.
 
     Raises:
         ConflictError: The call has another answer.
     """
-    place = _find_place(unit, session_id, read, identity)
-    if place.existing is None:
-        return None, place.number
-    earlier = unit[MessageRecords].find(place.existing.entry_id)
+    position = _find_position(unit, session_id, read, identity)
+    if position.existing is None:
+        return None, position.number
+    earlier = unit[MessageRecords].find(position.existing.entry_id)
     if earlier is not None and identity.is_that_of(earlier.request_digest):
-        return earlier, place.number
+        return earlier, position.number
     differences = _differences(earlier, read) if earlier else ()
     compared = f" {how_compared(earlier.request_digest)}" if earlier else ""
     raise ConflictError(
@@ -285,12 +284,12 @@ def _place(
     )
 
 
-def _find_place(
+def _find_position(
     unit: UnitOfWork, session_id: str, read: ReadMessage, identity: RequestIdentity
-) -> AnswerPlace:
+) -> AnswerPosition:
     if len(read.answered_ids) > 1:
-        return find_place_of_answers(unit, session_id, read.answered_ids, identity)
-    return find_answer_place(unit, session_id, read.tool_call_id)
+        return find_joint_answer_position(unit, session_id, read.answered_ids, identity)
+    return find_answer_position(unit, session_id, read.tool_call_id)
 
 
 def _differences(earlier: StoredHistoryMessage, read: ReadMessage) -> Sequence[Fault]:

@@ -7,10 +7,10 @@ from typing import Self
 from app.models.event import NewEvent
 from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
-from app.services.calls.answer_places import repeats_open_call
+from app.services.calls.answer_positions import repeats_open_call
 from app.services.requests.validation import require_found
 from app.services.sessions.messages import PreparedMessage
-from app.services.tool_results.tool_result_requests import NormalizedRequest, find_result_place
+from app.services.tool_results.tool_result_requests import NormalizedRequest, find_result_position
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -51,11 +51,11 @@ class PreparedResult:
             AlreadyAnsweredError: The call has this result already.
             ConflictError: The call has another answer.
         """
-        place = find_result_place(unit, self.request.request, self.request.identity)
-        if place.existing is not None:
-            existing = unit[ToolResultRecords].find(place.existing.entry_id)
+        position = find_result_position(unit, self.request.request, self.request.identity)
+        if position.existing is not None:
+            existing = unit[ToolResultRecords].find(position.existing.entry_id)
             raise AlreadyAnsweredError(require_found(existing, "tool result"))
-        return place.number
+        return position.number
 
     def mark_as_list_item(self) -> Self:
         """Return the result as one of a list. Renderings keep the order of a list."""

@@ -3,7 +3,7 @@
 In a streamed body, long strings are drafts with placeholders. If normalization reads a placeholder
 only as a medium, the draft becomes the medium. Otherwise the body is read again with the string.
 
-A call of a session has one result. This module also looks up an existing one.
+A call of a session has one result. `find_result_position` finds an existing one.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from pydantic.config import JsonDict
 
 from app.errors import ConflictError
 from app.models.call_ids import CallId
-from app.services.calls.answer_places import AnswerPlace, find_answer_place
+from app.services.calls.answer_positions import AnswerPosition, find_answer_position
 from app.services.normalization import normalize_tool_result
 from app.services.requests.body_reader import result_warnings
 from app.services.requests.request_identity import RequestIdentity, how_compared
@@ -50,8 +50,8 @@ _EXAMPLE: JsonDict = {
         ]
     },
 }
-_NAME = Field(min_length=1, max_length=512)
-_NOT_ONE = (
+_TOOL_NAME = Field(min_length=1, max_length=512)
+_NOT_A_RESULT = (
     "The body is not a tool result: it takes toolName, toolCallId, result, and optionally success, "
     "sessionId, callMessage and newCall."
 )
@@ -73,7 +73,7 @@ class ToolResultRequest(BaseModel):
         json_schema_extra={"examples": [_EXAMPLE]},
     )
 
-    tool_name: Annotated[str, _NAME]
+    tool_name: Annotated[str, _TOOL_NAME]
     tool_call_id: CallId
     success: bool = True
     session_id: ClientId | None = None
@@ -116,15 +116,16 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
     keys = RepeatedKeys()
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, make_object=keys.make_object)
     warnings = tuple(result_warnings(body, value, keys))
-    if isinstance(value, dict) and _has_numbers_to_spell(value.get("callMessage")):
+    if isinstance(value, dict) and _has_spelled_numbers(value.get("callMessage")):
         # A message keeps the spelling of its numbers; a result only their values.
         spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, keeps_spelling=True)
         assert isinstance(spelled, dict)  # noqa: S101 - the same body
         value = {**value, "callMessage": spelled["callMessage"]}
-    return ReadToolResult(_checked(value), value, warnings)
+    return ReadToolResult(_validate(value), value, warnings)
 
 
-def _has_numbers_to_spell(message: JsonValue) -> bool:
+def _has_spelled_numbers(message: JsonValue) -> bool:
+    """Return whether a message has numbers whose spelling the parsed values may lose."""
     # `-0` is parsed as the integer 0, and `False` is not a number.
     return any(
         isinstance(item, float) or (item == 0 and item is not False)
@@ -132,7 +133,7 @@ def _has_numbers_to_spell(message: JsonValue) -> bool:
     )
 
 
-def _checked(value: JsonValue) -> ToolResultRequest:
+def _validate(value: JsonValue) -> ToolResultRequest:
     if isinstance(value, dict):
         value = {
             key: without_lone_surrogates(member)
@@ -140,19 +141,19 @@ def _checked(value: JsonValue) -> ToolResultRequest:
             else member
             for key, member in value.items()
         }
-    request = validate_model(ToolResultRequest, value, _NOT_ONE)
+    request = validate_model(ToolResultRequest, value, _NOT_A_RESULT)
     if request.call_message is None:
         return request
     faults = []
     if request.session_id is None:
         faults.append(Fault("/sessionId", "is missing: callMessage is appended to a session"))
-    faults += _call_message_faults(request.call_message)
+    faults += _check_call_message(request.call_message)
     if faults:
-        raise InvalidPayloadError(_NOT_ONE, faults=faults)
+        raise InvalidPayloadError(_NOT_A_RESULT, faults=faults)
     return request
 
 
-def _call_message_faults(message: JsonObject) -> Iterator[Fault]:
+def _check_call_message(message: JsonObject) -> Iterator[Fault]:
     """Yield the errors in the message of a call, which has the role of the model."""
     if is_flat(message):
         # Gemini calls the role `model`.
@@ -168,28 +169,27 @@ def _call_message_faults(message: JsonObject) -> Iterator[Fault]:
         yield Fault("/callMessage", f"has to be a message of the assistant, and is of the {role}")
 
 
-def find_result_place(
+def find_result_position(
     unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
-) -> AnswerPlace:
-    """Return the place of a result among the answers of its session.
+) -> AnswerPosition:
+    """Return the position of a result among the answers of its session.
 
-    Returns:
-        The place; an existing entry in it is this result.
+    If the position has an existing entry, that is this result.
 
     Raises:
         ConflictError: The call has another answer.
     """
-    follows_call = _message_has_call(request)
-    place = find_answer_place(
+    follows_call = _makes_call(request)
+    position = find_answer_position(
         unit, request.session_id, request.tool_call_id, follows_call=follows_call
     )
-    existing = place.existing
+    existing = position.existing
     if existing is None or request.new_call:
-        return place.behind()
+        return position.after_existing()
     if existing.is_result and identity.is_that_of(existing.request_digest):
-        return place
+        return position
     if follows_call:
-        return place.behind()
+        return position.after_existing()
     if not existing.is_result:
         raise ConflictError(
             "This tool call of the session was already answered with a message "
@@ -213,7 +213,8 @@ def find_result_place(
     )
 
 
-def _message_has_call(request: ToolResultRequest) -> bool:
+def _makes_call(request: ToolResultRequest) -> bool:
+    """Return whether the message of a request makes the call of its result."""
     message = request.call_message
     if message is None:
         return False
@@ -249,7 +250,7 @@ def normalize_streamed(
     if not strings:
         whole = read(json.body(()))
         identity = identity_of_stream(json, whole.value, {})
-        return NormalizedRequest(whole.request, _normalized(whole), identity)
+        return NormalizedRequest(whole.request, _normalize(whole), identity)
     marks = PlaceholderMarks()
     firsts: dict[str, int] = {}
     placeholders: dict[int, Placeholder] = {}
@@ -263,8 +264,8 @@ def normalize_streamed(
     def find_media(
         read: ReadToolResult, placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[ReadToolResult, NormalizedToolResult], set[int]]:
-        normalized = _normalized(read)
-        streamed, found = _with_drafts(normalized, strings, placeholders)
+        normalized = _normalize(read)
+        streamed, found = _insert_drafts(normalized, strings, placeholders)
         missing = {number for number, value in placeholders.items() if value.data not in found}
         # A medium may also be in the message of the call, where it is needed as text.
         text_numbers = numbers_in(streamed, marks) | numbers_in(read.request.call_message, marks)
@@ -278,7 +279,7 @@ def normalize_streamed(
     )
 
 
-def _normalized(read: ReadToolResult) -> NormalizedToolResult:
+def _normalize(read: ReadToolResult) -> NormalizedToolResult:
     request = read.request
     normalized = normalize_tool_result(
         request.result, call_id=request.tool_call_id, tool_name=request.tool_name
@@ -304,7 +305,7 @@ def whole_request(
     return read(json.body(string.raw() for string in strings)).request
 
 
-def _with_drafts(
+def _insert_drafts(
     normalized: NormalizedToolResult,
     strings: list[LongString[BlobDraft]],
     placeholders: dict[int, Placeholder],
@@ -315,8 +316,8 @@ def _with_drafts(
     found = set()
     for medium in normalized.media:
         source = medium.source
-        is_at_hand = bool(numbers) and isinstance(source, InMemoryMedia)
-        data = source.head(source.size_bytes) if is_at_hand else b""
+        is_in_memory = bool(numbers) and isinstance(source, InMemoryMedia)
+        data = source.head(source.size_bytes) if is_in_memory else b""
         number = numbers.get(data)
         if number is None:
             media.append(medium)

@@ -32,7 +32,7 @@ from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
     ReadToolResult,
     ToolResultRequest,
-    find_result_place,
+    find_result_position,
     normalize_streamed,
     read_tool_result_request,
     whole_request,
@@ -118,7 +118,7 @@ class ToolResults:
                 return await self._ingest(project_id, received, None)
             call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, received.identity)
             idempotency = Idempotency(self.records)
-            async with idempotency.claimed(call, utc_now()) as answer_id:
+            async with idempotency.claim(call, utc_now()) as answer_id:
                 if answer_id is not None:
                     return IngestOutcome(await self.get(project_id, answer_id), is_new=False)
                 ingested = await self._ingest(project_id, received, call)
@@ -236,8 +236,8 @@ class ToolResults:
             """Write record, history entry and resources in one transaction."""
             ingested = package.append(unit)
             if call is not None:
-                note_answer = Idempotency(self.records).note_answer
-                note_answer(unit, call, package.result.tool_result_id)
+                record_answer = Idempotency(self.records).record_answer
+                record_answer(unit, call, package.result.tool_result_id)
             return ingested
 
         with self.metrics.stage("commit"):
@@ -322,7 +322,7 @@ class ToolResults:
 
 
 def _previous(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
-    existing = find_result_place(unit, received.request, received.identity).existing
+    existing = find_result_position(unit, received.request, received.identity).existing
     return None if existing is None else unit[ToolResultRecords].find(existing.entry_id)
 
 

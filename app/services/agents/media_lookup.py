@@ -1,4 +1,4 @@
-"""Lookup of media by handles: resources, and media that are stored in an entry of a history."""
+"""Finds media by their handles: resources, and small media in the entries of a history."""
 
 from dataclasses import dataclass, replace
 
@@ -6,8 +6,8 @@ import anyio.to_thread
 import pybase64
 
 from app.errors import NotFoundError
-from app.services.agents.tool_answers import medium_line
-from app.services.agents.tools import ToolAnswer, ToolPlace, write_answer
+from app.services.agents.tool_lines import format_medium
+from app.services.agents.tools import ToolCallResult, ToolContext, build_text_result
 from app.services.renders.loaded_sessions import LoadedSession, load_entry
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -25,30 +25,32 @@ from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.pages.one_line import quoted_short
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
-_LONGEST_ID_CHARS = 100
+_MAX_REF_CHARS = 100
 
 
-async def find_resource(records: Records, place: ToolPlace, ref: str) -> Resource | None:
+async def find_resource(records: Records, context: ToolContext, ref: str) -> Resource | None:
     """Return the resource of a handle, which may be part of a longer text."""
-    found = MEDIUM_HANDLE.search(ref)
-    if found is None:
+    match = MEDIUM_HANDLE.search(ref)
+    if match is None:
         return None
-    resource_id = found.group(1)
+    resource_id = match.group(1)
 
     def find(unit: UnitOfWork) -> Resource | None:
-        if place.scope == "project":
+        if context.scope == "project":
             return unit[ResourceRecords].find(resource_id)
         return (
-            unit[ResourceRecords].find_in_session([resource_id], place.session_id).get(resource_id)
+            unit[ResourceRecords]
+            .find_in_session([resource_id], context.session_id)
+            .get(resource_id)
         )
 
-    return await records.read(place.project_id, find)
+    return await records.read(context.project_id, find)
 
 
 def missing_ref_error(ref: str) -> WrongArgumentsError:
     """Return the error for an unknown reference."""
     return WrongArgumentsError(
-        f"There is no {quoted_short(ref, _LONGEST_ID_CHARS)} here. A ref is an @blob:… or @entry:… "
+        f"There is no {quoted_short(ref, _MAX_REF_CHARS)} here. A ref is an @blob:… or @entry:… "
         "that you were shown; list_media names those there are. read_text also takes the id of a "
         "page; search_pages finds pages by words."
     )
@@ -79,44 +81,44 @@ class InlineMedium:
             raise WrongArgumentsError(f"{self.handle} is {mime_type} and no text. Use view_media.")
         return decoded
 
-    def to_answer(self, level: Level) -> ToolAnswer:
-        """Return the answer with the medium, or with its description above REDUCED."""
-        line = medium_line(self.medium, self.handle)
+    def to_result(self, level: Level) -> ToolCallResult:
+        """Return the medium as a result; at a level above REDUCED, only its description."""
+        line = format_medium(self.medium, self.handle)
         if is_textual(self.medium.mime_type):
-            return write_answer(f"{line}\nIt is a text: use read_text.")
+            return build_text_result(f"{line}\nIt is a text: use read_text.")
         words = [self.medium.words.text] if self.medium.words else []
         if level >= Level.ABSTRACT:
-            return write_answer("\n".join([line, *words]))
+            return build_text_result("\n".join([line, *words]))
         block: dict[str, JsonValue] = {
             "type": "file",
             "data": self.base64,
             "mimeType": self.medium.mime_type,
             "filename": self.medium.filename,
         }
-        return ToolAnswer([block, *({"type": "text", "text": word} for word in words)])
+        return ToolCallResult([block, *({"type": "text", "text": word} for word in words)])
 
 
 async def find_inline_medium(
-    records: Records, blobs: BlobStore, place: ToolPlace, ref: str
+    records: Records, blobs: BlobStore, context: ToolContext, ref: str
 ) -> InlineMedium | None:
-    """Return the medium of a handle with an entry; `None` if the session has no such medium.
+    """Return the medium of a handle `@entry:SEQ/ID`; `None` if the session has no such medium.
 
     Raises:
         StoreUnavailableError: A store did not answer.
     """
-    named = ENTRY_HANDLE.search(ref)
-    if named is None or named.group(2) is None:
+    match = ENTRY_HANDLE.search(ref)
+    if match is None or match.group(2) is None:
         return None
-    seq = int(named.group(1))
+    seq = int(match.group(1))
     try:
-        loaded = await load_entry(records, blobs, place.project_id, place.session_id, seq)
+        loaded = await load_entry(records, blobs, context.project_id, context.session_id, seq)
     except NotFoundError:
         return None
-    handle = f"@entry:{seq}/{named.group(2)}"
-    return await anyio.to_thread.run_sync(_find, loaded, seq, handle)
+    handle = f"@entry:{seq}/{match.group(2)}"
+    return await anyio.to_thread.run_sync(_find_in_entry, loaded, seq, handle)
 
 
-def _find(loaded: LoadedSession, seq: int, handle: str) -> InlineMedium | None:
+def _find_in_entry(loaded: LoadedSession, seq: int, handle: str) -> InlineMedium | None:
     # A model only knows handles of media that it may see, so no audience is left out.
     for turn in loaded.answer("everyone"):
         for item in turn.items:

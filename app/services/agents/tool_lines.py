@@ -1,4 +1,4 @@
-"""Lines in answers of tools: for hits and for media."""
+"""Lines of text in the results of memory tools: for search hits and for media."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,73 +16,76 @@ _TITLE_CHARS = 60
 _MATCH_TOKENS = 24
 # Five hits and a line above them have at most 300 tokens.
 _HIT_TOKENS = 56
-# A shorter text is left out.
-_FEWEST_CHARS, _FEWEST_TOKENS = 8, 6
-_BY = "\N{MULTIPLICATION SIGN}"
+# A shorter text is omitted.
+_MIN_CHARS, _MIN_TOKENS = 8, 6
+_TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def hit_lines(hits: Sequence[Hit]) -> Sequence[str]:
+def format_hits(hits: Sequence[Hit]) -> Sequence[str]:
     """Return a line for each hit, such as `img_001 (image, ABSTRACT, ~120 tokens): "a sunset"`.
 
     Ids are never cut, because a model repeats them. The texts share the remaining tokens, from the
     first hit on. If no tokens remain, no hit has a text.
     """
-    parts = list(map(_parts, hits))
-    room = _HIT_TOKENS * len(hits) - sum(count_tokens(f"{start}\n") for start, _ in parts)
+    parts = list(map(_line_parts, hits))
+    remaining_tokens = _HIT_TOKENS * len(hits) - sum(
+        count_tokens(f"{start}\n") for start, _ in parts
+    )
     lines: list[str] = []
     for index, (start, words) in enumerate(parts):
-        short = _shortened_words(words, _HIT_CHARS - len(start), room // (len(parts) - index))
-        room -= count_tokens(short)
+        max_tokens = remaining_tokens // (len(parts) - index)
+        short = _shorten_text(words, _HIT_CHARS - len(start), max_tokens)
+        remaining_tokens -= count_tokens(short)
         lines.append(start + short)
     return lines
 
 
-def match_line(found: SearchMatch) -> str:
+def format_match(match: SearchMatch) -> str:
     """Return a line for a match that is no page, such as `read_text("@entry:12") (tool_result)`."""
-    is_medium = found.kind == "file" and found.modality != "text"
-    call = f"{'view_media' if is_medium else 'read_text'}({quoted(found.handle)})"
-    title = f", {quoted_short(found.title, _TITLE_CHARS)}" if found.title else ""
-    start = f"{call} ({found.kind}{title})"
-    return start + _shortened_words(found.snippet or "", _HIT_CHARS - len(start), _MATCH_TOKENS)
+    is_medium = match.kind == "file" and match.modality != "text"
+    call = f"{'view_media' if is_medium else 'read_text'}({quoted(match.handle)})"
+    title = f", {quoted_short(match.title, _TITLE_CHARS)}" if match.title else ""
+    start = f"{call} ({match.kind}{title})"
+    return start + _shorten_text(match.snippet or "", _HIT_CHARS - len(start), _MATCH_TOKENS)
 
 
-def _parts(hit: Hit) -> tuple[str, str]:
+def _line_parts(hit: Hit) -> tuple[str, str]:
     """Return the beginning of a line, `img_001 (image, ABSTRACT, ~120 tokens)`, and the text."""
     descriptor: dict[str, Any] = read_descriptor(hit.page)
     fields = read_fields(descriptor)
     tokens = descriptor["size_tokens"]
-    known = [fields.modality, fields.compression_level.name]
-    known += [] if tokens is None else [f"~{tokens} tokens"]
-    start = f"{one_line(hit.page.page_id)} ({', '.join(known)})"
+    details = [fields.modality, fields.compression_level.name]
+    details += [] if tokens is None else [f"~{tokens} tokens"]
+    start = f"{one_line(hit.page.page_id)} ({', '.join(details)})"
     return start, hit.snippet or fields.hint or fields.caption or ""
 
 
-def _shortened_words(words: str, max_chars: int, max_tokens: int) -> str:
+def _shorten_text(words: str, max_chars: int, max_tokens: int) -> str:
     """Return the part of a hit's text that fits after its id; empty if that is too short."""
-    room = max_chars
-    while words and room >= _FEWEST_CHARS and max_tokens >= _FEWEST_TOKENS:
-        short = f": {quoted_short(words, room)}"
+    limit = max_chars
+    while words and limit >= _MIN_CHARS and max_tokens >= _MIN_TOKENS:
+        short = f": {quoted_short(words, limit)}"
         tokens = count_tokens(short)
         if tokens <= max_tokens:
             return short
-        # Scale down the actual length, because a short text does not fill the room.
-        room = min(room, len(short)) * max_tokens // tokens
+        # A short text may have fewer characters than the limit, so its actual length is scaled.
+        limit = min(limit, len(short)) * max_tokens // tokens
     return ""
 
 
-def resource_line(resource: Resource) -> str:
-    """Return the description of a stored medium; see `medium_line`."""
-    return medium_line(stored_medium(resource, ""), resource.reference)
+def format_resource(resource: Resource) -> str:
+    """Return the description of a stored medium; see `format_medium`."""
+    return format_medium(stored_medium(resource, ""), resource.reference)
 
 
-def medium_line(medium: Medium, handle: str) -> str:
+def format_medium(medium: Medium, handle: str) -> str:
     """Return the description of a medium: `[audio @blob:… a.mp3 5:42, audio/mpeg, 45210 bytes]`."""
     words = [medium.kind, handle]
     if medium.filename:
         words.append(one_line(medium.filename).replace("[", "(").replace("]", ")"))
     hints = medium.hints
     if hints.width and hints.height:
-        words.append(f"{hints.width}{_BY}{hints.height}")
+        words.append(f"{hints.width}{_TIMES}{hints.height}")
     if hints.duration_seconds is not None:
         words.append(duration_words(hints.duration_seconds))
     return f"[{' '.join(words)}, {medium.mime_type}, {medium.size_bytes} bytes]"
