@@ -9,6 +9,12 @@ from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
+from app.http.compression import (
+    COMPRESSED_FROM_BYTES,
+    CompressedResponse,
+    accepts_gzip,
+    weak_etag,
+)
 from app.http.conditions import REVALIDATE, prefers, raw_headers, strong_etag, unchanged_response
 from app.wire.shape import list_page
 
@@ -83,7 +89,40 @@ def answer_listed(
     request: Request, body: bytes, next_cursor: str | None, *, etag: str | None = None
 ) -> Response:
     """Return a page of a list that is JSON already, with a link to the next one."""
-    return answer_record(request, body, etag=etag, headers=next_link(request, next_cursor))
+    return answer_long(request, body, etag=etag, headers=next_link(request, next_cursor))
+
+
+def answer_long(
+    request: Request,
+    body: bytes,
+    *,
+    etag: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return the answer to a GET that may be long: compressed if the client accepts it, or 304.
+
+    Args:
+        request: The request.
+        body: JSON without a secret; see `app.http.compression`.
+        etag: Its entity-tag, that guards no write; without one, it is made of the body.
+        headers: Further headers, without `Vary`.
+
+    Raises:
+        PreconditionFailedError: If-Match does not hold.
+    """
+    if len(body) < COMPRESSED_FROM_BYTES:
+        return answer_record(request, body, etag=etag, headers=headers)
+    etag = etag or strong_etag(hashlib.sha256(body).hexdigest())
+    varying = {**(headers or {}), "Vary": "Accept-Encoding"}
+    if not accepts_gzip(request):
+        return answer_record(request, body, etag=etag, headers=varying)
+    all_headers = {
+        **varying,
+        "Content-Type": "application/json",
+        "ETag": weak_etag(etag),
+        "Cache-Control": REVALIDATE,
+    }
+    return unchanged_response(request, all_headers) or CompressedResponse(body, all_headers)
 
 
 def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:

@@ -9,6 +9,7 @@ takes only its documented members, unless the document says `additionalPropertie
 """
 
 import copy
+import gzip
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -94,7 +95,10 @@ def _content_faults(answer: Answer, content: Mapping[str, Any]) -> Iterator[str]
     if not known:
         yield f"the media type is {kind or 'missing'}, and documented are {', '.join(content)}"
     elif _JSON.fullmatch(kind) and content[known[0]]["schema"].get("format") != "binary":
-        yield from _schema_faults(content[known[0]]["schema"], answer.body)
+        body = answer.body
+        if body is not None and answer.headers.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
+        yield from _schema_faults(content[known[0]]["schema"], body)
 
 
 def _schema_faults(schema: Mapping[str, Any], body: bytes | None) -> Iterator[str]:

@@ -32,7 +32,13 @@ _EVENTS = "text/event-stream"
 _NO_EVENT = re.compile(rb"(?:id: \d+\n)?retry: \d+|: ping")
 # The headers that are checked.
 _CHECKED = frozenset(
-    {"allow", "content-type", "content-security-policy", "access-control-allow-methods"}
+    {
+        "allow",
+        "content-type",
+        "content-encoding",
+        "content-security-policy",
+        "access-control-allow-methods",
+    }
 )
 
 
