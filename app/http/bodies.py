@@ -106,8 +106,12 @@ def require_json(request: Request) -> None:
         raise UnsupportedMediaError("Send the body with `Content-Type: application/json`.")
 
 
-async def read_small_json(request: Request, limits: Limits) -> JsonValue:
-    """Return the value of a small JSON body; an empty object if the body is empty or `null`.
+async def read_small_json(
+    request: Request, limits: Limits, *, is_optional: bool = True
+) -> JsonValue:
+    """Return the value of a small JSON body.
+
+    If it is optional, no body and `null` are an empty object.
 
     FastAPI's own parser is not used, since it reads bodies of any length, and accepts NaN.
 
@@ -117,9 +121,9 @@ async def read_small_json(request: Request, limits: Limits) -> JsonValue:
     """
     small = limits.model_copy(update={"body_bytes": min(limits.body_bytes, _SMALL_BODY_BYTES)})
     body = b"".join([chunk async for chunk in stream_body(request, small)])
-    if body:
+    if body or not is_optional:
         require_json(request)
-    value = parse_repaired_json(
-        body or b"{}", max_depth=_SMALL_BODY_DEPTH, max_nodes=limits.json_nodes
-    )
-    return {} if value is None else value
+    if not body and is_optional:
+        return {}
+    value = parse_repaired_json(body, max_depth=_SMALL_BODY_DEPTH, max_nodes=limits.json_nodes)
+    return {} if value is None and is_optional else value

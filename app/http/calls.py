@@ -41,14 +41,14 @@ class Call:
         require_json(self.request)
         return self.body(max_bytes)
 
-    async def model(self, model: type[_Model]) -> _Model:
-        """Read a small JSON body as a model.
+    async def model(self, model: type[_Model], *, is_optional: bool = True) -> _Model:
+        """Read a small JSON body as a model. If it is optional, no body is an empty object.
 
         Raises:
             PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
             InvalidJsonError, InvalidPayloadError: It is invalid JSON, or not valid for the model.
         """
-        value = await read_small_json(self.request, self.limits)
+        value = await read_small_json(self.request, self.limits, is_optional=is_optional)
         return validate_model(
             model, value, "The body is not what the route takes; `errors` says where."
         )

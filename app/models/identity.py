@@ -5,6 +5,7 @@ A cursor is an opaque position in a list, which only the list that made one unde
 
 import base64
 import binascii
+import hashlib
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from typing import Literal
 import uuid_utils
 
 from app.errors import InvalidCursorError
+from pagefault_dialects.json.values import JsonValue, json_text
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
@@ -85,20 +87,36 @@ def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[
     return position
 
 
-def encode_moment_cursor(name: ListName, moment: datetime, identity: str) -> str:
-    """Return the cursor for a position in a list that is sorted by moment, then by id."""
-    return encode_cursor(name, (moment - _EPOCH) // _MICROSECOND, identity)
+def digest_query(*query: JsonValue) -> str:
+    """Return a digest of a query and its filters, by which their cursors are told from others."""
+    query_json = json_text(list(query)).encode("utf-8", "replace")
+    return hashlib.sha256(query_json).hexdigest()[:16]
 
 
-def decode_moment_cursor(name: ListName, cursor: str | None) -> tuple[datetime, str] | None:
+def encode_moment_cursor(
+    name: ListName, moment: datetime, identity: str, *query_digest: str
+) -> str:
+    """Return the cursor for a position in a list that is sorted by moment, then by id.
+
+    A list with filters has the digest of these in its cursors: see `digest_query`.
+    """
+    return encode_cursor(name, (moment - _EPOCH) // _MICROSECOND, identity, *query_digest)
+
+
+def decode_moment_cursor(
+    name: ListName, cursor: str | None, *query_digest: str
+) -> tuple[datetime, str] | None:
     """Return the position in such a cursor; `None` for the beginning of the list.
 
     Raises:
-        InvalidCursorError: It is not from this list.
+        InvalidCursorError: It is not from this list, or from one with other filters.
     """
     if cursor is None:
         return None
-    microseconds, identity = decode_cursor(name, cursor, (int, str))
+    shape = (int, str, *(str for _ in query_digest))
+    microseconds, identity, *found_digest = decode_cursor(name, cursor, shape)
+    if found_digest != [*query_digest]:
+        raise InvalidCursorError
     try:
         return _EPOCH + int(microseconds) * _MICROSECOND, str(identity)
     except OverflowError as exc:

@@ -183,7 +183,7 @@ async def patch_session(
 
     They are for people: no rendering has them, and the session keeps its place in the list.
     """
-    patch = await call.model(SessionPatch)
+    patch = await call.model(SessionPatch, is_optional=False)
     marked = await sessions.mark(
         call.project_id, session_id, patch.apply, condition=call.condition()
     )

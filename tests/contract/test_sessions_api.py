@@ -183,7 +183,10 @@ def test_list_holds_nothing_of_another_project(client: httpx.Client, service: Li
     [
         ("cursor=x", (400, "invalid-cursor")),
         ("cursor=WyJyZXNvdXJjZXMiLDEsImEiXQ", (400, "invalid-cursor")),
-        ("cursor=WyJzZXNzaW9ucyIsOTIyMzM3MjAzNjg1NDc3NTgwNywiYSJd", (400, "invalid-cursor")),
+        (
+            "cursor=WyJzZXNzaW9ucyIsOTIyMzM3MjAzNjg1NDc3NTgwNywiYSIsImZlNDRhOGNjY2Q4OWVkYWUiXQ",
+            (400, "invalid-cursor"),
+        ),
         ("cursor=WyJzZXNzaW9ucyIsMV0", (400, "invalid-cursor")),
         ("limit=0", (422, "invalid-payload")),
         ("limit=201", (422, "invalid-payload")),
@@ -392,6 +395,38 @@ def test_marks_that_are_none_are_refused(client: httpx.Client, marks: dict[str, 
     assert client.patch(f"{ROUTE}/s", json=marks).status_code == 422
     assert client.patch(f"{ROUTE}/unknown", json={"pinned": True}).status_code == 404
     assert "tags" not in session(client)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"null", (422, "invalid-payload")),
+        (b"[]", (422, "invalid-payload")),
+        (b"", (400, "invalid-json")),
+    ],
+)
+def test_patch_of_marks_has_to_be_an_object(
+    client: httpx.Client, body: bytes, expected: tuple[int, str]
+) -> None:
+    append(client, role="user", content="Hello.")
+    headers = {"Content-Type": "application/merge-patch+json"}
+    refused = client.patch(f"{ROUTE}/s", content=body, headers=headers)
+    assert outcome(refused) == expected
+
+
+@pytest.mark.parametrize("other", [{"tag": "b"}, {"tag": "a", "pinned": "true"}, {"q": "s"}, {}])
+def test_cursor_of_a_list_of_sessions_is_refused_with_other_filters(
+    client: httpx.Client, other: dict[str, str]
+) -> None:
+    for name in ("one", "two"):
+        append(client, name, content="Hello.")
+        mark(client, name, tags=["a", "b"])
+    query = {"tag": "a", "limit": "1"}
+    cursor = client.get(ROUTE, params=query).json()["nextCursor"]
+    following = client.get(ROUTE, params={**query, "cursor": cursor}).json()
+    assert [item["id"] for item in following["items"]] == ["one"]
+    refused = client.get(ROUTE, params={**other, "cursor": cursor})
+    assert outcome(refused) == (400, "invalid-cursor")
 
 
 def test_sessions_are_listed_by_their_marks(client: httpx.Client) -> None:

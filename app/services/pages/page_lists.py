@@ -1,13 +1,12 @@
 """Lists and searches of pages, with their cursors."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import anyio.to_thread
 
 from app.errors import InvalidCursorError
-from app.models.identity import ListName, decode_cursor, encode_cursor
+from app.models.identity import ListName, decode_cursor, digest_query, encode_cursor
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.stored_pages import bounded_pages, stored_texts
 from app.stores.records.finding import IN_PAGES, Found, RankedMatch, SearchPlace, find
@@ -18,7 +17,6 @@ from app.stores.records.word_indexes import choose_page_index
 from app.words.ranking import is_complete
 from app.words.search_terms import SearchQuery, ids_in, parse_search
 from app.words.snippets import Passages
-from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.page import Modality, PageFilters, StoredPage
 
 # Snippets of hits with a longer content are from the fields of the page.
@@ -36,9 +34,8 @@ class SearchList:
     """
 
     def __init__(self, name: ListName, *query: str | None) -> None:
-        query_json = json_text(list(query)).encode("utf-8", "replace")
         self._name = name
-        self._query_digest = hashlib.sha256(query_json).hexdigest()[:16]
+        self._query_digest = digest_query(*query)
 
     def position(self, cursor: str | None) -> tuple[RankedMatch | None, Sequence[int]]:
         """Return the match that a cursor names, and the weights of its ranking.

@@ -6,7 +6,12 @@ from hashlib import sha256
 
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
-from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
+from app.models.identity import (
+    decode_moment_cursor,
+    digest_query,
+    encode_moment_cursor,
+    utc_now,
+)
 from app.models.search_entry import EntrySource
 from app.models.session import (
     DeletedSession,
@@ -118,9 +123,10 @@ class Sessions:
             limit: The maximum of sessions in a list.
 
         Raises:
-            InvalidCursorError: The cursor is not this list's.
+            InvalidCursorError: The cursor is not this list's, or of one with other filters.
         """
-        before = decode_moment_cursor("sessions", cursor)
+        query_digest = digest_query(chosen.id_part, chosen.pinned, chosen.tag)
+        before = decode_moment_cursor("sessions", cursor, query_digest)
 
         def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
             rows = unit[SessionRecords].page(chosen, before=before, limit=limit + 1)
@@ -132,7 +138,9 @@ class Sessions:
         if not more:
             return listed, None
         last = listed[-1].session
-        return listed, encode_moment_cursor("sessions", last.updated_at, last.session_id)
+        return listed, encode_moment_cursor(
+            "sessions", last.updated_at, last.session_id, query_digest
+        )
 
     async def delete(self, project_id: str, session_id: str) -> DeletedSession:
         """Remove a session with its history and its pages, in one transaction.
