@@ -17,7 +17,7 @@ CORPUS := packages/dialects/tests/dialects
 DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 # Without a network, `make run` starts after seconds and not after npm's own retries.
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
-# Load, crashes, full disks and hostile texts: `make check` runs them, and `make test` does not.
+# Load, crashes, full disks and hostile texts, and single tests with the marker `slow`: `make check` runs them, and `make test` does not.
 STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/e2e/test_resumable_upload.py tests/e2e/test_events_across_processes.py \
   tests/cluster/test_stores.py tests/contract/test_event_streams_under_load.py tests/contract/test_overload.py tests/contract/test_random_models_api.py \
   tests/integration/test_sweep_race.py $(wildcard tests/e2e/test_*_memory.py packages/*/tests/test_*_memory.py packages/*/tests/e2e/test_*_memory.py)
@@ -43,7 +43,7 @@ run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=
 	@PAGEFAULT_STARTED_BY="make run" $(BIN)/pagefault serve $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--port $(PORT))
 test: $(VENV)/python.stamp chromium nginx pgbouncer redis ## Run the tests of the service, PostgreSQL, S3 and a browser included
 	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
-	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder tests packages $(STRESS:%=--ignore=%)
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m "not slow" tests packages $(STRESS:%=--ignore=%)
 test-all: test stress
 check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check deploy-check test stress ## Run everything that CI runs
 fmt: $(VENV)/dev.stamp ## Format the code
@@ -51,8 +51,9 @@ fmt: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff check --fix .
 
 ##@ The parts of check
-stress: $(VENV)/dev.stamp nginx ## Crash, fill and overload the service, in the short forms of `make torture`
+stress: $(VENV)/dev.stamp web chromium nginx pgbouncer redis ## Run slow tests: crash, fill and overload the service, in the short forms of `make torture`
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(STRESS)
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder -m slow tests packages $(STRESS:%=--ignore=%)
 lint: $(VENV)/dev.stamp ## Check style
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

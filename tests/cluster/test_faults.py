@@ -13,6 +13,7 @@ from tests.kit.servers import Postgres
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(240)]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#the-process-dies",
     "A process of a cluster behind nginx and PgBouncer that is killed under load loses nothing",
@@ -26,6 +27,7 @@ def test_processes_that_are_killed_lose_nothing(pooled_cluster: Cluster) -> None
             load.wait_for_more()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "A database behind PgBouncer that is restarted under load loses nothing",

@@ -191,6 +191,7 @@ def anyone(service: LiveService) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#links-and-keys",
@@ -215,6 +216,7 @@ def test_routes_refuse_every_bad_key_alike(
     assert different == {}
 
 
+@pytest.mark.slow
 def test_all_routes_refuse_with_one_body(anyone: httpx.Client) -> None:
     answers = [less_length(seen(send(anyone, r, ABSENT))) for r in ROUTES if r[0] != "HEAD"]
     assert all(answer == answers[0] for answer in answers)

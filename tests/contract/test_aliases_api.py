@@ -36,6 +36,7 @@ SESSION = "/api/sessions/s"
 EVERY_CHARACTER = "a!#$%&'()*+,-.:;<=>?@[]^_`{|}~Z9"
 
 
+@pytest.mark.slow
 def test_alias_is_made_read_listed_and_deleted(client: httpx.Client) -> None:
     report = upload(client, pdf(), filename="report.pdf")
     made = name(client, "doc-123", report["uri"])

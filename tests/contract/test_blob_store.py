@@ -213,6 +213,7 @@ async def test_pieces_are_neither_empty_nor_above_a_megabyte(blob_store: BlobSto
     assert max(sizes) <= MIB
 
 
+@pytest.mark.slow
 async def test_many_readers_of_one_blob_get_their_own_ranges(blob_store: BlobStore) -> None:
     data = random_bytes(24 * MIB)
     await put(blob_store, data)
@@ -648,6 +649,7 @@ async def test_a_dead_store_is_unavailable(dead_store: BlobStore) -> None:
         await dead_store.quarantine(PROJECT, stored(SMALL).digest)
 
 
+@pytest.mark.slow
 async def test_a_bucket_that_is_not_there_is_unavailable(
     object_store_server: ObjectStoreServer, tmp_path: Path
 ) -> None:

@@ -176,6 +176,7 @@ def test_links_lead_to_the_content_url(hosts: Hosts) -> None:
     assert contents == [png(), png(noise=True), png(noise=True)]
 
 
+@pytest.mark.slow
 def test_lines_of_the_command_lead_to_the_content_url(two_hosts: LiveService) -> None:
     data = base64.b64encode(png(noise=True)).decode()
     image = {"type": "image", "data": data, "mimeType": "image/png"}

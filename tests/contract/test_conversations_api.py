@@ -433,6 +433,7 @@ def test_stored_messages_of_any_form_are_compared(client: httpx.Client) -> None:
     assert receipt(client, LIST) == {"appended": 1, "lastSeq": 5}
 
 
+@pytest.mark.slow
 def test_more_new_messages_than_are_appended_at_once_are_refused(client: httpx.Client) -> None:
     said = [{"role": "user", "content": str(number)} for number in range(10_001)]
     refused = put(client, said)

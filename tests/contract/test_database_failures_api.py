@@ -96,6 +96,7 @@ def test_password_is_encoded_as_the_documents_say() -> None:
     assert "`p@ss/w0rd` is `p%40ss%2Fw0rd`" in page
 
 
+@pytest.mark.slow
 def test_process_has_no_more_connections_than_the_documents_count(
     backends: Backends, tmp_path: Path
 ) -> None:

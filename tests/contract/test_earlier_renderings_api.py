@@ -137,6 +137,7 @@ def forget_moves(settings: Settings) -> None:
         database.execute(statement)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "target"),
     [*enumerate(["openai-chat", "anthropic", "gemini", "bedrock", "mcp"])],
@@ -288,6 +289,7 @@ def test_session_that_was_made_again_has_no_moves(client: httpx.Client) -> None:
     assert records[0]["lastSeq"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_imported_session_shows_its_earlier_renderings(
     client: httpx.Client, service: LiveService

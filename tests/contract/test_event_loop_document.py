@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 from app.services.concurrency.large_work import is_quick
 from pagefault_dialects.json.large_json import PIECE_CHARS, PIECE_NODES
 from tests.kit.process import ROOT
@@ -21,6 +23,7 @@ def leaves_the_loop(module: Path) -> bool:
     return any(ast.unparse(call.func).endswith(tuple(_LEAVING)) for call in calls)
 
 
+@pytest.mark.slow
 def test_every_folder_whose_work_leaves_the_loop_is_listed_and_no_other() -> None:
     leaving = {
         f"{path.parent.relative_to(house.parent)}/"

@@ -397,6 +397,7 @@ for count in range(1000):
 """
 
 
+@pytest.mark.slow
 async def test_a_kill_at_any_moment_leaves_the_whole_blob_or_nothing_visible(
     tmp_path: Path,
 ) -> None:

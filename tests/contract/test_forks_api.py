@@ -65,6 +65,7 @@ def with_everything(client: httpx.Client) -> int:
     return last_seq
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_fork_has_the_entries_and_media_of_the_beginning(client: httpx.Client) -> None:
     last_seq = with_everything(client)
@@ -95,6 +96,7 @@ def test_fork_of_a_whole_session_counts_what_the_session_counts(client: httpx.Cl
     assert not old & new
 
 
+@pytest.mark.slow
 def test_rendering_of_a_fork_is_that_of_the_session_up_to_there(client: httpx.Client) -> None:
     up_to = with_everything(client) - 4
     forked(client, up_to)

@@ -501,6 +501,7 @@ def test_bundle_with_a_frontier_that_is_none_is_refused(
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid-bundle")
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_two_services_that_move_a_frontier_at_once_agree(settings: Settings) -> None:
     with (

@@ -65,6 +65,7 @@ def test_record_and_renderings_of_a_case_stay_the_same(
     compare(name, found, writes=writes)
 
 
+@pytest.mark.slow
 def test_renderings_of_every_medium_stay_the_same(client: httpx.Client, writes: bool) -> None:
     found = {
         name: _renderings(client, render_cases.store(client, name)) for name in render_cases.CASES
@@ -72,6 +73,7 @@ def test_renderings_of_every_medium_stay_the_same(client: httpx.Client, writes: 
     compare("media", found, writes=writes)
 
 
+@pytest.mark.slow
 def test_renderings_of_messages_of_every_dialect_stay_the_same(
     client: httpx.Client, writes: bool
 ) -> None:
@@ -83,6 +85,7 @@ def test_renderings_of_messages_of_every_dialect_stay_the_same(
     compare("dialects", found, writes=writes)
 
 
+@pytest.mark.slow
 def test_broken_histories_are_repaired_for_any_target_as_before(
     client: httpx.Client, writes: bool
 ) -> None:

@@ -36,6 +36,7 @@ def healed_by_library(request: object, target: str | None) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [None, "anthropic", "gemini"])
 def test_doctor_and_library_heal_alike(client: httpx.Client, target: str | None) -> None:
     healed = {field.name: healed_by_service(client, field.request, target) for field in BROKEN}

@@ -92,6 +92,7 @@ def test_small_medium_is_named_by_its_entry_and_its_handle_opens_the_same_bytes(
         assert again.group(1) == handle_of(picture, entries(client)[-1]["seq"])
 
 
+@pytest.mark.slow
 def test_every_target_names_it_and_an_answer_by_itself_does(shared_client: httpx.Client) -> None:
     call_tool(shared_client, "seen", PARTS, "named")
     handles = [handle_of(picture, 1) for picture in PICTURES]

@@ -70,6 +70,7 @@ def without(record: Json, names: set[str] = STABLE) -> Json:
     return {name: value for name, value in record.items() if name not in names}
 
 
+@pytest.mark.slow
 def test_first_rendering_by_a_frontier_folds_what_is_too_long_to_be_read(
     task: httpx.Client,
 ) -> None:
@@ -138,6 +139,7 @@ def test_levels_of_entries_are_known(task: httpx.Client) -> None:
     assert sum(entry["tokens"] for entry in described["entries"]) == described["tokensEst"]
 
 
+@pytest.mark.slow
 def test_new_messages_are_rendered_without_a_budget(task: httpx.Client) -> None:
     send(task, user_message("And now?"))
     last_seq = rendered(task.get(SESSION_RENDER, params=BUDGET))["lastSeq"]
@@ -153,6 +155,7 @@ def test_entries_are_listed_in_pieces(task: httpx.Client) -> None:
     assert "write" in str(read_rendering(answer, TARGET)["messages"][0]["content"])
 
 
+@pytest.mark.slow
 def test_fork_is_rendered(task: httpx.Client) -> None:
     forked = task.post(f"{SESSION}/fork", json={"upTo": 1_600, "as": "fork"})
     assert forked.status_code == 201, forked.text
@@ -161,6 +164,7 @@ def test_fork_is_rendered(task: httpx.Client) -> None:
     assert record["lastSeq"] == 1_600
 
 
+@pytest.mark.slow
 def test_messages_and_a_result_long_before_its_call_fit(client: httpx.Client) -> None:
     text = "Some words of a user. " * 450
     send(client, user_message("Begin."), result("early", "look", "Found."))

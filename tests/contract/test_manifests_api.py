@@ -61,6 +61,7 @@ def test_manifest_goes_on_to_its_end(library: httpx.Client) -> None:
     assert ends[4] == parts[4]["pages"][-1]["line"]
 
 
+@pytest.mark.slow
 def test_manifest_has_as_many_pages_as_its_tokens_allow(library: httpx.Client) -> None:
     parts = all_of(library, limit=200, memoryTokens=2_000)
     assert [page["page_id"] for part in parts for page in part["pages"]] == expected()

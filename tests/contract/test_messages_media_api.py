@@ -381,6 +381,7 @@ DECLARED = st.builds(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 @hypothesis.settings(max_examples=30)
 @hypothesis.given(

@@ -199,6 +199,7 @@ def test_outline_goes_on_behind_a_number_and_where_its_cursor_says(client: httpx
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/query/after")
 
 
+@pytest.mark.slow
 def test_large_entries_end_a_page_early(client: httpx.Client) -> None:
     for _ in range(4):
         append(client, role="user", content="A long text. " * 250_000)

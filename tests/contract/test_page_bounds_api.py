@@ -25,6 +25,7 @@ def heavy(service: LiveService) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [ROUTE, f"{ROUTE}/search?q=pond"])
 def test_list_of_large_pages_is_cut_and_goes_on(heavy: httpx.Client, path: str) -> None:
     found: list[str] = []
@@ -40,6 +41,7 @@ def test_list_of_large_pages_is_cut_and_goes_on(heavy: httpx.Client, path: str) 
     assert found == [f"p{number:02}" for number in reversed(range(PAGES))]
 
 
+@pytest.mark.slow
 def test_manifest_of_large_pages_says_how_many_it_leaves_out(heavy: httpx.Client) -> None:
     found = heavy.get("/api/sessions/s/manifest", params={"limit": PAGES}).json()
     named = len(found["pages"])

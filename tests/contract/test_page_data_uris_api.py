@@ -162,6 +162,7 @@ def test_short_recording_is_moved_and_comes_back(client: httpx.Client) -> None:
     assert sent_again(client, {"modality": "audio", "content": sent}) == sent
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 @hypothesis.settings(max_examples=25)
 @hypothesis.given(

@@ -292,6 +292,7 @@ def test_deleted_page_is_gone_and_its_id_is_free(client: httpx.Client) -> None:
     assert (again.status_code, again.json()["version"]) == (201, 1)
 
 
+@pytest.mark.slow
 def test_medium_of_a_page_is_kept_as_long_as_the_page(client: httpx.Client) -> None:
     uri = client.post("/api/resources", content=png()).json()["uri"]
     put(client, "p", modality="image", content=f"@{uri}")
@@ -301,6 +302,7 @@ def test_medium_of_a_page_is_kept_as_long_as_the_page(client: httpx.Client) -> N
     assert client.delete(path).status_code == 204
 
 
+@pytest.mark.slow
 def test_bulk_creates_all_in_the_order_given(client: httpx.Client) -> None:
     drafts = [{"page_id": f"p{number}", "content": str(number)} for number in range(1_000)]
     created = client.post(f"{ROUTE}/bulk", json={"pages": drafts})

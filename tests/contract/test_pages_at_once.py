@@ -68,6 +68,7 @@ def text_at(client: httpx.Client, level: int) -> str:
     return str(read(client, f"p/representations/{level}")["content"])
 
 
+@pytest.mark.slow
 def test_put_and_patch_at_once_leave_a_page_that_belongs_together(client: httpx.Client) -> None:
     # No word is the beginning of another one, which a search for it would find.
     tail = " ".join(["More of the same."] * 500)

@@ -73,6 +73,7 @@ def test_what_has_no_picture_has_no_poster_and_says_why(
     assert "There is no poster" in refused[0].json()["detail"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(3_840, 2_160), (2_160, 3_840)])
 def test_largest_video_that_has_a_poster_has_one(
     client: httpx.Client, size: tuple[int, int]
@@ -98,6 +99,7 @@ def test_larger_video_has_no_poster_and_says_why(client: httpx.Client) -> None:
     assert [item.json()["detail"] for item in refused] == [f"{detail}at `/content`."] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#decoders",
     "A video that could not be decoded for want of time or memory is tried again",

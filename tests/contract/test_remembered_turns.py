@@ -22,6 +22,7 @@ def rendered(client: httpx.Client, target: str) -> bytes:
     return b"\n".join(answer.content for answer in answers)
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded")
 def test_what_a_process_remembers_changes_no_rendering(settings: Settings) -> None:
     with serving(settings) as live, live.client() as client:

@@ -478,6 +478,7 @@ def test_strip_that_cannot_be_enlarged_stays_as_it_is(client: httpx.Client) -> N
     assert ([image.size for image in images_of(record)], record["loss"]) == ([(8_000, 9)], [])
 
 
+@pytest.mark.slow
 def test_image_in_the_record_is_made_another_one_that_nobody_stores(client: httpx.Client) -> None:
     sizes = [(1 + number % 30, 8) for number in range(260)]
     blocks = [image_block(media.image("BMP", *size), "image/bmp") for size in sizes]
@@ -767,6 +768,7 @@ def test_signed_urls_need_an_address_of_the_service(
     assert "PAGEFAULT_PUBLIC_URL" in answered.json()["detail"]
 
 
+@pytest.mark.slow
 def test_same_call_gives_the_same_bytes_after_a_restart(settings: Settings) -> None:
     asked = [{"target": target, **requested} for target in TARGETS for requested in QUERIES[:2]]
     large = {"content": [*RESULT["content"], image_block(media.png(9_000, 45))]}
@@ -786,6 +788,7 @@ def test_same_call_gives_the_same_bytes_after_a_restart(settings: Settings) -> N
 
 
 # Several processes are there where the stores are servers.
+@pytest.mark.slow
 @pytest.mark.engines("server")
 @pytest.mark.timeout(180)
 def test_two_processes_give_the_same_bytes(

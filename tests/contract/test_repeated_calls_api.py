@@ -219,6 +219,7 @@ def test_answer_that_is_stored_among_others_is_a_conflict(client: httpx.Client) 
     assert rendering(client)["loss"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_answers_that_are_stored_one_by_one_are_a_conflict_together(client: httpx.Client) -> None:
     for name, write_one in SINGLE.items():
@@ -331,6 +332,7 @@ def test_history_with_a_message_of_answers_twice_is_put_whole(client: httpx.Clie
     assert [message["content"] for message in listed][-2:] == ["4", "5"]
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_call_is_found_behind_messages_that_are_not_read_at_once(client: httpx.Client) -> None:
     say(client, calling("a"))
@@ -474,6 +476,7 @@ def test_order_in_which_results_came_changes_no_byte(client: httpx.Client) -> No
 _PATHS = st.sampled_from([".", "/", "/usr"])
 
 
+@pytest.mark.slow
 @settings(
     max_examples=12,
     deadline=None,

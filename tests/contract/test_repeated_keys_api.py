@@ -40,6 +40,7 @@ def test_a_repeated_key_of_a_result_is_a_warning(
     ]
 
 
+@pytest.mark.slow
 def test_a_repeated_key_of_a_large_result_is_a_warning(client: httpx.Client) -> None:
     rows = ",".join(f'{{"id":{number},"name":"row {number}"}}' for number in range(60_000))
     result = f'{{"rows":[{rows}],"note":1,"note":2}}'

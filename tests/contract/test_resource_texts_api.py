@@ -460,6 +460,7 @@ class Readers:
             self.is_full.set()
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_only_so_many_wait_to_read_through_large_texts(
     client: httpx.Client, service: LiveService

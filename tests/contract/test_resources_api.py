@@ -311,6 +311,7 @@ def test_file_above_the_limit_leaves_nothing(
         assert len(listed(client)) == (size <= LIMIT_BYTES)
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 @pytest.mark.xdist_group("heavy")
 def test_large_file_arrives_and_is_read_by_many_at_once(client: httpx.Client) -> None:

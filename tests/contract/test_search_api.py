@@ -162,6 +162,7 @@ def test_wrong_search_is_refused(library: httpx.Client, query: dict[str, str]) -
     )
 
 
+@pytest.mark.slow
 def test_no_search_is_too_odd(library: httpx.Client) -> None:
     assert len(HOSTILE) >= 60
     for path in (ROUTE, "/api/pages/search"):
@@ -244,6 +245,7 @@ def test_beginning_of_a_long_text_is_found(service: LiveService) -> None:
         assert handles(client, "x", limit=1) == ["@entry:2"]
 
 
+@pytest.mark.slow
 def test_questions_find_their_pages(service: LiveService) -> None:
     pairs = [json.loads(line) for line in QUESTIONS.read_text().splitlines()]
     pages = [{"page_id": pair["page_id"], "content": pair["text"]} for pair in pairs]

@@ -136,6 +136,7 @@ def seqs_by_page(client: httpx.Client, path: str) -> list[list[int]]:
 Add = Callable[[httpx.Client], None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("add", "lists"),
     [
@@ -150,6 +151,7 @@ def test_list_ends_with_the_entry_that_passes_16_mib_and_goes_on(
     assert_cut(service, add, lists)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("add", [add_question, add_answered_question])
 def test_what_is_said_in_either_place_counts_towards_16_mib(service: LiveService, add: Add) -> None:
     assert_cut(service, add, {MESSAGES: [[1, 2], [3]], INTERACTIONS: [[1, 2], [3]]})

@@ -239,6 +239,7 @@ def test_key_of_a_deleted_entry_does_not_bring_it_back(client: httpx.Client) -> 
     assert client.get(ROUTE).status_code == 404
 
 
+@pytest.mark.slow
 def test_delete_while_others_write_leaves_no_half_session(client: httpx.Client) -> None:
     uri = upload(client, PICTURE)["uri"]
     image = data_uri(PHOTO, "image/jpeg")

@@ -515,6 +515,7 @@ def test_session_without_entries_is_rendered_empty(client: httpx.Client) -> None
         assert (record["messages"], record["loss"], record["tokensEst"]) == ([], [], 0)
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 def test_session_that_is_deleted_meanwhile_is_rendered_or_not_there(service: LiveService) -> None:
     large = image_block(media.png(9_000, 200))

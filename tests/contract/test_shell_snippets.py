@@ -98,6 +98,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(name for name, texts in RUN.items() if texts))
 def test_commands_of_a_page_run_as_they_stand(name: str, folder: Path) -> None:
     settings = Settings(_env_file=None, data_dir=folder / "data", auth="none", log_level="error")

@@ -15,6 +15,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "targets.md"
 _MATRIX = re.compile(r"(?<=<!-- matrix -->\n).*?(?=\n<!-- end of matrix -->)", re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_matrix_is_what_the_providers_types_take(
     client: httpx.Client, pytestconfig: pytest.Config
 ) -> None:

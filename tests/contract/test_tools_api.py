@@ -89,6 +89,7 @@ class TestDefinitions:
             spelled = json.dumps(tools(shared_client, target), separators=(",", ":"))
             assert text_tokens(spelled) <= 1_200
 
+    @pytest.mark.slow
     def test_openai_and_langchain_take_them(self, shared_client: httpx.Client) -> None:
         for target in ("openai-chat", "openai-compat", "langchain"):
             for item in tools(shared_client, target):
@@ -210,6 +211,7 @@ class TestCalls:
         assert rendered["loss"] == []
         assert len(listed(client, "/api/sessions/s/messages")) == 2
 
+    @pytest.mark.slow
     @pytest.mark.engines("embedded")
     def test_parallel_calls_are_appended_once_however_many_they_are(
         self, client: httpx.Client

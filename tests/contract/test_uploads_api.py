@@ -429,6 +429,7 @@ def test_many_who_ask_about_a_finished_upload_get_one_resource(client: httpx.Cli
     assert len({answer.headers["upload-resource"] for answer in answers}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded", "server")
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=st.lists(st.integers(0, len(DATA)), max_size=6), checked=st.booleans())

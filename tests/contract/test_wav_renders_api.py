@@ -69,6 +69,7 @@ def test_file_is_there_by_reference_and_goes_with_its_samples(client: httpx.Clie
     assert client.get(path).status_code == 404
 
 
+@pytest.mark.slow
 def test_recording_that_is_too_large_becomes_a_line(client: httpx.Client) -> None:
     record = stored(client, audio_block(bytes(33 * 1024 * 1024), "audio/pcm;rate=24000"))
     rendered = rendering(client, path_of(record), "openai-chat")

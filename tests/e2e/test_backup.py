@@ -159,6 +159,7 @@ def writing(process: PagefaultProcess) -> Iterator[None]:
         writer.join(WAIT_SECONDS)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#changes-of-the-service",
     (

@@ -110,6 +110,7 @@ def drive(service: LiveService) -> list[str]:
         return [fault for item in faults for fault in item]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#several-at-once",
     (
@@ -124,6 +125,7 @@ def test_concurrent_clients_read_what_they_wrote(pooled: Settings) -> None:
         assert drive(service) == []
 
 
+@pytest.mark.slow
 def test_no_state_is_left_in_the_connections_of_the_pooler(pooled: Settings) -> None:
     assert pooled.db.url is not None
     url = pooled.db.url.get_secret_value()
@@ -211,6 +213,7 @@ def test_request_that_finds_no_connection_in_the_pooler_is_a_503_with_the_cause(
     assert (refused.status_code, refused.json()["cause"]) == (503, "pooler-busy")
 
 
+@pytest.mark.slow
 def test_server_behind_the_pooler_that_comes_back_is_used_again(
     backends: Backends, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:

@@ -438,6 +438,7 @@ async def test_image_in_a_record_that_cannot_be_made_is_not(
     assert await inline(bench, BROKEN) is None
 
 
+@pytest.mark.slow
 async def test_small_image_in_a_record_is_made_no_large_one(bench: Bench) -> None:
     row = noise_bytes(256) * 8
     rough = saved(Image.frombytes("L", (2_048, 2_048), row * 2_048), "PNG", optimize=True)

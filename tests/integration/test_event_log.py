@@ -211,6 +211,7 @@ async def test_what_is_rolled_back_is_neither_written_nor_announced(settings: Se
         assert (announced, await numbers(records)) == ([(PROJECT, 2)], [(1, "a"), (2, "b")])
 
 
+@pytest.mark.slow
 async def test_every_project_has_numbers_of_its_own(records: Records) -> None:
     for project_id, subject_id in [(PROJECT, "a"), ("other", "x"), (PROJECT, "b"), ("other", "y")]:
         async with writing(records, project_id) as unit:

@@ -36,6 +36,7 @@ async def write(services: Services) -> None:
     await services[Records].write(PROJECT, note)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#requests-break-off",
     "A client that disconnects while an event is sent leaves no unhandled exception",

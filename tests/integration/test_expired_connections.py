@@ -88,6 +88,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     (
@@ -120,6 +121,7 @@ def test_connections_that_the_server_has_ended_are_replaced(
         assert statuses_after(end_connections, service) == EXPECTED
 
 
+@pytest.mark.slow
 def test_connections_are_replaced_after_a_restart_of_the_pooler(
     backends: Backends, database: str, tmp_path: Path
 ) -> None:
@@ -133,6 +135,7 @@ def test_connections_are_replaced_after_a_restart_of_the_pooler(
             assert statuses_after(restart, service) == EXPECTED
 
 
+@pytest.mark.slow
 def test_connections_of_the_pooler_that_the_server_has_ended_are_replaced(
     backends: Backends, database: str, tmp_path: Path
 ) -> None:
@@ -149,6 +152,7 @@ def test_connections_of_the_pooler_that_the_server_has_ended_are_replaced(
         assert statuses_after(end_connections, service) == EXPECTED
 
 
+@pytest.mark.slow
 def test_connections_are_replaced_after_a_restart_of_the_server(
     backends: Backends, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
@@ -163,6 +167,7 @@ def test_connections_are_replaced_after_a_restart_of_the_server(
             assert statuses_after(restart, service) == EXPECTED
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     (

@@ -146,6 +146,7 @@ async def test_worker_is_ended_when_its_caller_is(worker: ImageWorker) -> None:
     assert await is_right(worker)
 
 
+@pytest.mark.slow
 async def test_worker_takes_no_more_memory_than_it_is_given(worker: ImageWorker) -> None:
     large = saved(picture(3_000, 2_000), "PNG", compress_level=1)
     with pytest.raises(UndecidedError):

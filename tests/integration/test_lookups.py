@@ -226,6 +226,7 @@ async def test_key_is_refused_at_once_when_others_have_revoked_it(
         await offload_location.close()
 
 
+@pytest.mark.slow
 async def test_lookups_are_answered_while_a_long_statement_runs(store: Store) -> None:
     """The statement counts to five million, in a thread or in the server."""
     result = await add(store, tool_result())

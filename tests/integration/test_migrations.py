@@ -371,6 +371,7 @@ def first_records(connection: Connection) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#changes-of-the-service",
     (
@@ -471,6 +472,7 @@ async def test_revision_is_none_before_and_the_newest_after(empty: Settings) -> 
     assert (before, after) == (None, newest_revision())
 
 
+@pytest.mark.slow
 @pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#settings",

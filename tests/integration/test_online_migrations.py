@@ -178,6 +178,7 @@ def open_transaction(settings: Settings, statement: bytes) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#changes-of-the-service",
     "A process of an older version reads and writes during a migration, and loses nothing",
@@ -209,6 +210,7 @@ async def test_dump_of_the_release_has_some_of_everything_and_keeps_it(
     assert {name: after[name] for name in before} == before
 
 
+@pytest.mark.slow
 async def test_records_of_the_first_schema_are_counted_sized_and_found(
     empty: Settings,  # noqa: F811
 ) -> None:
@@ -237,6 +239,7 @@ async def test_records_of_the_first_schema_are_counted_sized_and_found(
     assert await with_engines(empty, ids_of("sessions", "incarnation")) == {"first"}
 
 
+@pytest.mark.slow
 @pytest.mark.engines("server")
 @pytest.mark.promise(
     "durability.md#changes-of-the-service",
@@ -274,6 +277,7 @@ def revision_of(connection: Connection) -> str:
     return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
 
 
+@pytest.mark.slow
 async def test_processes_that_migrate_records_at_once_take_turns(
     empty: Settings,  # noqa: F811
 ) -> None:

@@ -347,6 +347,7 @@ async def test_two_megabytes_of_different_words_are_indexed_as_far_as_they_fit(
             assert (text, bool(await ids(unit, text))) == (text, is_there)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -218,6 +218,7 @@ def test_service_does_not_start_and_says_why_in_a_sentence(
         assert settings[secret] not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "A bucket that keeps deleted versions causes a warning",

@@ -85,6 +85,7 @@ async def test_long_fork_that_is_asked_for_twice_at_once_is_copied_once(records:
     assert await find(records, "copy") is not None
 
 
+@pytest.mark.slow
 async def test_more_long_forks_than_may_wait_are_refused(records: Records) -> None:
     await fill(records, LONG)
     service = SessionForks(records)

@@ -26,6 +26,7 @@ def test_lines_of_functions_are_chosen_without_docstrings_imports_and_comments()
     assert list(code_lines("a.py", SOURCE)) == [("a.py:12", "return read(name, LIMIT)  # at last")]
 
 
+@pytest.mark.slow
 def test_a_seed_prints_ten_lines_at_their_places(capsys: pytest.CaptureFixture[str]) -> None:
     main("1", "--places")
     printed = capsys.readouterr().out.splitlines()

@@ -41,6 +41,7 @@ def source(service: LiveService) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.mark.slow
 def test_session_moves_to_another_project_byte_for_byte(
     service: LiveService, source: httpx.Client
 ) -> None:
@@ -79,6 +80,7 @@ def test_moved_session_keeps_its_marks(service: LiveService) -> None:
         assert export(there) == bundle
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("heavy")
 def test_session_moves_between_engines_and_back(backends: Backends, tmp_path: Path) -> None:
     embedded, server = (backends.settings(engine, tmp_path / engine) for engine in ENGINES)
@@ -134,6 +136,7 @@ def test_bundle_is_the_same_with_and_without_derived_images(service: LiveService
         assert export(there) == bundle
 
 
+@pytest.mark.slow
 def test_two_sessions_that_share_files_move_one_after_the_other(service: LiveService) -> None:
     with service.client() as one, service.client() as other:
         make_session(one, "s-1", "a-")
@@ -182,6 +185,7 @@ def test_bundle_has_the_files_of_its_manifest(source: httpx.Client) -> None:
             assert stored.endswith(b'"sanitized":' + sanitized)
 
 
+@pytest.mark.slow
 def test_calls_that_were_answered_before_the_move_get_the_stored_answers(
     service: LiveService, source: httpx.Client
 ) -> None:
@@ -321,6 +325,7 @@ def test_bundle_above_the_limit_leaves_nothing(
         assert listed(client, "/api/sessions") == []
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("heavy")
 def test_large_blob_passes_through(service: LiveService) -> None:
     piece = media.noise_bytes(MIB)

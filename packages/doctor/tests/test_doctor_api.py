@@ -208,6 +208,7 @@ def test_session_is_examined_by_the_numbers_of_its_entries(client: httpx.Client)
     assert report["messages"] == [{**first, "content": blocks}, *later]
 
 
+@pytest.mark.slow
 def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Client) -> None:
     different: dict[str, tuple[object, object]] = {}
     stored = 0
@@ -342,6 +343,7 @@ def test_history_longer_than_the_limit_is_refused(client: httpx.Client) -> None:
     assert json.loads(answer.text)["title"]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A history of more messages than any model reads is not examined",

@@ -441,6 +441,7 @@ async def test_refusal_for_want_of_memory_says_so_and_is_counted() -> None:
     assert b"\npagefault_memory_refusals_total 1.0\n" in metrics.exposition()
 
 
+@pytest.mark.slow
 def test_every_narrower_code_is_explained_below_its_kind() -> None:
     explained = {code for codes in PROBLEM_SUBCODES.values() for code in codes}
     kinds = {kind.code for kind in documented_problems()}

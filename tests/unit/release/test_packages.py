@@ -31,6 +31,7 @@ def imported_packages(module: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
 def test_package_needs_what_it_names_and_nothing_else(package: Path) -> None:
     homes = importlib.metadata.packages_distributions()

@@ -60,6 +60,7 @@ def test_long_string_keeps_its_beginning_and_names_the_call_that_reads_it() -> N
     }
 
 
+@pytest.mark.slow
 @given(objects)
 def test_cut_arguments_keep_their_shape_and_never_grow(arguments: dict[str, Any]) -> None:
     cut = cut_arguments(arguments, HANDLE)

@@ -1,5 +1,7 @@
 """Messages and histories that real packages dumped are read without loss, for two targets."""
 
+import pytest
+
 from packages.dialects.tests.dialects.conversations import FILES, faults_of, read_cases
 from pagefault_dialects.dialects.registry import DIALECTS
 from pagefault_dialects.messages.entry_reading import READING, read_entry, read_stored
@@ -21,6 +23,7 @@ _AS_OTHERS = {
 }
 
 
+@pytest.mark.slow
 def test_messages_and_histories_of_real_packages_are_rendered_once_and_without_loss() -> None:
     faults = {case.name: found for case in CASES if (found := faults_of(case))}
     assert faults == {}

@@ -5,6 +5,7 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ ODD: list[Json] = [
 ]
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=400, deadline=None)
 def test_member_of_an_unexpected_type_is_read_or_refused(data: st.DataObject) -> None:

@@ -101,6 +101,7 @@ def test_depth_and_number_of_values_are_limited() -> None:
             scan(text)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A JSON pointer is followed through a long text without building the value of the text",

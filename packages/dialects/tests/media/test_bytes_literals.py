@@ -60,6 +60,7 @@ def test_no_escape_is_split_where_a_long_literal_is_read_in_pieces(before: int) 
     assert decode_bytes_literal(repr(data)) == data
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A hostile literal of bytes is read once",

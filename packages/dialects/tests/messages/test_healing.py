@@ -122,6 +122,7 @@ def _containers(value: Json) -> list[Json]:
     return found or [value]
 
 
+@pytest.mark.slow
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=EXAMPLES)

@@ -225,6 +225,7 @@ def test_strings_that_only_look_like_media_stay(message: object) -> None:
     assert media_in_message(message) == []
 
 
+@pytest.mark.slow
 @hypothesis.given(text=st.text(min_size=1_400, max_size=1_500), key=st.sampled_from(["data", "x"]))
 def test_any_text_with_blanks_among_its_words_stays(text: str, key: str) -> None:
     message = {"mimeType": "text/plain", key: f"A word or two. {text}"}

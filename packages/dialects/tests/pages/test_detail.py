@@ -160,6 +160,7 @@ def test_medium_is_named_and_not_attached(page: Page, line: str) -> None:
     assert f"\n{line}\n" in detail(page)
 
 
+@pytest.mark.slow
 @given(page=pages())
 def test_every_page_is_rendered_as_labelled_lines(page: Page) -> None:
     lines = detail(page).splitlines()

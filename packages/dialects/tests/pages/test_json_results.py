@@ -171,6 +171,7 @@ def test_content_beside_a_transcript_is_rendered_and_cut_with_it() -> None:
     assert _read(page, 20, 3)["content"] == {**NO_WORDS, "transcript": "lo", "content": "A phone "}
 
 
+@pytest.mark.slow
 @given(page=pages(), level=st.sampled_from(Level), max_chars=st.none() | st.integers(1, 99))
 def test_json_and_blocks_agree_on_left_out_content(
     page: Page, level: Level, max_chars: int | None
@@ -189,6 +190,7 @@ def test_failure_is_one_json_string() -> None:
     )
 
 
+@pytest.mark.slow
 @given(page=pages(), level=st.sampled_from(Level), max_chars=st.none() | st.integers(1, 99))
 def test_every_page_is_json_without_bytes(page: Page, level: Level, max_chars: int | None) -> None:
     written = page_json(page, level, max_chars=max_chars)

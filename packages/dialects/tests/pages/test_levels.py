@@ -235,12 +235,14 @@ def test_data_in_a_resource_is_parsed() -> None:
     assert [level.body for level in levels.values()] == [Body("json", [1, 2])] * 3
 
 
+@pytest.mark.slow
 @given(page=pages())
 def test_no_level_is_longer_than_the_one_below_it(page: Page) -> None:
     level_bodies = [representation.body for level in Level if (representation := page.at(level))]
     assert [upper for lower, upper in pairwise(level_bodies) if is_longer(upper, lower)] == []
 
 
+@pytest.mark.slow
 @given(page=pages())
 def test_only_the_reduced_level_of_an_image_is_a_medium(page: Page) -> None:
     with_media = {
@@ -249,6 +251,7 @@ def test_only_the_reduced_level_of_an_image_is_a_medium(page: Page) -> None:
     assert with_media <= ({Level.REDUCED} if page.fields.modality == "image" else set())
 
 
+@pytest.mark.slow
 @given(page=pages())
 def test_every_page_has_a_reference(page: Page) -> None:
     assert Level.REFERENCE in page.levels

@@ -75,6 +75,7 @@ def test_empty_manifest_has_a_line() -> None:
     assert manifest_text([]) == "No memory pages."
 
 
+@pytest.mark.slow
 @given(page=pages())
 def test_line_has_no_line_break_and_no_base64(page: Page) -> None:
     line = manifest_line(page.page_id, page.fields, page.existing_levels, 10**9)

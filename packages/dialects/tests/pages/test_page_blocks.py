@@ -340,6 +340,7 @@ def test_detail_of_an_image_is_an_option(
     assert blocks.content[1] == {"type": "image_url", "image_url": {"url": URL, "detail": detail}}
 
 
+@pytest.mark.slow
 @given(page=pages(), level=st.sampled_from(Level), max_chars=st.none() | st.integers(1, 99))
 def test_text_forms_never_contain_the_bytes_of_a_medium(
     page: Page, level: Level, max_chars: int | None

@@ -84,6 +84,7 @@ def test_wide_data_fits_the_limits(data: JsonValue) -> None:
     assert len(json_text(outline(data))) <= 800
 
 
+@pytest.mark.slow
 @given(data=JSON_VALUES)
 def test_smaller_forms_are_bounded(data: JsonValue) -> None:
     assert len(json_text(truncated(data))) <= 4_000

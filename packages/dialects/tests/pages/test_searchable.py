@@ -38,6 +38,7 @@ def test_deep_data_is_searched_to_its_end() -> None:
     assert list(readable_texts(deep)) == ["a"] * 5_000 + ["zebra"]
 
 
+@pytest.mark.slow
 @given(value=JSON_VALUES)
 def test_every_key_is_searched(value: JsonValue) -> None:
     read = list(readable_texts([value]))

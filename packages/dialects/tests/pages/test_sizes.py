@@ -76,6 +76,7 @@ def test_recording_costs_its_words() -> None:
     }
 
 
+@pytest.mark.slow
 @given(page=pages())
 def test_higher_level_never_costs_more(page: Page) -> None:
     costs = list(page_tokens(page).values())

@@ -210,6 +210,7 @@ def test_timestamps_are_returned_with_audio() -> None:
     assert content.timestamps == ({"t": 0.0}, 1)
 
 
+@pytest.mark.slow
 @given(page=pages(), level=st.sampled_from(Level))
 def test_media_are_returned_only_at_full_and_reduced(page: Page, level: Level) -> None:
     content = typed_content(page, level, base64=BASE64)
@@ -218,6 +219,7 @@ def test_media_are_returned_only_at_full_and_reduced(page: Page, level: Level) -
     assert not (has_medium or has_bytes) or level <= Level.REDUCED
 
 
+@pytest.mark.slow
 @given(page=pages())
 def test_reference_is_always_text(page: Page) -> None:
     assert isinstance(typed_content(page, Level.REFERENCE, base64=None), TextContent)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -251,6 +252,7 @@ def _slots_of(value: object) -> Iterator[int]:
             stack += node
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(
     hidden=hidden_media(),
@@ -283,6 +285,7 @@ def test_several_media_keep_their_order(media: list[Hidden]) -> None:
     assert _bytes_of(result) == [medium.data for medium in media]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
 @given(value=json_values)
 def test_every_scalar_of_any_value_can_be_found_again(value: object) -> None:

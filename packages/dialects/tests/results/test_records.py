@@ -252,6 +252,7 @@ def test_pointer_ends_above_a_key_that_is_longer_than_a_pointer_may_be() -> None
     assert [medium.pointer for medium in images] == [""] * 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1_000, 20_000])
 def test_deep_records_are_normalized(depth: int) -> None:
     value: object = {"leaf": PNG64}

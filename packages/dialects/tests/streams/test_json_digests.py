@@ -154,6 +154,7 @@ def test_spellings_of_two_values(one: str, other: str) -> None:
     assert first_difference(*values) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["1e308", "1e15", "-0.0", "1.0", "10000000000000000"])
 def test_digest_takes_a_few_times_the_memory_of_the_text(number: str) -> None:
     text = f"[{','.join([number] * 20_000)}]"

@@ -25,6 +25,7 @@ _EXAMPLES = times(90, 2_000)
 _EVERY = pytest.mark.parametrize("target", EVERY_HOME)
 
 
+@pytest.mark.slow
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=_EXAMPLES)

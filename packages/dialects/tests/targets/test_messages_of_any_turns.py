@@ -84,6 +84,7 @@ def exchanges(draw: st.DrawFn, *, with_audio: bool) -> Exchange:
     return [question, turn("assistant", *draw(st.lists(words, max_size=2)), calls=calls), *answers]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", CHECKS)
 @given(drawn=st.data())
 def test_messages_are_valid_and_stay_when_turns_follow(target: str, drawn: st.DataObject) -> None:

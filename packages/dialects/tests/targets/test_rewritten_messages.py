@@ -173,6 +173,7 @@ def test_message_of_a_cache_point_alone_is_left_out() -> None:
     }
 
 
+@pytest.mark.slow
 @given(history=home_histories(HOMES["anthropic"]))
 @settings(max_examples=200)
 def test_blocks_of_any_rewritten_message_are_unchanged(

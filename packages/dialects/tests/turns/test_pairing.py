@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -485,6 +486,7 @@ def test_system_message_follows_the_answers_of_open_calls() -> None:
     )
 
 
+@pytest.mark.slow
 def test_pairing_of_many_calls_takes_linear_time() -> None:
     calls = [calling(2 * number, "call_0") for number in range(10_000)]
     answers = [answer(2 * number + 1, "call_0") for number in range(10_000)]

@@ -383,6 +383,7 @@ def test_files_of_tools_are_removed_with_the_last_session_that_was_given_them(
     assert not files.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A proxy that listens starts a limited number of servers",

@@ -59,6 +59,7 @@ def test_session_and_revision_are_checked_before_a_body_is_read(
         connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A proxy that listens answers other hosts while it reads a message that is costly to read",
@@ -93,6 +94,7 @@ def _call_of(argument: bytes) -> bytes:
     return written.replace(b'"a": 0', b'"a": ' + argument)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Bodies that arrive at a proxy that listens take their memory from one budget",
@@ -120,6 +122,7 @@ def test_unfinished_messages_hold_half_of_the_budget(tmp_path: Path) -> None:
     assert (last, grown < 56 * MIB) == (503, True)
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A proxy that listens frees a message that it refuses, and gives the memory back",

@@ -108,6 +108,7 @@ def stored_in(service: LiveService) -> list[str]:
     return [*map(nameless, messages), str(len(pages))]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "durability.md#the-process-dies",
     "Of what a proxy asks, nothing is lost and nothing done twice where a connection breaks behind "

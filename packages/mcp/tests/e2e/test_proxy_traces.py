@@ -35,6 +35,7 @@ def trace_of_call(receiver: OtlpReceiver) -> list[ReceivedSpan] | None:
     return None
 
 
+@pytest.mark.slow
 async def test_call_through_a_proxy_is_one_trace_at_both_services(
     tmp_path: Path,
 ) -> None:

@@ -99,6 +99,7 @@ def answers_to(host: Conversation, calls: list[tuple[str, Json]]) -> list[str]:
     return [CALL_IDS.sub("<id>", line.decode("utf-8", "backslashreplace")) for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -136,6 +137,7 @@ def stderr_of(folder: Path) -> str:
     return (folder / "stderr").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A proxy that keeps results in a service takes less than 40 MiB",

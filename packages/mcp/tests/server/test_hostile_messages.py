@@ -41,6 +41,7 @@ def test_request_with_something_long_is_answered_in_a_few_words(
     assert len(answered.content) < MAX_ANSWER_BYTES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["x" * LONGEST_TEXT, "\N{CJK UNIFIED IDEOGRAPH-4E00}" * (LONGEST_TEXT // 6)],

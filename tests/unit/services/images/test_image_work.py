@@ -87,6 +87,7 @@ async def test_image_is_refused_where_its_pixels_do_not_fit(
         assert await images.run("p", SMALL, 500, _decoded) == "decoded"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
 async def test_image_of_almost_as_many_pixels_as_may_be_is_made_smaller(mode: str) -> None:
     data = saved(Image.new(mode, (8_200, 2_400)), "PNG")

@@ -67,6 +67,7 @@ def test_the_pixels_of_an_image_are_known(mime_type: str, file_format: str) -> N
     assert probe(data, mime_type) == MediaHints(width=320, height=200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mime_type", "file_format", "options"),
     [

@@ -30,6 +30,7 @@ def old_garbage() -> Iterator[weakref.ref[Ring]]:
     gc.enable()
 
 
+@pytest.mark.slow
 def test_old_garbage_is_collected_while_there_are_few_objects(
     old_garbage: weakref.ref[Ring],
 ) -> None:
@@ -47,6 +48,7 @@ def test_old_garbage_is_left_while_there_are_many_objects(old_garbage: weakref.r
     assert old_garbage() is None
 
 
+@pytest.mark.slow
 def test_old_garbage_is_collected_in_the_end_if_there_are_always_many_objects(
     old_garbage: weakref.ref[Ring],
 ) -> None:

@@ -123,6 +123,7 @@ def test_every_word_is_told_or_left_out_by_name(message: dict[str, Any]) -> None
     assert [word for word in strings(message) if word.startswith("~") and word not in words] == []
 
 
+@pytest.mark.slow
 @given(_messages)
 def test_a_message_is_of_its_entry_and_says_who_speaks(message: dict[str, Any]) -> None:
     turns = read(message)

@@ -10,6 +10,7 @@ from tests.unit.services.requests.generated_bodies import LONG_CHARS, bodies, cu
 from tests.unit.services.requests.received import Outcome, outcome_of
 
 
+@pytest.mark.slow
 @given(data=st.data(), body=bodies(), piece_bytes=st.sampled_from([199, 997, 4_096, 65_536]))
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_streamed_and_whole_bodies_become_the_same(
