@@ -1,7 +1,7 @@
-"""Headers of stored content: its type, name and digest, and those that keep it harmless.
+"""Headers of stored content: its type, name and digest, and headers that restrict browsers.
 
-All claims of tools and uploaders pass through this module before they become headers. The result is
-always ASCII without control characters.
+MIME types and names that tools and clients have sent are checked here before they become headers.
+The result is always ASCII without control characters.
 """
 
 import base64
@@ -36,7 +36,7 @@ INLINE_MIME_TYPES = frozenset(
         "text/plain",
     }
 )
-"""Types a browser shows without running anything; all audio and video beside them."""
+"""Types that a browser shows without running scripts, in addition to all audio and video."""
 
 HTML = "text/html"
 _FALLBACK_TYPE = "application/octet-stream"
@@ -48,20 +48,20 @@ _MEDIA_TYPE = re.compile(
 )
 _CHARSET = re.compile(r";[ \t]*charset=", re.IGNORECASE)
 
-# RFC 8187 §3.2.1, attr-char, as far as `quote` does not keep it anyway.
+# RFC 8187 §3.2.1, attr-char, without those that `quote` never escapes.
 _ATTR_CHARS = "!#$&+-.^_`|~"
-# Members are read one after the other while everybody waits; two algorithms take two of them.
-_LONGEST_DICTIONARY = 4_096
+# A dictionary is parsed in the event loop, and needs one short member for each algorithm.
+_MAX_DICTIONARY_LENGTH = 4_096
 
 
 def may_be_inline(mime_type: str) -> bool:
-    """Return whether a browser may show content of this type in place instead of saving it."""
+    """Return whether a browser may show content of this type instead of saving it."""
     match = _MEDIA_TYPE.fullmatch(mime_type)
     if match is None:
         return False
     essence = match["essence"].lower()
     family, _, subtype = essence.partition("/")
-    # A browser takes any type ending in +xml for a document that may hold scripts.
+    # A browser opens any type that ends in +xml as a document, which may contain scripts.
     is_document = subtype.endswith(("xml", "html"))
     return essence in INLINE_MIME_TYPES or (family in ("audio", "video") and not is_document)
 
@@ -69,8 +69,7 @@ def may_be_inline(mime_type: str) -> bool:
 def content_type_header(mime_type: str) -> str:
     """Return the `Content-Type` of a stored MIME type; `application/octet-stream` if it is not one.
 
-    Plain text without a charset is said to be UTF-8. No other type is changed but for the case of
-    its name.
+    `text/plain` without a charset gets `charset=utf-8`. Other types only become lower case.
     """
     match = _MEDIA_TYPE.fullmatch(mime_type) if len(mime_type) <= _MAX_TYPE_LENGTH else None
     if match is None:
@@ -84,8 +83,8 @@ def content_type_header(mime_type: str) -> str:
 def content_disposition(disposition: Disposition, filename: str | None) -> str:
     """Return the `Content-Disposition` for a file of this name, always ASCII.
 
-    The name is made safe first. Where ASCII cannot say it, or readers disagree on how to unescape
-    it, the exact name follows as `filename*`.
+    The name is made safe first. If it is not ASCII, or clients unescape it in different ways, the
+    exact name follows as `filename*`.
 
     Source: RFC 6266 §4 and appendix D, RFC 8187.
     """
@@ -103,16 +102,15 @@ def _ascii_name(name: str) -> str:
     decomposed = unicodedata.normalize("NFKD", name)
     letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     ascii_only = "".join(letter if " " <= letter <= "~" else "_" for letter in letters)
-    # Decomposing may bring out a slash, and quotes are where readers of this header differ.
+    # Decomposing may create a slash, and clients differ in how they unescape quotes.
     return re.sub(r'["/\\]', "_", ascii_only)
 
 
 def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, str]:
-    """Return the headers that keep stored content from acting in a browser, whatever it is.
+    """Return the headers with which a browser runs no stored content, of any type.
 
     Args:
-        resource_policy: Who may embed the content; anything but `same-origin` is a choice of the
-            operator.
+        resource_policy: The value of `Cross-Origin-Resource-Policy`.
     """
     return {
         "X-Content-Type-Options": "nosniff",
@@ -123,48 +121,48 @@ def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, s
 
 
 def app_headers(policy: AppPolicy, viewer_origin: str) -> dict[str, str]:
-    """Return the headers of a page of an MCP App, which runs its scripts in an origin of no host.
+    """Return the headers of a page of an MCP App, which runs its scripts in an opaque origin.
 
     Args:
         policy: The origins that the page may reach.
         viewer_origin: The only origin that may embed the page.
     """
-    loaded = " ".join(policy.resource_domains)
+    resource_domains = " ".join(policy.resource_domains)
     directives = {
         "sandbox": "allow-scripts",
         "default-src": "'none'",
-        "script-src": f"'unsafe-inline' {loaded}",
-        "style-src": f"'unsafe-inline' {loaded}",
-        "img-src": f"data: blob: {loaded}",
-        "media-src": f"data: blob: {loaded}",
-        "font-src": f"data: {loaded}",
+        "script-src": f"'unsafe-inline' {resource_domains}",
+        "style-src": f"'unsafe-inline' {resource_domains}",
+        "img-src": f"data: blob: {resource_domains}",
+        "media-src": f"data: blob: {resource_domains}",
+        "font-src": f"data: {resource_domains}",
         "connect-src": " ".join(policy.connect_domains) or "'none'",
         "frame-src": " ".join(policy.frame_domains) or "'none'",
         "base-uri": " ".join(policy.base_uri_domains) or "'none'",
         "form-action": "'none'",
         "frame-ancestors": viewer_origin,
     }
-    written = "; ".join(f"{name} {value.strip()}" for name, value in directives.items())
+    security_policy = "; ".join(f"{name} {value.strip()}" for name, value in directives.items())
     return {
         **safe_headers(),
         "Content-Type": f"{HTML}; charset=utf-8",
         "Cache-Control": "no-store",
-        "Content-Security-Policy": written,
+        "Content-Security-Policy": security_policy,
     }
 
 
 def repr_digest(digest: str) -> str:
-    """Return the `Repr-Digest` value of a SHA-256 given as 64 hex digits (RFC 9530 §3)."""
+    """Return the `Repr-Digest` value of a SHA-256 of 64 hex digits (RFC 9530 §3)."""
     return f"sha-256=:{base64.b64encode(bytes.fromhex(digest)).decode()}:"
 
 
 def parse_repr_digest(header: str) -> str | None:
-    """Return the SHA-256 a `Repr-Digest` header announces, 64 hex digits; `None` if it names none.
+    """Return the SHA-256 in a `Repr-Digest` header as 64 hex digits; `None` if it has none.
 
-    Digests of other algorithms beside it are passed over.
+    Digests of other algorithms are ignored.
 
     Raises:
-        MalformedRequestError: Not a dictionary, or its sha-256 is not 32 bytes of base64.
+        MalformedRequestError: The header is not a dictionary, or sha-256 is not 32 bytes of base64.
     Source: RFC 9530 §3, RFC 9651 §3.2.
     """
     members = _dictionary(header)
@@ -206,7 +204,7 @@ def _dictionary(header: str) -> dict[str, object] | None:
 
     Source: RFC 9651 §4.2.2.
     """
-    if len(header) > _LONGEST_DICTIONARY:
+    if len(header) > _MAX_DICTIONARY_LENGTH:
         return None
     try:
         members = cast(

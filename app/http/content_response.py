@@ -1,15 +1,15 @@
-"""Answers that carry stored bytes: conditions, ranges and headers put into one response.
+"""Responses with stored bytes: conditions, ranges and headers.
 
 The request's conditions are evaluated first, as RFC 9110 §13.2 orders it. Nothing is compressed:
 media are compressed already, and a coding would change the meaning of ranges and digests.
 
 The proxy in front or the bucket may send the bytes instead. Conditions and ranges are still decided
-here. Only requests that the other side certainly interprets in the same way are left to it.
+here. Only requests that the other server certainly interprets in the same way are offloaded to it.
 
-Nothing is opened until the answer is sent. The first bytes are read before the headers are sent, so
-missing bytes become a problem and not a truncated body. A piece stays in memory until its reader
-takes it. So memory is reserved in the budget before anything is read, and pieces become small while
-the budget is nearly used up.
+Nothing is opened until the response is sent. The first bytes are read before the headers are sent,
+so missing bytes become a problem document and not a truncated body. A piece stays in memory until
+the client has received it. So memory is reserved in the budget before anything is read, and pieces
+become small when half of the budget is used.
 """
 
 import re
@@ -65,14 +65,14 @@ _SPEC = re.compile(r"([0-9]*)-([0-9]*)")
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """Half-open: the bytes from `start` up to and without `end`."""
+    """A half-open range of bytes: `start` is included, `end` is not."""
 
     start: int
     end: int
 
     @property
     def size_bytes(self) -> int:
-        """Return how many bytes the range holds."""
+        """Return the number of bytes in the range."""
         return self.end - self.start
 
     def content_range(self, size_bytes: int) -> str:
@@ -83,26 +83,26 @@ class ByteRange:
 def parse_range(header: str, size: int) -> list[ByteRange] | None:
     """Return the byte ranges to send, or `None` if the header is to be ignored and all is sent.
 
-    Ranges are clamped to the content, and those outside it are left out as long as another one is
-    inside. Ranges that neither overlap nor touch come in the order they were asked for; if some do,
-    they are merged and all come in ascending order. An empty content has no bytes to name, so a
-    suffix of it is all of it and `None`.
+    Ranges are clamped to the content, and those outside it are dropped if another one is inside.
+    If some ranges overlap or touch, they are merged, and all are returned in ascending order;
+    otherwise they keep the order of the request. For a suffix of an empty content, `None` is
+    returned.
 
     Args:
         header: The value of `Range`.
         size: The size of the content in bytes.
 
-    A range that makes no sense is ignored, as §14.2 allows at any time; only a well-formed one that
-    lies outside the content is an error.
+    A malformed range is ignored, as §14.2 allows; only a well-formed one that lies outside the
+    content is an error.
 
     Raises:
-        RangeNotSatisfiableError: Well-formed, and no range lies inside the content.
+        RangeNotSatisfiableError: The header is well-formed, and no range lies inside the content.
     Source: RFC 9110 §14.1.1, §14.1.2, §14.2 and §15.3.7.2 (coalescing).
     """
     unit, separator, range_set = header.strip(" \t").partition("=")
     if not separator or unit.lower() != "bytes":
         return None
-    # A list may hold empty elements, which count for nothing (RFC 9110 §5.6.1.2).
+    # Empty elements of a list are ignored (RFC 9110 §5.6.1.2).
     specs = [spec for element in range_set.split(",") if (spec := element.strip(" \t"))]
     if not 0 < len(specs) <= MAX_RANGES:
         return None
@@ -116,7 +116,7 @@ def parse_range(header: str, size: int) -> list[ByteRange] | None:
 
 
 def _span(spec: str, size: int) -> ByteRange | None:
-    """Return the range a spec names, not yet clamped at the end; `None` if it is malformed."""
+    """Return the range of a range-spec, not yet clamped at the end; `None` if it is malformed."""
     match = _SPEC.fullmatch(spec)
     if match is None or spec == "-":
         return None
@@ -153,19 +153,20 @@ def _merge(spans: list[ByteRange]) -> list[ByteRange]:
 
 
 OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
-"""Opens the bytes from the first number up to and without the second. It raises if the bytes are
-not there, and the iterator it returns yields exactly that many."""
+"""Opens the bytes from a start to before an end. It raises if they are missing, and the iterator
+yields exactly so many bytes."""
 
 RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
 """Headers as they are sent: names in lower case."""
 
 FindFile = Callable[[], Awaitable[Path | None]]
-"""The file that all of the bytes are, `None` if there is none. It raises if it is not there."""
+"""Returns the file with all of the bytes; `None` if the store has no local files. It raises if the
+file is missing."""
 
 SMALL_BYTES = 64 * 1024
-"""The length of a small piece. An answer of one such piece is not counted."""
+"""The length of a small piece. No memory is reserved for a response of one such piece."""
 NARROW_BYTES = 2 * SMALL_BYTES
-"""Memory for a reader of small pieces: a connection takes a second one before the sender waits."""
+"""Memory for a response in small pieces, of which the server buffers a second one."""
 _WINDOW_BYTES = 4 * CHUNK_BYTES
 """Memory for reading ahead in an object of a bucket, besides the piece that is being sent."""
 _PATHSEND = "http.response.pathsend"
@@ -181,17 +182,21 @@ class BodyPart:
 
 @dataclass(frozen=True, slots=True)
 class ContentMemory:
-    """The memory that is reserved for one answer while it is sent."""
+    """The memory that is reserved for one response while it is sent."""
 
     budget: MemoryBudget
-    """Of the process."""
+    """The budget of the process."""
     wide_bytes: int
     """Memory for reading and sending large pieces."""
     reserved: HeldMemory
-    """Memory that was taken, at least `NARROW_BYTES`."""
+    """The reserved memory, at least `NARROW_BYTES`."""
 
     def widen(self) -> bool:
-        """Reserve memory for large pieces. Return False above a quarter of the budget."""
+        """Reserve memory for large pieces.
+
+        Returns:
+            False, and nothing is reserved, if more than a quarter of the budget would be used.
+        """
         more_bytes = self.wide_bytes - self.reserved.size_bytes
         if more_bytes <= 0:
             return True
@@ -201,7 +206,11 @@ class ContentMemory:
         return True
 
     def narrow_if_short(self) -> bool:
-        """Release the memory for large pieces if half of the budget is used. Return True if so."""
+        """Release the memory for large pieces if more than half of the budget is used.
+
+        Returns:
+            True if it was released.
+        """
         if self.budget.held_bytes <= self.budget.limit_bytes // 2:
             return False
         self.reserved.resize(min(self.reserved.size_bytes, NARROW_BYTES))
@@ -210,14 +219,14 @@ class ContentMemory:
 
 @asynccontextmanager
 async def content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[ContentMemory]:
-    """Reserve memory for one reader of content for the length of the block.
+    """Reserve memory for one response with stored bytes while the block runs.
 
     Args:
         scope: The scope of the request.
         size_bytes: The length of the longest range.
 
     Raises:
-        OverloadedError: There is none after a short wait.
+        OverloadedError: No memory became free within a short wait.
     """
     services: Services = scope["state"]["services"]
     memory = services[MemoryBudget]
@@ -229,13 +238,13 @@ async def content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[Content
 
 
 class ContentPiece(Response):
-    """Sends a range that is read at once, of `CHUNK_BYTES` at most.
+    """A response with one range of at most `CHUNK_BYTES`, which is read before it is sent.
 
     Args:
-        span: What to send.
+        span: The range to send.
         open_range: Opens a range of the content.
-        status: The status of the answer.
-        headers: All of its headers, as they are sent.
+        status: The status of the response.
+        headers: All headers, as they are sent.
     """
 
     def __init__(
@@ -249,28 +258,28 @@ class ContentPiece(Response):
         self.raw_headers = list(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read it, and send it in one message; piece by piece if memory is short.
+        """Read the range and send it in one message, or in small pieces if memory is short.
 
         Raises:
-            OverloadedError: There is no memory for it; nothing was sent.
+            OverloadedError: No memory could be reserved; nothing was sent.
         """
         if self._span.size_bytes <= SMALL_BYTES:
             body = await self._read()
             await send(start_message(self))
             await send(body_message(body, more=False))
             return
-        async with content_memory(scope, self._span.size_bytes) as room:
-            if room.widen():
+        async with content_memory(scope, self._span.size_bytes) as memory:
+            if memory.widen():
                 body = await self._read()
                 await send(start_message(self))
                 await send(body_message(body))
             else:
-                await self._send_pieces(room, send)
-            # The server waits here until the client has taken most of it.
+                await self._send_pieces(memory, send)
+            # The server waits here until the client has received most of the body.
             await send(body_message(b"", more=False))
 
-    async def _send_pieces(self, room: ContentMemory, send: Send) -> None:
-        async with aclosing(_pieces(self._open_range, self._span, room)) as pieces:
+    async def _send_pieces(self, memory: ContentMemory, send: Send) -> None:
+        async with aclosing(_pieces(self._open_range, self._span, memory)) as pieces:
             piece = await anext(pieces)
             await send(start_message(self))
             await _send_and_wait(send, piece)
@@ -282,26 +291,26 @@ class ContentPiece(Response):
         try:
             body = b"".join([chunk async for chunk in chunks])
         except BaseException:
-            # One that was read to its end has nothing left to let go of.
+            # An iterator that was read to its end is closed already.
             await _close(chunks)
             raise
         if len(body) != self._span.size_bytes:
-            # Another process has cut the file. The answer can still be an error.
+            # Another process has truncated the file. An error can still be sent.
             raise StoreUnavailableError("blob store")
         return body
 
 
 class ContentStream(StreamingResponse):
-    """Sends parts one after the other, one open range and one piece at a time.
+    """A response with one or more ranges, which are read and sent piece by piece.
 
     Args:
-        parts: What to send, in order.
-        closing: What follows the last of them.
+        parts: The parts of the body, in order.
+        closing: The bytes after the last part.
         open_range: Opens a range of the content.
-        status: The status of the answer.
-        headers: Its headers but for the length.
-        find_file: Given if the one part is all of the content; servers that offer it read the file
-            themselves.
+        status: The status of the response.
+        headers: The headers without `Content-Length`.
+        find_file: Set only if the part is the whole content: a server with the extension
+            `http.response.pathsend` reads the file itself.
     """
 
     def __init__(
@@ -327,12 +336,12 @@ class ContentStream(StreamingResponse):
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer, and listen for a client that goes away meanwhile.
+        """Send the response, and stop if the client disconnects.
 
         Raises:
-            OverloadedError: There is no memory for it; nothing was sent.
+            OverloadedError: No memory could be reserved; nothing was sent.
         """
-        if await self._leave_to_server(scope, send):
+        if await self._send_path(scope, send):
             return
         longest = max(part.span.size_bytes for part in self._parts)
         async with content_memory(scope, longest) as self._room:
@@ -352,8 +361,8 @@ class ContentStream(StreamingResponse):
                     await _send_and_wait(send, piece)
         await send(body_message(self._closing, more=False))
 
-    async def _leave_to_server(self, scope: Scope, send: Send) -> bool:
-        """Let the server read the file, if it offers to and there is one."""
+    async def _send_path(self, scope: Scope, send: Send) -> bool:
+        """Send the path of the file to the server, which reads it; False if that is impossible."""
         if self._find_file is None or _PATHSEND not in (scope.get("extensions") or {}):
             return False
         path = await self._find_file()
@@ -365,22 +374,22 @@ class ContentStream(StreamingResponse):
 
 
 async def _send_and_wait(send: Send, chunk: bytes) -> None:
-    """Send a chunk, and return when the client has taken most of it.
+    """Send a chunk, and return when the client has received most of it.
 
-    The next one is read only then: it would be held beside this one.
+    The next chunk is read only then, so that two are never in memory.
     """
     await send(body_message(chunk))
-    # The server waits at the next message, whatever is in it.
+    # The server waits at the next message, even if that is empty.
     await send(body_message(b""))
 
 
 async def _pieces(
-    open_range: OpenRange, span: ByteRange, room: ContentMemory
+    open_range: OpenRange, span: ByteRange, memory: ContentMemory
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of a range, in pieces as large as there is room for."""
+    """Yield the bytes of a range, in small pieces while memory is short."""
     position = span.start
     while position < span.end:
-        is_wide = room.widen()
+        is_wide = memory.widen()
         end = span.end if is_wide else min(position + SMALL_BYTES, span.end)
         before = position
         chunks = await open_range(position, end)
@@ -388,24 +397,24 @@ async def _pieces(
             async for chunk in chunks:
                 position += len(chunk)
                 yield chunk
-                if is_wide and position < end and room.narrow_if_short():
+                if is_wide and position < end and memory.narrow_if_short():
                     break
         finally:
             await _close(chunks)
         if position == before:
-            # The length was announced: a body of another one must not pass for whole.
+            # Content-Length was sent: a shorter body must not look complete.
             raise StoreUnavailableError("blob store")
 
 
 async def _close(chunks: AsyncIterator[bytes]) -> None:
     if aclose := getattr(chunks, "aclose", None):
-        # A client that goes away cancels this task; the file has to be let go of all the same.
+        # A client that disconnects cancels this task; the file has to be closed nevertheless.
         with anyio.CancelScope(shield=True):
             await aclose()
 
 
-# Headers of a request on which the answer depends.
-_DECIDING = frozenset(
+# The response depends on these request headers: conditions, ranges, and digests.
+_CONDITION_HEADERS = frozenset(
     {
         "if-match",
         "if-none-match",
@@ -417,8 +426,8 @@ _DECIDING = frozenset(
     }
 )
 
-# It would judge these once more, by tags and dates of its own, and answer 412 or 304.
-_JUDGED_HERE = frozenset({"if-match", "if-unmodified-since", "if-modified-since"})
+# Another server would evaluate these again, with its own tags and dates, and send a 412 or 304.
+_EVALUATED_HERE = frozenset({"if-match", "if-unmodified-since", "if-modified-since"})
 
 _PLAIN_RANGE = re.compile(r"bytes=(?:[0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})", re.IGNORECASE)
 
@@ -436,10 +445,10 @@ class ContentToSend:
     """As requested; content that a browser might run is always sent as an attachment."""
     created_at: datetime
     is_wav: bool = False
-    """The header of a WAV file is added while the bytes are sent. They have a tag of their own, and
-    no digest, which would take reading all of them first."""
+    """Send a WAV header before the stored samples. The file has its own entity-tag, and no
+    `Repr-Digest`, because that would need all bytes to be read first."""
     cache_control: str = CACHE_FOREVER
-    """For content addressed by its hash; other addresses need another value."""
+    """The default is for a URL that contains the hash of the content."""
 
     @property
     def etag(self) -> str:
@@ -450,7 +459,7 @@ class ContentToSend:
 def resource_content(
     resource: Resource, disposition: Disposition, filename: str | None = None
 ) -> ContentToSend:
-    """Return the content of a resource, under its own name unless another one is requested."""
+    """Return the content of a resource, under its stored name unless `filename` is set."""
     return ContentToSend(
         digest=resource.digest,
         size_bytes=resource.size_bytes,
@@ -462,7 +471,7 @@ def resource_content(
 
 
 def wav_content(content: ContentToSend, size_bytes: int) -> ContentToSend:
-    """Return samples without a header as the WAV file of this size that is sent of them."""
+    """Return the WAV file of `size_bytes` bytes for a content of samples without a header."""
     stem = (content.filename or "sound").rpartition(".")
     filename = f"{stem[0] or stem[2]}.wav"
     return replace(
@@ -479,17 +488,17 @@ def content_response(
     source: ContentSource | None = None,
     resource_policy: ResourcePolicy = "same-origin",
 ) -> Response:
-    """Return the answer to GET or HEAD of stored content: 200, 206 or 304, or 307 to where it is.
+    """Return the response to GET or HEAD of stored content: 200, 206, 304, or 307 to its location.
 
-    Nothing is opened until the response is sent, see `app.http.content_response`. HEAD opens
-    nothing and takes no notice of Range (RFC 9110 §14.2).
+    Nothing is opened until the response is sent. HEAD opens nothing and ignores `Range` (RFC 9110
+    §14.2).
 
     Args:
         request_headers: Case-insensitive; repeated fields are joined here.
         method: `GET` or `HEAD`.
         content: What to send.
         open_range: Opens a half-open range of the bytes; called once for each range sent.
-        source: The bytes where another server can send them, if there is one.
+        source: The source of the bytes, if another server may send them.
         resource_policy: The value of `Cross-Origin-Resource-Policy`.
 
     Raises:
@@ -498,7 +507,11 @@ def content_response(
     """
     sender = source.sender(content.size_bytes) if source else None
     is_small = sender is None and content.size_bytes <= CHUNK_BYTES
-    if is_small and method == "GET" and _DECIDING.isdisjoint(map(str.lower, request_headers)):
+    if (
+        is_small
+        and method == "GET"
+        and _CONDITION_HEADERS.isdisjoint(map(str.lower, request_headers))
+    ):
         # Small content is requested often, and hardly ever with conditions.
         return ContentPiece(
             ByteRange(0, content.size_bytes),
@@ -507,12 +520,12 @@ def content_response(
             headers=_whole_piece_headers(content, resource_policy),
         )
     fields = joined_fields(request_headers)
-    is_known = evaluate_conditions(
+    is_unchanged = evaluate_conditions(
         fields, method=method, etag=content.etag, last_modified=content.created_at
     )
     has_digest = wants_repr_digest(fields.get("want-repr-digest"))
     headers = _content_headers(content, resource_policy, has_digest=has_digest)
-    if is_known:
+    if is_unchanged:
         return not_modified(headers)
     if method == "HEAD":
         return Response(headers={**headers, "Content-Length": str(content.size_bytes)})
@@ -523,10 +536,10 @@ def content_response(
         return _OffloadResponse(
             source, headers, is_whole=spans is None, resource_policy=resource_policy
         )
-    return _sent_from_here(spans, content, open_range=open_range, headers=headers, source=source)
+    return _service_response(spans, content, open_range=open_range, headers=headers, source=source)
 
 
-def _sent_from_here(
+def _service_response(
     spans: Sequence[ByteRange] | None,
     content: ContentToSend,
     *,
@@ -576,7 +589,7 @@ def _content_headers(
 def whole_response(
     method: str, size_bytes: int, open_range: OpenRange, headers: Mapping[str, str]
 ) -> Response:
-    """Return a response with all of a content, whatever the request's conditions and ranges."""
+    """Return a response with the whole content; conditions and ranges are ignored."""
     if method == "HEAD":
         return Response(headers={**headers, "Content-Length": str(size_bytes)})
     whole = [BodyPart(b"", ByteRange(0, size_bytes))]
@@ -619,32 +632,32 @@ def _multipart_response(
 def _can_offload(
     sender: Sender, fields: Mapping[str, str], spans: Sequence[ByteRange] | None
 ) -> bool:
-    """Tell whether another server answers a GET, judged here, as it would be answered here.
+    """Return whether another server would send the same response to a GET as the service.
 
     Args:
-        sender: Which one.
+        sender: The other server.
         fields: The request's headers, by lower-case name.
         spans: The ranges to send, `None` for all of the content.
     """
-    if not _JUDGED_HERE.isdisjoint(fields):
+    if not _EVALUATED_HERE.isdisjoint(fields):
         return False
     if "range" not in fields:
         return True
     if not _PLAIN_RANGE.fullmatch(fields["range"]):
-        # Lists of ranges, long numbers and gaps are taken in different ways, or refused.
+        # Servers differ in lists of ranges, long numbers and spaces.
         return False
     if "if-range" in fields and sender == "store":
-        # The store has tags of its own. One of ours means nothing to it, and one that is none of
-        # ours is likely from the part of its answer that the caller has.
+        # The store has its own entity-tags. It does not know ours, and a tag that is not ours is
+        # probably from a partial response of the store.
         return spans is None
     return spans is not None
 
 
 class _OffloadResponse(Response):
-    """A response that names the place of the bytes, to the proxy or to the caller.
+    """A response with the location of the bytes, for the proxy or for the client.
 
     Args:
-        source: The place of the bytes; it is read when the response is sent.
+        source: The source of the bytes; their location is found when the response is sent.
         headers: The headers of the content, independent of the sender.
         is_whole: True if the whole content is sent.
         resource_policy: The pages that may embed the content.
@@ -666,24 +679,24 @@ class _OffloadResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = self._content_headers
-        place = await self._source.offload_location(
+        location = await self._source.offload_location(
             content_type=headers["Content-Type"], disposition=headers["Content-Disposition"]
         )
-        if isinstance(place, StoreLink):
-            # Until it expires, the address works like a key, so it is not cached.
-            answer = Response(
+        if isinstance(location, StoreLink):
+            # The URL needs no key until it expires, so it is not cached.
+            response = Response(
                 status_code=307,
                 headers={
-                    "Location": place.url,
+                    "Location": location.url,
                     "Cache-Control": "no-store",
                     **safe_headers(self._resource_policy),
                 },
             )
         else:
-            answer = Response(headers={**headers, "X-Accel-Redirect": place.path})
+            response = Response(headers={**headers, "X-Accel-Redirect": location.path})
             # The proxy sets the length itself.
-            del answer.headers["Content-Length"]
+            del response.headers["Content-Length"]
             if self._is_whole:
-                # nginx says so too, though not of a part.
-                del answer.headers["Accept-Ranges"]
-        await answer(scope, receive, send)
+                # nginx adds this header to a whole file, but not to a part.
+                del response.headers["Accept-Ranges"]
+        await response(scope, receive, send)

@@ -79,8 +79,8 @@ ResourcesDep = Annotated[Resources, Depends(service(Resources))]
 PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedContent))]
 LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
 
-# The type that curl sends with any `--data-binary` is independent of the file.
-_NO_CLAIM = "application/x-www-form-urlencoded"
+# curl sends this type with `--data-binary`, whatever the file is.
+_DEFAULT_CURL_TYPE = "application/x-www-form-urlencoded"
 
 AliasQuery = Annotated[
     str | None,
@@ -119,24 +119,28 @@ async def create_resource(
     has not. With `Expect: 100-continue`, the body is requested only if they are not known.
     """
     chunks = call.body()
-    named = filename or disposition_filename(call.request.headers.get("content-disposition", ""))
+    upload_name = filename or disposition_filename(
+        call.request.headers.get("content-disposition", "")
+    )
     digest = None
     if repr_digest:
         digest = parse_repr_digest(", ".join(call.request.headers.getlist("repr-digest")))
         if digest is None:
-            # One that cannot be verified is refused rather than ignored.
+            # A digest that cannot be verified must not be ignored.
             raise MalformedRequestError("Repr-Digest is verified for sha-256: send `sha-256=:…:`.")
     content_type = call.request.headers.get("content-type", "")
-    upload = Upload(None if content_type == _NO_CLAIM else content_type, named, digest, alias)
-    known = None
+    upload = Upload(
+        None if content_type == _DEFAULT_CURL_TYPE else content_type, upload_name, digest, alias
+    )
+    existing = None
     if content_type.lower().startswith("multipart/form-data"):
         file = await form_file(content_type, chunks)
         upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
     elif call.request.headers.get("expect", "").lower() == "100-continue":
         # The server requests the body when it is first read.
-        known = await resources.upload_known(call.project_id, upload)
-    uploaded, is_new = known or await resources.upload(call.project_id, upload, chunks)
+        existing = await resources.upload_known(call.project_id, upload)
+    uploaded, is_new = existing or await resources.upload(call.project_id, upload, chunks)
     return answer_written(
         call.request,
         resource_record(uploaded),
@@ -226,14 +230,14 @@ ContentSourcesDep = Annotated[ContentSources, Depends(service(ContentSources))]
 
 @dataclass(frozen=True, slots=True)
 class ContentAccess:
-    """The content that a request may read, by a signed link or by a key."""
+    """The permission of a request to read content, by a signed link or by a key."""
 
     project_id: str
     disposition: Disposition
     filename: str | None
     resource_policy: ResourcePolicy
     page_headers: Mapping[str, str] | None = None
-    """The headers of a page of an app, which is shown."""
+    """The headers for HTML that is shown as the page of an MCP App; `None` for other content."""
 
 
 async def get_content_access(

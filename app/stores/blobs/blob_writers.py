@@ -1,12 +1,10 @@
-"""The writer that all stores share, which buffers chunks, and drafts in local files.
+"""The base class of blob writers, which buffers chunks, and drafts in local files.
 
-Bytes arrive in pieces of any size. They are buffered, so that a thread or a network round trip is
-needed for each buffer, and not for each chunk. A writer that has failed or was cancelled raises on
-further use, because its bytes are incomplete.
+A writer that has failed or was cancelled raises on further use, because its bytes are incomplete.
 
-A draft has bytes that are received before their type is known. It is not visible to clients. It is
-written piece by piece, can be read at any position, and becomes a blob when it is committed. If it
-is discarded, all its bytes are removed.
+A draft has bytes whose type is not known yet. Clients cannot read it. It is written piece by piece,
+can be read at any position, and becomes a blob when it is committed. If it is discarded, its bytes
+are removed.
 """
 
 from abc import ABC, abstractmethod
@@ -15,17 +13,17 @@ from collections.abc import Awaitable, Callable
 import anyio.to_thread
 
 from app.stores.blobs.store import StoredBlob, too_large
-from app.stores.blobs.temporary_file import TemporaryFile, failures_translated
+from app.stores.blobs.temporary_file import TemporaryFile, translate_failures
 
 _HEAD_BYTES = 4_096
 
 
-class GatheringWriter(ABC):
-    """Gathers chunks into buffers. See `BlobWriter`.
+class BufferedWriter(ABC):
+    """Buffers chunks, so that a thread or a request is used for each buffer. See `BlobWriter`.
 
     Args:
-        limit_bytes: How many bytes are accepted in all.
-        buffer_bytes: How many are gathered; a blob up to this size never reaches `_append`.
+        limit_bytes: The maximum size of the blob.
+        buffer_bytes: The size of the buffer; `_append` is not called for a smaller blob.
     """
 
     def __init__(self, *, limit_bytes: int, buffer_bytes: int) -> None:
@@ -65,22 +63,22 @@ class GatheringWriter(ABC):
 
     @abstractmethod
     async def _append(self, data: bytes | bytearray) -> None:
-        """Hash and store the next bytes, which are not changed any more."""
+        """Hash and store the next bytes; the caller does not change `data` afterwards."""
 
     @abstractmethod
     async def _finish(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
-        """Hash and keep the last bytes, then verify, make durable and publish."""
+        """Store the last bytes, verify the digest, and make the blob durable and visible."""
 
 
 class FileDraft:
-    """A draft in a file. See `BlobDraft`. Its beginning is looked at often, and kept in memory.
+    """A draft in a file. See `BlobDraft`. Its first bytes are read often, and kept in memory.
 
-    `blob` is what became of it, once it was committed.
+    `blob` is set by the commit.
 
     Args:
-        temporary: The file, for the store that it belongs to.
-        publish: Makes a blob of it.
-        limit_bytes: How many bytes are accepted in all.
+        temporary: The file.
+        publish: Makes a blob of the file.
+        limit_bytes: The maximum size of the draft.
     """
 
     def __init__(
@@ -107,25 +105,25 @@ class FileDraft:
         if self.size_bytes + len(data) > self._limit_bytes:
             raise too_large(self._limit_bytes)
         self._head += data[: _HEAD_BYTES - len(self._head)]
-        with failures_translated():
+        with translate_failures():
             self.temporary.append(data)
 
     def rest(self) -> None:
         """See `BlobDraft.rest`."""
-        with failures_translated():
+        with translate_failures():
             self.temporary.rest()
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """See `BlobDraft.read`."""
         if start + size_bytes <= len(self._head):
             return self._head[start : start + size_bytes]
-        with failures_translated():
+        with translate_failures():
             return self.temporary.read(start, size_bytes)
 
     async def commit(self) -> StoredBlob:
         """See `BlobDraft.commit`."""
         if self.blob is None:
-            with failures_translated():
+            with translate_failures():
                 self.blob = await self._publish(self.temporary)
         return self.blob
 

@@ -18,9 +18,9 @@ class DraftMedia:
     """A medium whose bytes are in a draft. See `MediaSource`; reading blocks."""
 
     draft: BlobDraft
-    """The bytes, all of them."""
+    """All bytes of the medium."""
     declared_mime_type: str | None = None
-    """The MIME type that came with them."""
+    """The MIME type that the tool has declared."""
 
     @property
     def size_bytes(self) -> int:
@@ -42,7 +42,7 @@ class DraftMedia:
 
 
 def digest_of(source: MediaSource) -> str:
-    """Return the SHA-256 of a medium as 64 hex digits; blocks, and a draft has it already."""
+    """Return the SHA-256 of a medium as 64 hex digits; blocks, unless it is a draft."""
     if isinstance(source, DraftMedia):
         return source.draft.digest()
     sha256 = hashlib.sha256()

@@ -1,8 +1,8 @@
 """Reading a directory of blobs: the bytes of a file, those the kernel has in memory, and lists.
 
-A file is read in worker threads: one hop for a megabyte, the first while opening. If the file is
-in memory, the hop takes ten times as long as the read. Linux can open a file only if its path is
-cached (`openat2` with `RESOLVE_CACHED`), and read it only if its pages are in memory
+A file is read in worker threads: one call for each megabyte, the first while opening. If the file
+is in the page cache, the thread takes ten times as long as the read. Linux can open a file only if
+its path is cached (`openat2` with `RESOLVE_CACHED`), and read it only if its pages are in memory
 (`RWF_NOWAIT`). If these calls are not available, everything is read in worker threads.
 
 Blobs may be stored and removed while they are listed: blobs that vanish are skipped.
@@ -26,14 +26,14 @@ import anyio.to_thread
 
 from app.errors import StoreUnavailableError
 from app.stores.blobs.store import BlobMissingError, ListedBlob, is_blob_name
-from app.stores.blobs.temporary_file import STORE, failures_translated
+from app.stores.blobs.temporary_file import STORE, translate_failures
 from pagefault_dialects.model.media import CHUNK_BYTES
 
 _ENTRIES_AT_ONCE = 1_000
 MAX_BYTES = 64 * 1024
-"""Copying more than this would itself be felt by those who wait for the loop."""
+"""The most bytes that are read in the event loop: copying more would delay other requests."""
 
-# Linux gives it the same number on every processor Python 3.11 is built for.
+# The number of the system call is the same on all processors that Python 3.11 supports.
 _OPENAT2 = 437
 _RESOLVE_CACHED = 0x20
 _AT_FDCWD = -100
@@ -56,8 +56,8 @@ _HOW_BYTES = ctypes.sizeof(_OPEN_HOW)
 class FileReader:
     """Reads a range of a file in pieces. See `BlobReader`.
 
-    The file is closed in the same thread hop that reads the last piece. A `FileIO` and not a bare
-    descriptor holds it, so that a reader abandoned by a cancelled task does not leak it.
+    The call that reads the last piece also closes the file. It is a `FileIO` and not a descriptor,
+    so that the garbage collector closes it after a cancelled task.
     """
 
     def __init__(self, path: Path, start: int, end: int | None) -> None:
@@ -70,7 +70,7 @@ class FileReader:
 
     def open(self) -> None:
         """Open the file and read the first piece; blocks."""
-        with failures_translated():
+        with translate_failures():
             try:
                 file = self._file = FileIO(self._path)
             except FileNotFoundError as exc:
@@ -90,7 +90,7 @@ class FileReader:
     async def __anext__(self) -> bytes:
         piece, self._first = self._first, b""
         if not piece and self._file is not None:
-            with failures_translated():
+            with translate_failures():
                 piece = await anyio.to_thread.run_sync(self._read, self._file)
         if not piece:
             raise StopAsyncIteration
@@ -108,7 +108,7 @@ class FileReader:
         length = min(CHUNK_BYTES, self._end - self._position)
         piece = os.pread(file.fileno(), length, self._position)
         if length and not piece:
-            # Blobs are never cut in place, so a file shorter than it was is damaged.
+            # Blobs are never truncated, so a file that has become shorter is damaged.
             raise StoreUnavailableError(STORE)
         self._position += len(piece)
         if self._position >= self._end:
@@ -118,13 +118,13 @@ class FileReader:
 
 
 async def read_bytes(data: bytes) -> AsyncGenerator[bytes, None]:
-    """Yield bytes that were read already, as a `BlobReader` does."""
+    """Yield bytes that were read already; empty bytes yield nothing, as a `BlobReader` does."""
     if data:
         yield data
 
 
 class CachedFiles:
-    """Reads files of one file system without waiting, unless that turns out not to be possible."""
+    """Reads files of one file system from the page cache, if the operating system supports that."""
 
     def __init__(self) -> None:
         self._is_offered = sys.platform == "linux" and _NOWAIT != 0
@@ -142,8 +142,8 @@ class CachedFiles:
         """Return the bytes from `start` up to, not including, `end`, clamped like a slice.
 
         Returns:
-            `None` if they are more than `MAX_BYTES` or would have to be waited for, and if there
-            is no such file, which is not looked for either.
+            `None` if they are more than `MAX_BYTES`, if the path or the bytes are not cached, or if
+            the file does not exist.
         """
         if end is not None and end - start > MAX_BYTES:
             return None
@@ -176,13 +176,13 @@ class CachedFiles:
         )
         if descriptor >= 0:
             return descriptor
-        # An older kernel does not know the call; the guard of a container may forbid it.
+        # An older kernel does not have the call; a container may forbid it.
         if ctypes.get_errno() in (errno.ENOSYS, errno.EPERM, errno.EINVAL):
             self._is_offered = False
         return None
 
     def _pages(self, descriptor: int, start: int, length: int) -> bytes | None:
-        """Return so many bytes, if all of them are in memory."""
+        """Return `length` bytes, or `None` if some are not in the page cache."""
         buffer = bytearray(length)
         try:
             read = os.preadv(descriptor, [buffer], start, _NOWAIT)
@@ -194,10 +194,10 @@ class CachedFiles:
         return bytes(buffer) if read == length else None
 
 
-async def listed_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
-    """Yield the blobs of a project, read in worker threads; `directory` is the project's."""
+async def list_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
+    """Yield the blobs in the directory of a project, in no order; it is read in worker threads."""
     for folder in await anyio.to_thread.run_sync(_folders, directory):
-        scan = _Scan(folder)
+        scan = _DirectoryScan(folder)
         try:
             while batch := await anyio.to_thread.run_sync(scan.read):
                 for blob in batch:
@@ -208,18 +208,18 @@ async def listed_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
                 await anyio.to_thread.run_sync(scan.close)
 
 
-def found_file(path: Path) -> ListedBlob | None:
-    """Return a blob without reading it; blocks."""
-    with failures_translated(), suppress(FileNotFoundError):
-        return _described(path.name, path.stat(follow_symlinks=False))
+def find_file(path: Path) -> ListedBlob | None:
+    """Return the blob of a file without reading it, `None` if there is none; blocks."""
+    with translate_failures(), suppress(FileNotFoundError):
+        return _listed_blob(path.name, path.stat(follow_symlinks=False))
     return None
 
 
-class _Scan:
-    """One folder, open.
+class _DirectoryScan:
+    """A directory that is read in batches.
 
-    A cancelled task leaves its worker thread running, and the system cannot close a folder that
-    another thread is reading: each step holds a lock.
+    The worker thread of a cancelled task continues, and a directory must not be closed while
+    another thread reads it, so each method acquires a lock.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -229,8 +229,8 @@ class _Scan:
         self._lock = Lock()
 
     def read(self) -> list[ListedBlob | None]:
-        """Return the next entries, `None` for each that is no blob; empty at the end."""
-        with failures_translated(), self._lock:
+        """Return the next batch of entries, `None` for each that is no blob; empty at the end."""
+        with translate_failures(), self._lock:
             if self._closed:
                 return []
             if self._entries is None:
@@ -241,7 +241,7 @@ class _Scan:
             return [self._blob(entry) for entry in islice(self._entries, _ENTRIES_AT_ONCE)]
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the directory."""
         with self._lock:
             self._closed = True
             if self._entries is not None:
@@ -251,17 +251,17 @@ class _Scan:
         if not is_blob_name(self._folder.name, entry.name):
             return None
         with suppress(FileNotFoundError):
-            return _described(entry.name, entry.stat(follow_symlinks=False))
+            return _listed_blob(entry.name, entry.stat(follow_symlinks=False))
         return None
 
 
 def _folders(directory: Path) -> list[Path]:
-    with failures_translated(), suppress(FileNotFoundError), os.scandir(directory) as entries:
+    with translate_failures(), suppress(FileNotFoundError), os.scandir(directory) as entries:
         return [Path(entry.path) for entry in entries]
     return []
 
 
-def _described(name: str, status: os.stat_result) -> ListedBlob | None:
+def _listed_blob(name: str, status: os.stat_result) -> ListedBlob | None:
     if not S_ISREG(status.st_mode):
         return None
     return ListedBlob(name, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))

@@ -1,19 +1,19 @@
 """Blobs in an S3-compatible bucket, the production store.
 
     <bucket>/<prefix>/
-      tmp/<random>                                   a large blob on its way
+      tmp/<random>                                   a large blob that is being written
       blobs/<sha-256(project)[:16]>/<aa>/<digest>    whole, named by its SHA-256
-      quarantine/<the same 16>/<digest>              damaged, moved there to be looked at
+      quarantine/<the same 16>/<digest>              damaged, moved there for the operator
 
-A blob that fits one buffer is hashed first and put once, under its final name. A larger one goes to
-a temporary object by multipart upload, is verified, copied by the server to its final name and
-looked at there; then the temporary object is deleted. A put and a copy are atomic in S3, so a name
-shows nothing or the whole blob.
+A blob that fits into one buffer is hashed and put under its final name. A larger one is written to
+a temporary object by multipart upload and verified. Then the server copies it to its final name,
+its size is checked there, and the temporary object is deleted. A put and a copy are atomic in S3,
+so a name has no part of a blob.
 
-Reading asks for windows of some megabytes and not for one long answer: a slow client holds no
-connection, and each request can have a deadline. Requests are retried a few times and give up
-after seconds, never minutes. A process killed inside a multipart upload leaves invisible parts
-behind, which only the bucket can remove: give it a lifecycle rule for incomplete uploads.
+An object is read in windows of some megabytes, one request for each: a slow client holds no
+connection, and each request can have a timeout. Requests are retried a few times, and fail after
+seconds. A process that is killed during a multipart upload leaves invisible parts, which only the
+bucket can remove: give it a lifecycle rule for incomplete uploads.
 """
 
 import asyncio
@@ -42,20 +42,20 @@ from obstore.store import S3Store
 
 from app.crash_points import CrashPoint, reached
 from app.errors import DigestMismatchError, StoreUnavailableError
-from app.stores.blobs.blob_writers import FileDraft, GatheringWriter
+from app.stores.blobs.blob_writers import BufferedWriter, FileDraft
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.s3_errors import STORE
 from app.stores.blobs.s3_objects import (
     StoreProbe,
     connect,
-    failures_translated,
-    found_object,
-    link_with,
-    listed_objects,
-    missing_ignored,
+    find_object,
+    ignore_missing,
+    list_objects,
     object_size,
     object_sizes,
     open_object,
+    sign_link,
+    translate_failures,
 )
 from app.stores.blobs.store import (
     BlobReader,
@@ -66,7 +66,7 @@ from app.stores.blobs.store import (
     quarantine_path,
     too_large,
 )
-from app.stores.blobs.temporary_file import DurableDirectories, TemporaryFile, swept_files
+from app.stores.blobs.temporary_file import DurableDirectories, TemporaryFile, sweep_files
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 
 if TYPE_CHECKING:
@@ -75,25 +75,25 @@ if TYPE_CHECKING:
 
 _CHUNKS = 8
 _BUFFER_BYTES = _CHUNKS * CHUNK_BYTES
-# The most that the server assembles from parts within the time of a common request.
+# The largest object that the server assembles from parts within the usual timeout.
 _QUICK_BYTES = 1024**3
-# The most that S3 copies in one request, and so the size of the largest blob.
+# S3 copies no larger object in one request, so this limits the size of a blob.
 _LARGEST_COPY_BYTES = 5 * 1024**3
-# Together with the current buffer, an upload has at most three of them in memory.
+# An upload has at most three buffers in memory: the current one, and these.
 _PARTS_IN_FLIGHT = 2
-# The server copies gigabytes before it answers.
+# The server responds after it has copied the object.
 _COPY_TIMEOUT = timedelta(minutes=2)
 
 
 class S3BlobStore:
     """Stores blobs in a bucket. See `BlobStore`; a blob has at most 5 GiB, as S3 copies no more.
 
-    Arguments that are `None` are read from the environment's `AWS_*`.
+    Arguments that are `None` are read from the environment variables `AWS_*`.
 
     Args:
         bucket: The bucket's name; it has to exist.
         prefix: The prefix of every key, followed by `/`.
-        endpoint: The address of a store other than Amazon's; plain HTTP only with `http://`.
+        endpoint: The URL of a store other than Amazon's.
         spool: A local directory for drafts, created when it is needed.
         region: The bucket's region.
         access_key_id: The key to sign with.
@@ -139,24 +139,25 @@ class S3BlobStore:
             project_id=project_id,
             limit_bytes=min(limit_bytes, _LARGEST_COPY_BYTES),
         )
-        is_answering = True
+        is_available = True
         try:
             yield writer
         except StoreUnavailableError:
-            is_answering = False
+            is_available = False
             raise
         finally:
-            # The loop itself does not hold on to a task whose waiter was cancelled.
+            # The event loop has only weak references to tasks.
             cleanup = asyncio.ensure_future(writer.discard())
             self._cleanups.add(cleanup)
             cleanup.add_done_callback(self._cleanups.discard)
-            # A store that hangs does so again: the caller has waited for it once.
-            if is_answering:
+            # The clean-up would wait for the same timeout again, so the caller does not wait for
+            # it.
+            if is_available:
                 with anyio.CancelScope(shield=True):
                     await asyncio.shield(cleanup)
 
     def draft(self, project_id: str, *, limit_bytes: int) -> FileDraft:
-        """See `BlobStore.draft`; it is a local file, for a bucket shows nothing unfinished."""
+        """See `BlobStore.draft`; it is a local file, as unfinished objects cannot be read."""
         return FileDraft(
             TemporaryFile(str(self._spool), self._directories),
             partial(self._put_file, project_id),
@@ -219,22 +220,22 @@ class S3BlobStore:
     async def link(
         self, project_id: str, digest: str, *, content_type: str, disposition: str, seconds: int
     ) -> str:
-        """See `LinkedBlobs.link`. The secret has to be given; one of the environment is not seen.
+        """See `LinkedBlobs.link`. The secret has to be set; the environment is not read.
 
         Raises:
-            ValueError: It was not given.
+            ValueError: The secret is not set.
         """
         if self._secret_access_key is None:
             raise ValueError("links are signed with a secret that is set")
-        with failures_translated():
+        with translate_failures():
             url = await obstore.sign_async(
                 self._objects, "GET", blob_path(project_id, digest), timedelta(seconds=seconds)
             )
-        pinned = {
+        signed_parameters = {
             "response-content-type": content_type,
             "response-content-disposition": disposition,
         }
-        return link_with(url, pinned, self._secret_access_key)
+        return sign_link(url, signed_parameters, self._secret_access_key)
 
     async def size(self, project_id: str, digest: str) -> int | None:
         """See `BlobStore.size`."""
@@ -247,35 +248,35 @@ class S3BlobStore:
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """See `BlobStore.find`."""
-        return await found_object(self._objects, blob_path(project_id, digest))
+        return await find_object(self._objects, blob_path(project_id, digest))
 
     def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
         """See `BlobStore.listed`."""
-        return listed_objects(self._objects, project_path(project_id))
+        return list_objects(self._objects, project_path(project_id))
 
     async def delete(self, project_id: str, digest: str) -> None:
         """See `BlobStore.delete`."""
-        with failures_translated(), missing_ignored():
+        with translate_failures(), ignore_missing():
             await obstore.delete_async(self._objects, blob_path(project_id, digest))
 
     async def quarantine(self, project_id: str, digest: str) -> None:
         """See `BlobStore.quarantine`."""
         path = blob_path(project_id, digest)
-        with failures_translated(), missing_ignored():
+        with translate_failures(), ignore_missing():
             await obstore.copy_async(self._copier, path, quarantine_path(project_id, digest))
             await obstore.delete_async(self._objects, path)
 
     async def check(self) -> None:
-        """See `BlobStore.check`; it writes when that was not done for an hour, or has failed."""
+        """See `BlobStore.check`; it writes only if recent writes do not prove enough."""
         await self._probe.check()
 
     async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
         """See `BlobStore.sweep_temporary`; the age is counted from the start of an upload."""
         newest = datetime.now(UTC) - timedelta(seconds=older_than_seconds)
         swept = await anyio.to_thread.run_sync(
-            swept_files, self._spool, older_than_seconds, dry_run
+            sweep_files, self._spool, older_than_seconds, dry_run
         )
-        with failures_translated():
+        with translate_failures():
             async for batch in obstore.list(self._objects, "tmp"):
                 old = [found["path"] for found in batch if found["last_modified"] <= newest]
                 if old and not dry_run:
@@ -284,12 +285,12 @@ class S3BlobStore:
         return swept
 
 
-class _S3Writer(GatheringWriter):
+class _S3Writer(BufferedWriter):
     """Puts a small blob at once and uploads a large one in parts. See `BlobWriter`.
 
-    Dropping an upload's request halfway would lose hold of the parts that are there already. So
-    the steps of an upload run in tasks of their own: a cancelled caller goes on at once, and the
-    clean-up waits for the step to end before it removes the object.
+    Parts that are already uploaded would be lost if a request of the upload were cancelled. So each
+    step of an upload runs in its own task: if the caller is cancelled, the step continues, and the
+    clean-up waits for its end before it removes the object.
     """
 
     def __init__(
@@ -314,17 +315,17 @@ class _S3Writer(GatheringWriter):
 
     async def _append(self, data: bytes | bytearray) -> None:
         await anyio.to_thread.run_sync(self._hash.update, data)
-        # A part may be taken here and be on its way still.
+        # `write` may return before the part is sent, so it proves nothing.
         with self._probe.writing(is_proof=False):
             if self._upload is None:
                 self._upload = obstore.open_writer_async(
-                    # Putting gigabytes together takes the server as long as copying them.
+                    # Assembling gigabytes takes the server as long as copying them.
                     self._copier if self._limit_bytes > _QUICK_BYTES else self._objects,
                     self._temporary_path,
                     buffer_size=_BUFFER_BYTES,
                     max_concurrency=_PARTS_IN_FLIGHT,
                 )
-            await self._unbroken(self._upload.write(data))
+            await self._run_step(self._upload.write(data))
 
     async def _finish(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:
         if self._upload is None:
@@ -345,7 +346,7 @@ class _S3Writer(GatheringWriter):
         return blob
 
     async def _publish(self, upload: "AsyncWritableFile", path: str, size_bytes: int) -> None:
-        await self._unbroken(upload.close())
+        await self._run_step(upload.close())
         self._upload_is_complete = True
         reached(CrashPoint.OBJECT_ASSEMBLED)
         await obstore.copy_async(self._copier, self._temporary_path, path)
@@ -353,7 +354,7 @@ class _S3Writer(GatheringWriter):
         if await object_size(self._objects, path) != size_bytes:
             raise StoreUnavailableError(STORE)
 
-    async def _unbroken(self, step: Awaitable[object]) -> None:
+    async def _run_step(self, step: Awaitable[object]) -> None:
         self._step = asyncio.ensure_future(step)
         await asyncio.shield(self._step)
 
@@ -365,7 +366,7 @@ class _S3Writer(GatheringWriter):
             await asyncio.gather(self._step, return_exceptions=True)
         with suppress(BaseError, OSError):
             if not self._upload_is_complete:
-                # An unfinished upload cannot be aborted here, but a finished one can be deleted.
+                # obstore cannot abort an upload, so it is completed, and the object is deleted.
                 await self._upload.close()
         with suppress(BaseError, OSError):
             await obstore.delete_async(self._objects, self._temporary_path)

@@ -1,14 +1,14 @@
 """Translate the errors of an S3-compatible store, from the exceptions of obstore.
 
-obstore's exceptions are one text: the store's answer, and after `Debug source:` the state of the
-connection. If a store rejects a signature, its answer repeats the access key id and the signed
-text, so only the error's code, the status and the name of a region leave this module.
+An exception of obstore is one text: the store's response, and after `Debug source:` the state of
+the connection. If a store rejects a signature, its response repeats the access key id and the
+signed text, so only the error's code, the status and the name of a region leave this module.
 
 A caller gets one of these:
 
-    StoreFullError            507  there is no room left, or a quota of the store is used up
+    StoreFullError            507  the store or a quota is full
     StoreMisconfiguredError   503  it fails until the operator acts
-    StoreUnavailableError     503  anything else, mostly a store that does not answer
+    StoreUnavailableError     503  any other failure, mostly no response
 
 Sources: AWS, "Amazon S3 API Reference", Error responses; Ceph, `rgw_common.cc` (`QuotaExceeded` and
 `UserSuspended` are a 403); MinIO, `api-errors.go` (`XMinioStorageFull` is a 507,
@@ -34,7 +34,7 @@ _REQUEST = re.compile(r"performing ([A-Z]+) ")
 
 _log = structlog.get_logger(__name__)
 
-_Answer: TypeAlias = type[StoreUnavailableError]
+_ErrorClass: TypeAlias = type[StoreUnavailableError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Cause:
 
     name: str
     advice: str
-    error: _Answer = StoreMisconfiguredError
+    error: _ErrorClass = StoreMisconfiguredError
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The facts of a failed request that may be logged: no secret, and nothing a caller sent."""
+    """The facts of a failed request that may be logged: no secret, and no data of a caller."""
 
     cause: Cause
     operation: str
@@ -58,8 +58,8 @@ class Failure:
     @property
     def sentence(self) -> str:
         """Cause and remedy for the operator."""
-        answered = self.code or (f"status {self.status}" if self.status else "")
-        return f"the blob store {self.cause.advice}" + (f" ({answered})" if answered else "")
+        reply = self.code or (f"status {self.status}" if self.status else "")
+        return f"the blob store {self.cause.advice}" + (f" ({reply})" if reply else "")
 
 
 _KEY_ID = "PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID"
@@ -67,7 +67,7 @@ _SECRET = "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY"  # noqa: S105 - a variable's n
 _ENDPOINT = "PAGEFAULT_BLOBS__S3_ENDPOINT"
 _URL = "PAGEFAULT_BLOBS__URL"
 
-_ADVICE: Mapping[_Answer, Mapping[str, str]] = {
+_ADVICE: Mapping[_ErrorClass, Mapping[str, str]] = {
     StoreMisconfiguredError: {
         "wrong-secret": f"refuses the signature: {_SECRET} is not the secret of {_KEY_ID}",
         "unknown-key": f"does not know the access key: correct {_KEY_ID}",
@@ -101,7 +101,7 @@ _ADVICE: Mapping[_Answer, Mapping[str, str]] = {
         f"{_ENDPOINT}",
         "unreachable": f"cannot be reached from this machine: look at the network, or correct "
         f"{_ENDPOINT}",
-        "timed-out": "did not answer in time: look whether it runs and can be reached",
+        "timed-out": "did not response in time: look whether it runs and can be reached",
         "connection-lost": "broke the connection off: if it always does, it may want https:// in "
         f"{_ENDPOINT}",
     },
@@ -111,11 +111,11 @@ _CAUSES = {
     for error, advices in _ADVICE.items()
     for name, advice in advices.items()
 }
-_ANSWERED = Cause(
+_UNKNOWN_RESPONSE = Cause(
     "failed", "could not do what it was asked: look at its own log", StoreUnavailableError
 )
-_UNKNOWN = Cause(
-    "failed", "did not answer as it should: look at its own log", StoreUnavailableError
+_NO_RESPONSE = Cause(
+    "failed", "did not response as it should: look at its own log", StoreUnavailableError
 )
 
 _BY_CODE: Mapping[str, str] = {
@@ -140,7 +140,7 @@ _BY_CODE: Mapping[str, str] = {
     "XMinioAdminBucketQuotaExceeded": "full",
     "XRustfsQuotaExceeded": "full",
 }
-# HEAD is answered without a body, so without a code; Amazon has a 400 for a wrong region.
+# A response to HEAD has no body, so no code; Amazon has a 400 for a wrong region.
 _BY_STATUS: Mapping[int, str] = {
     301: "wrong-region",
     **dict.fromkeys((400, 401, 403), "refused"),
@@ -161,7 +161,7 @@ _BY_CONNECTION: Mapping[str, str] = {
     r"ConnectionReset|IncompleteMessage|BrokenPipe|UnexpectedEof": "connection-lost",
     r"NotPartial|InvalidListResponse|InvalidDeleteObjectsResponse|hyper::Error\(\s*Parse": "not-s3",
 }
-_TLS_ANSWERS = re.compile(r"HTTP request (to an|was sent to) HTTPS", re.IGNORECASE)
+_HTTPS_REQUIRED = re.compile(r"HTTP request (to an|was sent to) HTTPS", re.IGNORECASE)
 # The permissions that a denied request needs, by its method.
 _PERMISSIONS: Mapping[str, str] = {
     "LIST": "s3:ListBucket",
@@ -175,14 +175,14 @@ _PERMISSIONS: Mapping[str, str] = {
 
 
 def failure_of(error: Exception) -> Failure:
-    """Return the failure that an exception of obstore, or an `OSError` of its, reports."""
-    answer, _, connection = str(error).partition(_DEBUG)
-    operation = _operation(answer)
-    status = _number(_STATUS.search(answer))
-    code = _code(answer)
+    """Return the failure in an exception of obstore, which may be an `OSError`."""
+    response, _, connection = str(error).partition(_DEBUG)
+    operation = _operation(response)
+    status = _number(_STATUS.search(response))
+    code = _code(response)
     if code is None and status is None:
-        return Failure(_by_connection(connection), operation)
-    return Failure(_by_answer(answer, code, status, operation), operation, code, status)
+        return Failure(_connection_cause(connection), operation)
+    return Failure(_response_cause(response, code, status, operation), operation, code, status)
 
 
 def is_missing_object(error: FileNotFoundError) -> bool:
@@ -191,9 +191,9 @@ def is_missing_object(error: FileNotFoundError) -> bool:
 
 
 def is_unsatisfiable_range(error: Exception) -> bool:
-    """Return whether the store has the object and no byte of the range, or knows no ranges."""
-    answer, _, connection = str(error).partition(_DEBUG)
-    return _number(_STATUS.search(answer)) == 416 or "NotPartial" in connection
+    """Return whether the store has the object but no byte of the range, or ignores ranges."""
+    response, _, connection = str(error).partition(_DEBUG)
+    return _number(_STATUS.search(response)) == 416 or "NotPartial" in connection
 
 
 def store_error(error: Exception) -> StoreUnavailableError:
@@ -212,8 +212,8 @@ def store_error(error: Exception) -> StoreUnavailableError:
     return cause.error(STORE, cause=StoreCause(cause.name, sentence))
 
 
-def _by_answer(answer: str, code: str | None, status: int | None, operation: str) -> Cause:
-    if _TLS_ANSWERS.search(answer):
+def _response_cause(response: str, code: str | None, status: int | None, operation: str) -> Cause:
+    if _HTTPS_REQUIRED.search(response):
         return _CAUSES["needs-https"]
     if code == "AccessDenied":
         needed = _PERMISSIONS.get(operation, f"what {_LIFECYCLE} lists")
@@ -223,30 +223,30 @@ def _by_answer(answer: str, code: str | None, status: int | None, operation: str
     if status == 507:
         return _CAUSES["full"]
     name = _BY_STATUS.get(status or 0) if code is None else _BY_CODE.get(code)
-    if name == "wrong-region" and (region := _REGION.search(answer)):
+    if name == "wrong-region" and (region := _REGION.search(response)):
         return Cause(name, f"{_CAUSES[name].advice}, to {region[1]} it says")
-    return _CAUSES[name] if name else _ANSWERED
+    return _CAUSES[name] if name else _UNKNOWN_RESPONSE
 
 
-def _by_connection(text: str) -> Cause:
+def _connection_cause(text: str) -> Cause:
     found = (_CAUSES[name] for pattern, name in _BY_CONNECTION.items() if re.search(pattern, text))
-    return next(found, _UNKNOWN)
+    return next(found, _NO_RESPONSE)
 
 
-def _operation(answer: str) -> str:
-    """Return the request's method, or the name of an operation that uses another's method."""
-    if "list request" in answer:
+def _operation(response: str) -> str:
+    """Return the method of the request, or LIST, DELETE or ABORT; `-` if the text has none."""
+    if "list request" in response:
         return "LIST"
-    if "?delete " in answer or "DeleteObjects" in answer:
+    if "?delete " in response or "DeleteObjects" in response:
         return "DELETE"
-    request = _REQUEST.search(answer)
+    request = _REQUEST.search(response)
     if request is None:
         return "-"
     return "ABORT" if request[1] == "DELETE" else request[1]
 
 
-def _code(answer: str) -> str | None:
-    found = _CODE.search(answer)
+def _code(response: str) -> str | None:
+    found = _CODE.search(response)
     return (found[1] or found[2]) if found else None
 
 

@@ -1,8 +1,8 @@
 """Objects in an S3-compatible bucket: requests, windows, readiness, and signed URLs.
 
 The exceptions of obstore do not leave this module; `s3_errors` translates them. If a store does not
-answer, this raises `StoreUnavailableError` after seconds: connecting, waiting and retrying are
-bounded. Requests that timed out or were refused are not sent again.
+respond, `StoreUnavailableError` is raised after seconds: connecting, waiting and retrying have
+limits. Requests that timed out or were refused are not retried.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ _REQUEST_TIMEOUT = timedelta(seconds=10)
 _CONNECT_TIMEOUT = timedelta(seconds=2)
 _WINDOW_BYTES = 4 * CHUNK_BYTES
 _LISTED_AT_ONCE = 1_000
-_ASKED_AT_ONCE = 8
+_MAX_CONCURRENT_REQUESTS = 8
 _SIGNATURE = "X-Amz-Signature"
-# One name for all processes, in the folder of a sweep, so objects do not accumulate.
+# All processes use one name, in a folder that is swept, so objects do not accumulate.
 PROBE_PATH = "tmp/readiness"
 _PROVEN_SECONDS = 3600.0
-# The version of objects in a bucket whose versioning is suspended: they are overwritten.
+# The version id of objects in a bucket whose versioning is suspended.
 _NO_VERSION = "null"
 
 _log = structlog.get_logger(__name__)
@@ -48,10 +48,10 @@ _log = structlog.get_logger(__name__)
 async def open_object(
     objects: S3Store, path: str, start: int, end: int | None
 ) -> AsyncGenerator[bytes, None]:
-    """Read a range of an object window by window; the first one before this returns.
+    """Return the bytes of an object from `start` to before `end`; the first window is read at once.
 
     Raises:
-        BlobMissingError: There is no such object, which is asked for even if the range is empty.
+        BlobMissingError: The object does not exist; this is checked even for an empty range.
     """
     first_end = start + _WINDOW_BYTES if end is None else min(start + _WINDOW_BYTES, end)
     window = memoryview(b"")
@@ -62,7 +62,7 @@ async def open_object(
         else:
             size_bytes = await object_size(objects, path)
     except _UnsatisfiableRangeError:
-        # S3 refuses ranges that hold no byte, and any range of an empty object is one.
+        # S3 refuses a range without bytes, and so any range of an empty object.
         size_bytes = await object_size(objects, path)
         if size_bytes is not None and start < size_bytes:
             raise
@@ -76,7 +76,7 @@ async def open_object(
 async def _pieces(
     objects: S3Store, path: str, window: memoryview, position: int, end: int
 ) -> AsyncGenerator[bytes, None]:
-    """Yield a window and what follows it up to `end`; between two windows nothing is held."""
+    """Yield the pieces of a window and of the windows after it up to `end`."""
     while window:
         position += len(window)
         while window:
@@ -89,10 +89,10 @@ async def _pieces(
 
 async def _fetch(objects: S3Store, path: str, start: int, end: int) -> tuple[memoryview, int]:
     """Fetch the window from `start` to `end`, and the size of the whole object."""
-    with failures_translated():
+    with translate_failures():
         try:
-            answer = await obstore.get_async(objects, path, options={"range": (start, end)})
-            window = memoryview(await answer.bytes_async())
+            response = await obstore.get_async(objects, path, options={"range": (start, end)})
+            window = memoryview(await response.bytes_async())
         except FileNotFoundError as exc:
             if is_missing_object(exc):
                 raise BlobMissingError from None
@@ -101,23 +101,23 @@ async def _fetch(objects: S3Store, path: str, start: int, end: int) -> tuple[mem
             if is_unsatisfiable_range(exc):
                 raise _UnsatisfiableRangeError(STORE) from None
             raise
-    size_bytes = answer.meta["size"]
+    size_bytes = response.meta["size"]
     if len(window) != min(end, size_bytes) - start:
         raise StoreUnavailableError(STORE)
     return window, size_bytes
 
 
 class _UnsatisfiableRangeError(StoreUnavailableError):
-    """The object is there and has no byte of the range."""
+    """The object exists and has no byte of the range."""
 
 
 def connect(
     config: "S3Config", prefix: str | None, request_timeout: timedelta = _REQUEST_TIMEOUT
 ) -> S3Store:
-    """Return a client for a bucket, or a prefix in it; making it sends nothing.
+    """Return a client for a bucket, or for a prefix in it, without sending a request.
 
     Raises:
-        StoreMisconfiguredError: One half of a key is missing.
+        StoreMisconfiguredError: The id or the secret of the key is missing.
     """
     client_options: ClientConfig = {
         "allow_http": config.get("endpoint", "").lower().startswith("http://"),
@@ -133,7 +133,7 @@ def connect(
             "base": 2,
         },
     }
-    with failures_translated():
+    with translate_failures():
         return S3Store(
             prefix=prefix or None,
             config=config,
@@ -144,52 +144,52 @@ def connect(
 
 async def object_size(objects: S3Store, path: str) -> int | None:
     """Return the object's size in bytes, `None` if there is none."""
-    found = await found_object(objects, path)
+    found = await find_object(objects, path)
     return found.size_bytes if found else None
 
 
 async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, int]:
-    """Return the sizes of objects at many paths, by the paths' names; absent ones are missing."""
+    """Return the sizes in bytes of the objects that exist, by the keys of `paths`."""
     remaining = iter(paths.items())
     sizes: dict[str, int] = {}
     failures: list[StoreUnavailableError] = []
 
-    async def ask() -> None:
-        for name, path in remaining:
+    async def request_sizes() -> None:
+        for key, path in remaining:
             if failures:
                 return
             try:
                 size = await object_size(objects, path)
             except StoreUnavailableError as exc:
-                # Raised from here it would come out of the group as one of many.
+                # The task group would raise it in an ExceptionGroup.
                 failures.append(exc)
                 return
             if size is not None:
-                sizes[name] = size
+                sizes[key] = size
 
     async with anyio.create_task_group() as tasks:
-        for _ in range(min(_ASKED_AT_ONCE, len(paths))):
-            tasks.start_soon(ask)
+        for _ in range(min(_MAX_CONCURRENT_REQUESTS, len(paths))):
+            tasks.start_soon(request_sizes)
     if failures:
         raise failures[0]
     return sizes
 
 
-async def found_object(objects: S3Store, path: str) -> ListedBlob | None:
+async def find_object(objects: S3Store, path: str) -> ListedBlob | None:
     """Return the blob at a path without reading it, `None` if there is none."""
-    with failures_translated():
+    with translate_failures():
         try:
-            return _described(await obstore.head_async(objects, path))
+            return _listed_blob(await obstore.head_async(objects, path))
         except FileNotFoundError:
             return None
 
 
-async def listed_objects(objects: S3Store, folder: str) -> AsyncGenerator[ListedBlob, None]:
+async def list_objects(objects: S3Store, folder: str) -> AsyncGenerator[ListedBlob, None]:
     """Yield the blobs below a project's folder, in requests for a thousand each."""
     batches = aiter(obstore.list(objects, folder, chunk_size=_LISTED_AT_ONCE))
     while True:
         # Only failures of the listing are translated, not exceptions that a caller throws in.
-        with failures_translated():
+        with translate_failures():
             try:
                 batch = await anext(batches)
             except StopAsyncIteration:
@@ -197,33 +197,33 @@ async def listed_objects(objects: S3Store, folder: str) -> AsyncGenerator[Listed
         for found in batch:
             aa, _, name = found["path"].removeprefix(f"{folder}/").partition("/")
             if is_blob_name(aa, name):
-                yield _described(found)
+                yield _listed_blob(found)
 
 
-def _described(found: "ObjectMeta") -> ListedBlob:
+def _listed_blob(found: "ObjectMeta") -> ListedBlob:
     digest = found["path"].rpartition("/")[2]
     return ListedBlob(digest, found["size"], found["last_modified"].astimezone(UTC))
 
 
 @contextmanager
-def failures_translated() -> Iterator[None]:
-    """Log what obstore raises, and raise it as the error a caller is answered with.
+def translate_failures() -> Iterator[None]:
+    """Log and translate the exceptions of obstore.
 
     Raises:
-        StoreFullError: There is no room left.
+        StoreFullError: The store or a quota is full.
         StoreMisconfiguredError: The store refuses the service.
-        StoreUnavailableError: Anything else.
+        StoreUnavailableError: Any other failure.
     """
     try:
         yield
     except (BaseError, OSError) as exc:
-        # Not `from exc`: a traceback would show the store's answer, with the key's id in it.
+        # Not `from exc`: a traceback would show the store's response, which contains the key id.
         raise store_error(exc) from None
 
 
 @contextmanager
-def missing_ignored() -> Iterator[None]:
-    """Go on where there is no such object; a missing bucket is a failure all the same."""
+def ignore_missing() -> Iterator[None]:
+    """Ignore that an object is missing, but not that the bucket is."""
     try:
         yield
     except FileNotFoundError as exc:
@@ -232,13 +232,12 @@ def missing_ignored() -> Iterator[None]:
 
 
 class StoreProbe:
-    """Proves that a bucket can be read and written, for as few requests as it takes.
+    """Checks with few requests that a bucket can be read and written.
 
-    Each check reads an object that need not be there: the answer says whether the store is there,
-    takes the key, has the bucket, and allows both to read and to list, since a missing object is
-    called denied to those who may not list. It says nothing about writing. That is proven by
-    whatever was last written: an hour after the last success, and at once after a failure, a check
-    puts a small object and removes it.
+    Each check reads an object that need not exist. The response shows that the store is reachable,
+    accepts the key, has the bucket, and permits to read and to list (without the permission to
+    list, a missing object is a 403). A check writes a small object and deletes it only if no write
+    has succeeded for an hour, or the last one has failed.
 
     Args:
         objects: The bucket.
@@ -257,7 +256,7 @@ class StoreProbe:
             StoreUnavailableError: The bucket cannot be read, or the last write failed and writing
                 still fails.
         """
-        with failures_translated(), missing_ignored():
+        with translate_failures(), ignore_missing():
             await obstore.get_async(self._objects, PROBE_PATH, options={"range": (0, 1)})
         if time.monotonic() >= self._proven_until:
             with self.writing():
@@ -267,13 +266,13 @@ class StoreProbe:
 
     @contextmanager
     def writing(self, *, is_proof: bool = True) -> Iterator[None]:
-        """Raise failures as `failures_translated` does, and store whether there was one.
+        """Translate failures as `translate_failures` does, and record if the write succeeded.
 
         Args:
-            is_proof: If it succeeds, the bucket can be written.
+            is_proof: Whether a success proves that the bucket can be written.
         """
         try:
-            with failures_translated():
+            with translate_failures():
                 yield
         except StoreUnavailableError:
             self._proven_until = 0.0
@@ -297,12 +296,12 @@ def _warn_of_versions(bucket: str) -> None:
     )
 
 
-def link_with(signed_url: str, parameters: Mapping[str, str], secret: str) -> str:
+def sign_link(signed_url: str, parameters: Mapping[str, str], secret: str) -> str:
     """Return a pre-signed URL for GET, with further parameters that its signature covers.
 
-    They select the headers of the store's answer. obstore signs a URL, but without such parameters.
-    So this parses the signed URL, adds the parameters, and signs it again with the same host, path,
-    key, date and duration.
+    The parameters select headers of the store's response. obstore cannot sign them, so this parses
+    the signed URL, adds the parameters, and signs it again with the same host, path, key, date and
+    duration.
 
     Source: AWS, "Authenticating Requests: Using Query Parameters (AWS Signature Version 4)"; S3's
     GetObject, `response-content-type` and `response-content-disposition`.
@@ -322,7 +321,7 @@ def link_with(signed_url: str, parameters: Mapping[str, str], secret: str) -> st
     digest = hashlib.sha256(request.encode()).hexdigest()
     text = f"AWS4-HMAC-SHA256\n{query_parameters['X-Amz-Date']}\n{scope}\n{digest}"
     key = f"AWS4{secret}".encode()
-    # Of the scope `<date>/<region>/s3/aws4_request`, each part is signed by the last.
+    # For each part of the scope `<date>/<region>/s3/aws4_request`, a key is derived from the last.
     for part in scope.split("/"):
         key = _mac(key, part)
     signature = _mac(key, text).hex()

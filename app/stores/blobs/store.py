@@ -2,9 +2,9 @@
 
 A blob becomes visible in one step, complete and under its own digest. An interrupted write (by an
 error, a cancelled request, `kill -9`) leaves nothing visible. Bytes are shared inside a project,
-and never across projects, so even the time of an answer discloses nothing of others. A store has
-no names, types or owners: these are rows, which are written after the blob. It counts no
-references, so `delete` does not check whether a blob is in use.
+and never across projects, so the time of a response discloses nothing about other projects. Names
+and types are in the database, in rows that are written after the blob. `delete` does not check
+whether a row refers to the blob.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
 class BlobMissingError(StoreUnavailableError, code="blob-missing"):
-    """A row refers to a blob that does not exist: damage, not an error of the caller."""
+    """A row refers to a blob that does not exist: the store is damaged."""
 
     sentence = "The stored bytes of this resource cannot be found. The operator has to look."
 
@@ -34,8 +34,7 @@ class BlobMissingError(StoreUnavailableError, code="blob-missing"):
 class StoredBlob:
     """The identity of a committed blob.
 
-    `digest` is the SHA-256 of its bytes as 64 hex digits, computed here and never taken from a
-    caller.
+    `digest` is the SHA-256 of its bytes as 64 hex digits, always computed by the store.
     """
 
     digest: str
@@ -46,7 +45,7 @@ class StoredBlob:
 class ListedBlob:
     """A file under the name of a digest. Its bytes were not compared with that digest.
 
-    `modified_at` is when it was last put, in UTC and by the store's clock.
+    `modified_at` is the time of the last write, in UTC and by the store's clock.
     """
 
     digest: str
@@ -60,9 +59,8 @@ class BlobWriter(Protocol):
     async def write(self, chunk: bytes) -> None:
         """Append bytes.
 
-        Chunks may be of any size: small ones are buffered, and the loop is never blocked.
-
-        After an error, or a cancellation, the writer cannot be used any more.
+        Small chunks are buffered, and the event loop is never blocked. After an error or a
+        cancellation, the writer cannot be used any more.
 
         Raises:
             PayloadTooLargeError: The limit is exceeded; raised before the bytes are stored.
@@ -79,7 +77,7 @@ class BlobWriter(Protocol):
 
         Raises:
             DigestMismatchError: The bytes have another digest; they were removed.
-            StoreUnavailableError: The blob is not visible, or it is visible and whole.
+            StoreUnavailableError: The blob may be visible; if so, it is complete.
         """
 
 
@@ -108,14 +106,14 @@ class BlobDraft(Protocol):
         """Return bytes from `start` on, fewer only at the end; also after the commit.
 
         Raises:
-            StoreUnavailableError: They cannot be read.
+            StoreUnavailableError: The bytes cannot be read.
         """
 
     async def commit(self) -> StoredBlob:
-        """Make it durable and visible, as `BlobWriter.commit`; it may be called again."""
+        """Make the blob durable and visible, see `BlobWriter.commit`; may be called again."""
 
     async def discard(self) -> None:
-        """Remove it unless it was committed; never fails."""
+        """Remove the draft unless it was committed; never fails."""
 
 
 class BlobReader(Protocol):
@@ -163,7 +161,7 @@ class BlobStore(Protocol):
 
         Raises:
             PayloadTooLargeError: There are more than `limit_bytes`; nothing was stored.
-            StoreUnavailableError: Nothing was stored, or the blob is visible and whole.
+            StoreUnavailableError: The blob may be visible; if so, it is complete.
         """
 
     async def put_all(
@@ -181,13 +179,13 @@ class BlobStore(Protocol):
         Args:
             project_id: The project.
             sources: The sources.
-            limit_bytes: The most bytes of each.
+            limit_bytes: The maximum size of each.
             meanwhile: Called once in a worker thread, before any blob is visible. If it raises,
                 nothing is stored.
 
         Raises:
-            PayloadTooLargeError: One has more than `limit_bytes`.
-            StoreUnavailableError: Some may be visible and whole.
+            PayloadTooLargeError: A source has more than `limit_bytes`.
+            StoreUnavailableError: Some blobs may be visible; these are complete.
         """
 
     async def open(
@@ -199,7 +197,7 @@ class BlobStore(Protocol):
 
         Raises:
             BlobMissingError: This project has no such blob.
-            StoreUnavailableError: The store did not answer, now or while reading.
+            StoreUnavailableError: The store did not respond, now or while reading.
         """
 
     async def size(self, project_id: str, digest: str) -> int | None:
@@ -209,7 +207,7 @@ class BlobStore(Protocol):
         """Return the sizes in bytes of blobs that exist, by digest, requested concurrently.
 
         Raises:
-            StoreUnavailableError: The store did not answer.
+            StoreUnavailableError: The store did not respond.
         """
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
@@ -222,7 +220,7 @@ class BlobStore(Protocol):
         skipped. It has to be closed unless it was read to its end.
 
         Raises:
-            StoreUnavailableError: The store did not answer; the blobs so far are correct.
+            StoreUnavailableError: The store did not respond; the blobs so far are correct.
         """
 
     async def delete(self, project_id: str, digest: str) -> None:
@@ -232,9 +230,9 @@ class BlobStore(Protocol):
         """
 
     async def quarantine(self, project_id: str, digest: str) -> None:
-        """Move the blob, if it exists, to where it is not visible, replacing an earlier one.
+        """Move the blob, if it exists, to a path that no method reads, replacing an earlier one.
 
-        It stays there for the operator to examine, and survives a power loss. No method removes it.
+        It is kept there for the operator, and is durable. No method removes it.
         """
 
     async def check(self) -> None:
@@ -243,13 +241,13 @@ class BlobStore(Protocol):
         A bucket is only read if a write has succeeded within the last hour, and none has failed.
 
         Raises:
-            StoreFullError: It can be read, and there is no room for another file.
-            StoreMisconfiguredError: It refuses the service.
-            StoreUnavailableError: It does not answer.
+            StoreFullError: The store can be read, but it is full.
+            StoreMisconfiguredError: The store refuses the service.
+            StoreUnavailableError: The store does not respond.
         """
 
     async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
-        """Remove the files of interrupted writes; return how many.
+        """Remove the files of interrupted writes; return their number.
 
         The age has to exceed the longest upload, because a running write has such a file as well. A
         dry run only counts.
@@ -265,18 +263,18 @@ class LocalBlobs(Protocol):
 
         Raises:
             BlobMissingError: This project has no such blob.
-            StoreUnavailableError: The store did not answer.
+            StoreUnavailableError: The store did not respond.
         """
 
 
 @runtime_checkable
 class LinkedBlobs(Protocol):
-    """A store that sends blobs itself, for signed URLs."""
+    """A store whose blobs can be read with signed URLs."""
 
     async def link(
         self, project_id: str, digest: str, *, content_type: str, disposition: str, seconds: int
     ) -> str:
-        """Return a URL under which the blob can be read with GET for so many seconds.
+        """Return a URL with which the blob can be read by GET.
 
         It does not check that the blob exists. The signature covers both headers, so the URL is
         invalid for another type or disposition.
@@ -284,12 +282,12 @@ class LinkedBlobs(Protocol):
         Args:
             project_id: The project.
             digest: The SHA-256 of the blob, as 64 hex digits.
-            content_type: The `Content-Type` that the store answers with.
-            disposition: The `Content-Disposition` that the store answers with.
+            content_type: The `Content-Type` of the store's response.
+            disposition: The `Content-Disposition` of the store's response.
             seconds: How long the URL is valid.
 
         Raises:
-            StoreUnavailableError: There are no keys to sign with.
+            StoreUnavailableError: There is no key to sign with.
         """
 
 
@@ -302,37 +300,38 @@ async def read_whole(
 
     Raises:
         BlobMissingError: The project has no such blob.
-        StoreUnavailableError: The store did not answer.
+        StoreUnavailableError: The store did not respond.
     """
     async with aclosing(await blobs.open(project_id, digest, start=start, end=end)) as reader:
         return b"".join([piece async for piece in reader])
 
 
 def blob_path(project_id: str, digest: str) -> str:
-    """Return where a blob lives below a store's root: `blobs/<project>/<aa>/<digest>`.
+    """Return the path of a blob below the root of a store: `blobs/<project>/<aa>/<digest>`.
 
-    Nothing of the caller's text is part of it; the project is there as 16 digits of its SHA-256.
+    `<project>` is the first 16 digits of the SHA-256 of its id, so the path has no text of a
+    caller.
 
     Raises:
-        ValueError: `digest` is not 64 lower-case hex digits, so it is none of ours.
+        ValueError: `digest` is not 64 lower-case hex digits.
     """
     _check_digest(digest)
     return f"{project_path(project_id)}/{digest[:2]}/{digest}"
 
 
 def quarantine_path(project_id: str, digest: str) -> str:
-    """Return where a blob is out of sight: `quarantine/<project>/<digest>`; see `blob_path`."""
+    """Return the path of a blob in quarantine: `quarantine/<project>/<digest>`."""
     _check_digest(digest)
     return f"quarantine/{_project_digits(project_id)}/{digest}"
 
 
 def project_path(project_id: str) -> str:
-    """Return where all blobs of a project are: `blobs/<project>`."""
+    """Return the path of all blobs of a project: `blobs/<project>`."""
     return f"blobs/{_project_digits(project_id)}"
 
 
 def is_blob_name(folder: str, name: str) -> bool:
-    """Return whether an object is named as a blob: digest, in a folder of its first two digits."""
+    """Return whether a name is a digest, and its folder the first two digits."""
     return _DIGEST.match(name) is not None and folder == name[:2]
 
 
@@ -347,7 +346,7 @@ def _check_digest(digest: str) -> None:
 
 
 def too_large(limit_bytes: int) -> PayloadTooLargeError:
-    """Return the error for bytes beyond a limit, the same words from every store."""
+    """Return the error for a blob larger than a limit."""
     return PayloadTooLargeError(
         f"The content is larger than the {limit_bytes} bytes that may be stored as one resource. "
         "Nothing was stored."

@@ -5,7 +5,7 @@ All files are synced before the first is renamed, and a write returns after all 
 synced.
 
 Everything here blocks, and has to run in a worker thread. Foreign exceptions (`OSError`) pass
-through; the stores translate them with `failures_translated`.
+through; the stores translate them with `translate_failures`.
 """
 
 import errno
@@ -28,40 +28,40 @@ from pagefault_dialects.model.media import CHUNK_BYTES
 
 STORE = "blob store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
-_REMEMBERED_DIRECTORIES = 10_000
+_MAX_DURABLE_DIRECTORIES = 10_000
 _BEGIN_SYNC_BYTES = 8 * 1024 * 1024
-_HASHED_BESIDE_BYTES = 128 * 1024
+_HASHED_IN_THREAD_BYTES = 128 * 1024
 """Hashing less than this in another thread costs more than it saves."""
-_WHOLE_HASHED_BESIDE_BYTES = CHUNK_BYTES
+_LAST_HASHED_IN_THREAD_BYTES = CHUNK_BYTES
 """The same limit for the last bytes of a file, while no others can be received."""
 
 # SHA-256 takes longer than all other processing of bytes, and releases the interpreter lock.
 _HASHING = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="sha-256")
-# In addition to the thread that waits for them. More would wait in the queue of the disk.
+# In addition to the calling thread. More threads would only wait for the disk.
 _SYNCING = ThreadPoolExecutor(4, thread_name_prefix="blob-sync")
 
 
 class DurableDirectories:
-    """Makes directories at and below a root, and syncs the entry of each.
+    """Creates directories at and below a root, and syncs the entry of each.
 
-    A directory another process made may not be durable yet when this one sees it, so the first
-    use of each syncs its parent, even of an existing one; later uses cost one `stat`.
+    A directory that another process has created may not be durable yet. So the first use of each
+    directory syncs its parent, even if the directory exists; later uses call `stat`.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        # Paths are put together, compared and taken apart at a tenth of the speed of strings.
+        # Strings are joined, compared and split ten times as fast as paths.
         self._root_name = str(root)
         self._durable: set[str] = set()
 
     def ensure(self, directory: str) -> None:
-        """Make sure that the directory exists and will after a power loss."""
+        """Create the directory if it is missing, and make it durable."""
         if not self._is_durable(directory):
-            with self.made([directory]):
+            with self.create([directory]):
                 pass
 
     @contextmanager
-    def made(self, directories: Iterable[str]) -> Iterator[None]:
+    def create(self, directories: Iterable[str]) -> Iterator[None]:
         """Create directories before the block, and make them durable after it.
 
         On a file system with a journal, files that are synced in the block sync the directories as
@@ -81,7 +81,7 @@ class DurableDirectories:
         yield
         for parent in parents:
             sync_directory(parent)
-        if len(self._durable) + len(new) > _REMEMBERED_DIRECTORIES:
+        if len(self._durable) + len(new) > _MAX_DURABLE_DIRECTORIES:
             self._durable.clear()
         self._durable.update(new)
 
@@ -89,24 +89,24 @@ class DurableDirectories:
         return directory in self._durable and os.path.isdir(directory)
 
     def _make_root(self) -> None:
-        missing = [place for place in (self._root, *self._root.parents) if not place.exists()]
-        for place in reversed(missing):
+        missing = [path for path in (self._root, *self._root.parents) if not path.exists()]
+        for path in reversed(missing):
             with suppress(FileExistsError):
-                os.mkdir(place, 0o700)
-            sync_directory(str(place.parent))
+                os.mkdir(path, 0o700)
+            sync_directory(str(path.parent))
 
 
 class TemporaryFile:
-    """A blob being written; the file is made by the first `append`.
+    """A blob that is being written; the first `append` creates the file.
 
-    The worker thread of a cancelled task continues, so a thread that cleans up may run while an
-    append is running. Each step acquires a lock, and `discard` prevents further writes. `path` is
-    the current place of the bytes.
+    The worker thread of a cancelled task continues, so `discard` may be called while an append is
+    running. Each method acquires a lock, and `discard` prevents further writes. `path` is the
+    current path of the file.
 
     Args:
         directory: The directory for the temporary file.
         directories: Creates the directory.
-        digest: The SHA-256 of the bytes, if the service has computed it before.
+        digest: The SHA-256 of the bytes, if the caller has computed it already.
     """
 
     def __init__(
@@ -133,11 +133,11 @@ class TemporaryFile:
             data: The bytes.
             is_last: No other bytes follow.
         """
-        beside_bytes = _WHOLE_HASHED_BESIDE_BYTES if is_last else _HASHED_BESIDE_BYTES
+        in_thread_bytes = _LAST_HASHED_IN_THREAD_BYTES if is_last else _HASHED_IN_THREAD_BYTES
         with self._lock:
-            descriptor = self._opened()
+            descriptor = self._open()
             if self._digest is None:
-                self._add_to_hash(data, is_beside=len(data) >= beside_bytes)
+                self._add_to_hash(data, in_thread=len(data) >= in_thread_bytes)
             self.size_bytes += len(data)
             unwritten = memoryview(data)
             while unwritten:
@@ -164,31 +164,31 @@ class TemporaryFile:
     def digest(self) -> str:
         """Return the SHA-256 of the written bytes, as 64 hex digits."""
         with self._lock:
-            return self._digest or self._hashed().hexdigest()
+            return self._digest or self._finish_hashing().hexdigest()
 
     def sync(self) -> None:
         """Make the bytes durable, and close the file."""
         with self._lock:
-            descriptor = self._opened()
+            descriptor = self._open()
             reached(CrashPoint.FILE_WRITTEN)
             os.fsync(descriptor)
             reached(CrashPoint.FILE_SYNCED)
             self._close()
 
-    def rename(self, place: str) -> None:
+    def rename(self, path: str) -> None:
         """Move the synced file to its final name, replacing an existing file.
 
         Raises:
-            RuntimeError: It was discarded meanwhile.
+            RuntimeError: The file was discarded.
         """
         with self._lock:
             self._check_usable()
-            os.replace(self.path, place)
-            self.path, self._exists = place, False
+            os.replace(self.path, path)
+            self.path, self._exists = path, False
             reached(CrashPoint.FILE_RENAMED)
 
     def discard(self) -> None:
-        """Remove the file unless it was published. It never fails; a sweep removes the rest."""
+        """Remove the file unless it was published; errors are ignored, as a sweep removes it."""
         with self._lock:
             self._discarded = True
             with suppress(OSError):
@@ -197,14 +197,14 @@ class TemporaryFile:
                 with suppress(OSError):
                     os.unlink(self.path)
 
-    def _add_to_hash(self, data: bytes | bytearray, *, is_beside: bool) -> None:
-        digest = self._hashed()
-        if is_beside:
+    def _add_to_hash(self, data: bytes | bytearray, *, in_thread: bool) -> None:
+        digest = self._finish_hashing()
+        if in_thread:
             self._hashing = _HASHING.submit(digest.update, data)
         else:
             digest.update(data)
 
-    def _hashed(self) -> "hashlib._Hash":
+    def _finish_hashing(self) -> "hashlib._Hash":
         """Return the digest of all bytes so far; waits for those that are being hashed."""
         if self._hashing is not None:
             self._hashing.result()
@@ -215,7 +215,7 @@ class TemporaryFile:
         """Start writing to the disk, so that the sync at the end is short."""
         unsynced = self.size_bytes - self._begun_bytes
         if unsynced >= _BEGIN_SYNC_BYTES and hasattr(os, "posix_fadvise"):
-            # This starts to write dirty pages, and drops only clean ones.
+            # The kernel starts to write dirty pages, and evicts only clean ones.
             os.posix_fadvise(descriptor, self._begun_bytes, unsynced, os.POSIX_FADV_DONTNEED)
             self._begun_bytes = self.size_bytes
 
@@ -223,19 +223,19 @@ class TemporaryFile:
         if self._discarded:
             raise RuntimeError("this temporary file was discarded")
 
-    def _opened(self) -> int:
+    def _open(self) -> int:
         self._check_usable()
         if self._descriptor is None:
             self._directories.ensure(self._directory)
             flags = os.O_WRONLY | os.O_CLOEXEC
-            # Opened again, it has to be there; opened first, it must not.
+            # A file that is opened again has to exist; a new one must not.
             flags |= os.O_APPEND if self._exists else os.O_CREAT | os.O_EXCL
             self._descriptor = os.open(self.path, flags, 0o600)
             self._exists = True
         return self._descriptor
 
     def _close(self) -> None:
-        # Forgotten before it is closed: after a failed close the number may be another file's.
+        # Reset before the close: after a failed close, another file may get the same descriptor.
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
@@ -243,42 +243,42 @@ class TemporaryFile:
 
 @dataclass(frozen=True, slots=True)
 class Publishing:
-    """Makes blobs of the files of one request."""
+    """Makes blobs of several temporary files."""
 
-    place_of: Callable[[str], str]
-    """The path of the blob of a digest."""
+    blob_path: Callable[[str], str]
+    """Returns the path of the blob of a digest."""
     directories: DurableDirectories
-    """Makes what that is in."""
+    """Creates the directories of the blobs."""
     _synced: list[tuple[TemporaryFile, StoredBlob, str]] = field(default_factory=list, init=False)
 
     def sync(self, files: Sequence[TemporaryFile]) -> None:
-        """Sync files that are whole, and the directories that they will be in into theirs."""
+        """Sync complete files, and create the directories of their blobs."""
         blobs = [StoredBlob(file.digest(), file.size_bytes) for file in files]
-        places = [self.place_of(blob.digest) for blob in blobs]
-        with self.directories.made(map(os.path.dirname, places)):
-            _side_by_side([file.sync for file in files])
-        self._synced.extend(zip(files, blobs, places, strict=True))
+        paths = [self.blob_path(blob.digest) for blob in blobs]
+        with self.directories.create(map(os.path.dirname, paths)):
+            _run_concurrently([file.sync for file in files])
+        self._synced.extend(zip(files, blobs, paths, strict=True))
 
     def finish(self) -> list[StoredBlob]:
         """Rename all synced files, replacing existing ones; return the blobs in their order.
 
-        They survive a power loss when this returns.
+        The blobs are durable when this returns.
         """
-        for file, _, place in self._synced:
-            file.rename(place)
-        folders = dict.fromkeys(os.path.dirname(place) for _, _, place in self._synced)
-        _side_by_side([partial(_synced_directory, folder) for folder in folders])
+        for file, _, path in self._synced:
+            file.rename(path)
+        folders = dict.fromkeys(os.path.dirname(path) for _, _, path in self._synced)
+        _run_concurrently([partial(_sync_directory, folder) for folder in folders])
         for file, _, _ in self._synced:
             file.is_published = True
         return [blob for _, blob, _ in self._synced]
 
 
-def _synced_directory(folder: str) -> None:
+def _sync_directory(folder: str) -> None:
     sync_directory(folder)
     reached(CrashPoint.DIRECTORY_SYNCED)
 
 
-def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:
+def _run_concurrently(steps: Sequence[Callable[[], None]]) -> None:
     """Run several steps concurrently; raise the first failure after all have ended."""
     running = [_SYNCING.submit(step) for step in steps[1:]]
     try:
@@ -312,13 +312,13 @@ def sync_directory(directory: str) -> None:
         os.close(descriptor)
 
 
-def swept_files(directory: Path, older_than_seconds: float, dry_run: bool) -> int:
-    """Remove files that were not written to for so long; return how many."""
+def sweep_files(directory: Path, older_than_seconds: float, dry_run: bool) -> int:
+    """Remove files that were not written for `older_than_seconds`; return their number."""
     newest = time.time() - older_than_seconds
     swept = 0
-    with failures_translated(), suppress(FileNotFoundError):
+    with translate_failures(), suppress(FileNotFoundError):
         for entry in list(os.scandir(directory)):
-            # Another process may sweep, or publish the file, at the same time.
+            # Another process may remove or publish the file at the same time.
             with suppress(FileNotFoundError):
                 if entry.stat(follow_symlinks=False).st_mtime <= newest:
                     if not dry_run:
@@ -328,12 +328,12 @@ def swept_files(directory: Path, older_than_seconds: float, dry_run: bool) -> in
 
 
 @contextmanager
-def failures_translated() -> Iterator[None]:
-    """Raise the file system's own faults as the store's.
+def translate_failures() -> Iterator[None]:
+    """Translate an `OSError` of the file system.
 
     Raises:
-        StoreFullError: There is no room.
-        StoreUnavailableError: Anything else.
+        StoreFullError: The disk or a quota is full.
+        StoreUnavailableError: Any other `OSError`.
     """
     try:
         yield

@@ -11,7 +11,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from obstore.store import S3Store
 
-from app.stores.blobs.s3_objects import link_with
+from app.stores.blobs.s3_objects import sign_link
 
 if TYPE_CHECKING:
     from obstore.store import S3Config
@@ -56,18 +56,18 @@ def parts(url: str) -> tuple[str, list[str]]:
 
 
 def test_the_published_example_is_signed_as_published() -> None:
-    assert link_with(PUBLISHED, {}, SECRET) == PUBLISHED
+    assert sign_link(PUBLISHED, {}, SECRET) == PUBLISHED
 
 
 @pytest.mark.parametrize("store", stores())
 def test_without_parameters_it_is_the_url_that_came(store: S3Store) -> None:
     url = signed(store)
-    assert parts(link_with(url, {}, SECRET)) == parts(url)
+    assert parts(sign_link(url, {}, SECRET)) == parts(url)
 
 
 @pytest.mark.parametrize("store", stores())
 def test_with_parameters_the_signature_is_that_of_amazons_library(store: S3Store) -> None:
-    link = link_with(signed(store), PINNED, SECRET)
+    link = sign_link(signed(store), PINNED, SECRET)
     unsigned, _, signature = link.rpartition("&X-Amz-Signature=")
     request = AWSRequest("GET", unsigned)
     request.context["timestamp"] = unsigned.partition("X-Amz-Date=")[2][:16]
@@ -78,5 +78,5 @@ def test_with_parameters_the_signature_is_that_of_amazons_library(store: S3Store
 
 def test_every_parameter_is_in_the_signature() -> None:
     changed = {**PINNED, "response-content-disposition": "inline"}
-    links = [link_with(PUBLISHED, item, SECRET) for item in ({}, PINNED, changed)]
+    links = [sign_link(PUBLISHED, item, SECRET) for item in ({}, PINNED, changed)]
     assert len({link.rpartition("=")[2] for link in links}) == 3
