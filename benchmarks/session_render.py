@@ -91,7 +91,7 @@ async def copy(services: Services) -> int:
 async def render(services: Services, target: str) -> int:
     """Render the session and read the answer; how many bytes that was."""
     wish = RenderQuery(target, RenderOptions())
-    body = await services[SessionRenders].session(PROJECT, SESSION, wish, since=0)
+    body = await services[SessionRenders].render_session(PROJECT, SESSION, wish, since=0)
     total = 0
     async for chunk in body.chunks():
         total += len(chunk)

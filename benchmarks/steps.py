@@ -108,8 +108,12 @@ class Session:
     async def render(self, options: RenderOptions, *, since: int = 0) -> int:
         """Render it, and read the answer; return the number of its bytes."""
         query = RenderQuery(_TARGET, options)
-        body = await self.services[SessionRenders].session(
-            PROJECT, self.session_id, query, since=since, moves=options.frontier is not None
+        body = await self.services[SessionRenders].render_session(
+            PROJECT,
+            self.session_id,
+            query,
+            since=since,
+            stores_frontier=options.frontier is not None,
         )
         return await _read(body)
 

@@ -66,7 +66,7 @@ async def render_tool_result(
     Content that the target does not support is reduced, or described in words; `loss` lists it with
     the reasons. The same request returns the same bytes.
     """
-    body = await renders.tool_result(call.project_id, tool_result_id, query.query())
+    body = await renders.render_tool_result(call.project_id, tool_result_id, query.query())
     return rendered_response(call.request, body)
 
 
@@ -87,13 +87,13 @@ async def render_page(
     ] = False,
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
-    body = await renders.page(
+    body = await renders.render_page(
         call.project_id,
         page_id,
         level,
         query.query(),
         tool_call_id=tool_call_id,
-        is_counted=not observe,
+        counts_access=not observe,
     )
     return rendered_response(call.request, body)
 
@@ -116,7 +116,7 @@ async def render_session(
     Later entries do not change messages that were rendered before, unless a limit reduces an older
     medium. `loss` has an entry for that.
     """
-    body = await renders.session(
+    body = await renders.render_session(
         call.project_id, session_id, query.query(), since=since, up_to=up_to
     )
     return rendered_response(call.request, body)
@@ -158,8 +158,8 @@ async def render_session_on(
     """
     request = await call.model(SessionRenderRequest)
     query = RenderQuery(request.target, request.options())
-    body = await renders.session(
-        call.project_id, session_id, query, since=request.since, moves=True
+    body = await renders.render_session(
+        call.project_id, session_id, query, since=request.since, stores_frontier=True
     )
     return rendered_response(call.request, body)
 
@@ -178,5 +178,5 @@ async def render_record(call: CallDep, renders: RendersDep) -> Response:
     """
     request = await call.model(RenderRequest)
     query = RenderQuery(request.target, request.options())
-    body = await renders.record(call.project_id, request.named(), query)
+    body = await renders.render_record(call.project_id, request.named(), query)
     return rendered_response(call.request, body)

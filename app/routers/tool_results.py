@@ -80,7 +80,7 @@ async def create_tool_result(
     path = f"/api/tool-results/{ingested.result.tool_result_id}"
     if render is None:
         return answer_written(call.request, record, path=path, is_new=ingested.is_new)
-    body = await renders.with_record(
+    body = await renders.append_rendering(
         call.project_id,
         ingested.result.tool_result_id,
         record,

@@ -192,7 +192,7 @@ class _Store:
         since = max(1, loaded.last_seq - step.back)
         new = await self.new_entries.render(PROJECT, session_id, profile, options, since)
         whole = await renders.render_loaded(
-            PROJECT, loaded, profile, query, since=since, moves=False
+            PROJECT, loaded, profile, query, since=since, stores_frontier=False
         )
         if new is None:
             return False
@@ -221,7 +221,7 @@ class _Store:
         async def text(session: LoadedSession) -> bytes:
             try:
                 rendering = await renders.render_loaded(
-                    PROJECT, session, profile, query, since=since, moves=False
+                    PROJECT, session, profile, query, since=since, stores_frontier=False
                 )
             except InvalidPayloadError as exc:
                 return exc.detail.encode()
@@ -241,7 +241,9 @@ class _Store:
                 assert fallback is None or await text(fallback)
         with suppress(InvalidPayloadError):
             if step.moves:
-                await renders.session(PROJECT, session_id, query, since=0, moves=True)
+                await renders.render_session(
+                    PROJECT, session_id, query, since=0, stores_frontier=True
+                )
         return compared
 
     async def _text(self, rendering: Rendering) -> bytes:
@@ -283,7 +285,7 @@ async def _opened(folder: Path) -> AsyncIterator[_Store]:
 async def _session_without_room(store: _Store) -> None:
     """Render a session whose facts have no room in memory."""
     readers = store.new_entries
-    given = readers.records, readers.blobs, readers.resolver, readers.known
+    given = readers.records, readers.blobs, readers.resolver, readers.turn_cache
     forgetful = replace(
         store,
         new_entries=NewEntries(*given, stride=1, prefixes=PrefixCache(max_bytes=0)),

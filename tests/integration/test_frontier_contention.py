@@ -81,7 +81,7 @@ async def render(services: Services, *, moves: int) -> None:
     renders = replace(services[SessionRenders], records=busy)
     options = RenderOptions(max_tokens=5_000, frontier="main")
     query = RenderQuery("openai-chat", options)
-    await renders.session(_PROJECT, "s", query, since=0, moves=True)
+    await renders.render_session(_PROJECT, "s", query, since=0, stores_frontier=True)
 
 
 def counts(services: Services) -> dict[str, float]:

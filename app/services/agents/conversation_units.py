@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.services.calls.stored_message_turns import stored_message_turns
-from app.services.renders.loaded_sessions import referred
+from app.services.renders.loaded_sessions import find_referenced_ids
 from app.services.renders.turn_cache import TurnCache
 from app.services.sessions.message_requests import ReadMessage, describe_message
 from app.stores.blobs.draft_media import StreamedMedia
@@ -317,7 +317,7 @@ def _read(unit: UnitOfWork, session_id: str, after_seq: int) -> _Part | None:
     if head is None:
         return None
     entries = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
-    ids = referred(entries, TurnCache())
+    ids = find_referenced_ids(entries, TurnCache())
     resources = unit[ResourceRecords].find_in_session(ids, session_id) if ids else {}
     prompt = unit[SessionPromptRecords].find(session_id)
     # Entries that were appended since the head was read are part of the conversation.

@@ -140,7 +140,7 @@ class HistoryTexts:
             loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
         except NotFoundError as exc:
             raise await self._missing_error(project_id, session_id, f"no entry {seq}") from exc
-        return await anyio.to_thread.run_sync(loaded.answer, "assistant")
+        return await anyio.to_thread.run_sync(loaded.turns_of_only_entry, "assistant")
 
     async def _missing_error(
         self, project_id: str, session_id: str, what: str

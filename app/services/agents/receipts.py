@@ -54,7 +54,9 @@ async def write_receipt(
     blobs = renders.answers.blobs
     if query is not None:
         try:
-            rendered = await renders.session(project_id, session_id, query, since=since, moves=True)
+            rendered = await renders.render_session(
+                project_id, session_id, query, since=since, stores_frontier=True
+            )
         except PagefaultError as exc:
             receipt.problem = exc.detail
         else:

@@ -83,7 +83,7 @@ class ToolCalls:
         except (StoreUnavailableError, OverloadedError) as exc:
             reason = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
             text = f"{reason} ({exc.problem_code})"
-            return await self.renders.text(project_id, request.id, request.name, text, query)
+            return await self.renders.render_text(project_id, request.id, request.name, text, query)
 
     async def _run_once(self, project_id: str, session_id: str, request: ToolCallRequest) -> int:
         """Run a call, unless it was run before; return the `seq` of its answer."""

@@ -5,5 +5,5 @@
       resolver           eviction, and the media ladder
         media_loader       smaller images, texts of files, damage of media
 
-Data flows one way: records → turns → media plan → loaded media → settled → messages → text.
+Data flows one way: records → turns → media plan → loaded media → resolved turns → messages → JSON.
 """

@@ -1,4 +1,4 @@
-"""Renderings of answers to calls: tool results, and words."""
+"""Renderings of answers to calls: tool results, and texts that are not stored."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from app.models.identity import is_id
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
-from app.services.renders.structured_contents import read_apart
+from app.services.renders.structured_contents import read_structured_contents
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobStore
@@ -41,47 +41,47 @@ class AnswerRenders:
         """
         return query.profile(can_sign=self.resolver.content_base_url is not None)
 
-    async def tool_result(
+    async def render_tool_result(
         self, project_id: str, tool_result_id: str, query: RenderQuery
     ) -> RenderedBody:
-        """Render a tool result as the answer to its call; see `Renders.record` for errors."""
+        """Render a tool result as the answer to its call; errors as in `Renders.render_record`."""
         profile = self.profile(query)
-        stored = None
+        found = None
         if is_id(tool_result_id):
-            stored = await self.records.read(
+            found = await self.records.read(
                 project_id, lambda unit: unit[ToolResultRecords].find(tool_result_id)
             )
-        found = require_found(stored, "tool result")
-        sanitized = found.sanitized
+        stored = require_found(found, "tool result")
+        sanitized = stored.sanitized
         options = query.options
-        # Handles of texts name their entry.
-        seq = found.seq if options.handles or options.max_text is not None else None
-        apart = await read_apart(self.blobs, project_id, [sanitized])
+        # Handles of texts contain the `seq` of their entry.
+        seq = stored.seq if options.handles or options.max_text is not None else None
+        structured = await read_structured_contents(self.blobs, project_id, [sanitized])
         origin, audience = f"/api/tool-results/{tool_result_id}", options.audience
         turn = await self.resolver.run(
             lambda: tool_result_turn(
-                sanitized, origin=origin, audience=audience, seq=seq, apart=apart
+                sanitized, origin=origin, audience=audience, seq=seq, apart=structured
             )
         )
-        turns = await self.resolver.limit_texts(project_id, found.session_id, [turn], options)
+        turns = await self.resolver.limit_texts(project_id, stored.session_id, [turn], options)
         return await self.render(project_id, turns, profile, query)
 
-    async def with_record(
+    async def append_rendering(
         self, project_id: str, tool_result_id: str, record: bytes, query: RenderQuery
     ) -> RenderedBody:
-        """Return a stored tool result as JSON, with its rendering as one more member.
+        """Return a stored tool result as JSON, with its rendering as an additional member.
 
-        The record is stored even if the rendering fails; the member is null then.
+        If the rendering fails, the member is null, because the record is stored already.
         """
         try:
-            rendered = await self.tool_result(project_id, tool_result_id, query)
+            rendered = await self.render_tool_result(project_id, tool_result_id, query)
         except PagefaultError:
             rendered = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
         head = record[:-1] + b',"rendering":'
         pieces = joined_pieces([head, *rendered.rendering.pieces, b"}"])
         return replace(rendered, rendering=Rendering(pieces))
 
-    async def text(
+    async def render_text(
         self, project_id: str, call_id: str, tool_name: str, text: str, query: RenderQuery
     ) -> RenderedBody:
         """Render a text as the failed answer to a call, which is not stored."""

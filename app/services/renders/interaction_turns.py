@@ -32,7 +32,7 @@ from pagefault_dialects.model.resource import LINK_TYPE, Resource, resource_kind
 
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
 
-ReadRaw: TypeAlias = Callable[[JsonValue, str], Iterable[Item]]
+ReadItems: TypeAlias = Callable[[JsonValue, str], Iterable[Item]]
 """Reads a stored value at a pointer as items."""
 
 
@@ -41,7 +41,7 @@ def interaction_turns(
     resources: Mapping[str, Resource],
     *,
     origin: str,
-    read: ReadRaw,
+    read: ReadItems,
     links: Mapping[str, str] = _NO_LINKS,
 ) -> list[ComposedTurn]:
     """Return the turn of the user, and that of the output if it was sent with the input.
@@ -56,7 +56,7 @@ def interaction_turns(
     value = parse_stored_json(entry.input)
     question: ComposedTurn = Turn(
         role="user",
-        items=tuple(_input(value, entry, _Attachments(resources, links), read)),
+        items=tuple(_input_items(value, entry, _Attachments(resources, links), read)),
         origin=origin,
         seq=entry.seq,
     )
@@ -66,7 +66,7 @@ def interaction_turns(
     return [question, replace(answer, origin=origin, seq=entry.seq)]
 
 
-def answer_turn(entry: StoredAnswer, *, origin: str, read: ReadRaw) -> ComposedTurn:
+def answer_turn(entry: StoredAnswer, *, origin: str, read: ReadItems) -> ComposedTurn:
     """Return the turn of an output that was set later; see `interaction_turns`."""
     return replace(_output_turn(entry.output, "/output", read), origin=origin, seq=entry.seq)
 
@@ -83,7 +83,7 @@ def attached_ids(entry: StoredInteraction) -> set[str]:
     return {resource_id for resource_id in attached if resource_id}
 
 
-def _output_turn(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
+def _output_turn(output: bytes, pointer: str, read: ReadItems) -> ComposedTurn:
     message = parse_stored_json(output)
     role = cast("TurnRole", message["role"])
     items = list(read(message["content"], f"{pointer}/content"))
@@ -98,11 +98,11 @@ def _output_turn(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
     )
 
 
-def _input(
+def _input_items(
     value: Any,  # noqa: ANN401 - JSON of a client
     entry: StoredInteraction,
     attachments: "_Attachments",
-    read: ReadRaw,
+    read: ReadItems,
 ) -> Iterator[Item]:
     if entry.input_kind != "multimodal":
         yield from read(value, "/interaction/input")
@@ -135,16 +135,21 @@ def _attached_items(
 ) -> Iterator[Item]:
     resources = attachments.resources
     for index, attached in enumerate(part.get("attachments", ())):
-        here = f"{pointer}/attachments/{index}"
+        attachment_pointer = f"{pointer}/attachments/{index}"
         resource_id = bound_resource_id(attached["id"], bindings)
         if resource_id is None:
-            yield TextItem(here, f"[File: {attached['id']}, which is not stored here]")
+            yield TextItem(
+                attachment_pointer,
+                f"[File: {attached['id']}, which is not stored here]",
+            )
             reason = "Nobody knew the id of this file when the interaction was written."
-            yield Omission(here, "attachment", "not-stored", reason)
+            yield Omission(attachment_pointer, "attachment", "not-stored", reason)
         elif resource_id not in resources:
-            yield TextItem(here, f"[File: {attached['id']}, which is no longer there]")
+            yield TextItem(
+                attachment_pointer, f"[File: {attached['id']}, which is no longer there]"
+            )
         elif resource_id in attachments.links and attached.get("mime_type") != LINK_TYPE:
             name, url = resources[resource_id].filename, attachments.links[resource_id]
-            yield _linked_medium(here, url, name, attached.get("mime_type"))
+            yield _linked_medium(attachment_pointer, url, name, attached.get("mime_type"))
         else:
-            yield stored_medium(resources[resource_id], here)
+            yield stored_medium(resources[resource_id], attachment_pointer)

@@ -10,7 +10,7 @@ from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.services.calls.stored_message_turns import stored_message_turns
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
 from app.services.renders.prompt_turns import prompt_model, prompt_turns, with_prompt
-from app.services.renders.structured_contents import read_apart
+from app.services.renders.structured_contents import read_structured_contents
 from app.services.renders.turn_cache import TurnCache
 from app.services.resources.link_files import read_links
 from app.stores.blobs.store import BlobStore
@@ -32,15 +32,15 @@ from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
 
 @dataclass(frozen=True, slots=True)
 class LoadedSession:
-    """The history of a session, and the resources that its messages and interactions refer to."""
+    """Entries of a session, loaded to be rendered, with everything that they refer to."""
 
     session_id: str
     entries: Sequence[StoredEntry]
     resources: Mapping[str, Resource]
-    apart: Mapping[str, JsonValue]
+    structured_contents: Mapping[str, JsonValue]
     """The structured contents that are stored as resources, by digest."""
-    known: TurnCache
-    """Caches the turns of entries."""
+    turn_cache: TurnCache
+    """The cache of the turns of entries."""
     last_seq: int = 0
     """The `seq` of the newest entry of the session."""
     prompt: bytes | None = None
@@ -62,8 +62,8 @@ class LoadedSession:
         """The `seq` of answers before the entries that have an added call: none."""
         return ()
 
-    def start(self, frontier: Frontier) -> Frontier:
-        """Return a frontier as far as it has to be moved for the session to be read."""
+    def clamp_frontier(self, frontier: Frontier) -> Frontier:
+        """Return a frontier, moved on if the session cannot be read from it: unchanged."""
         return frontier
 
     def with_model(self, options: RenderOptions) -> RenderOptions:
@@ -88,13 +88,13 @@ class LoadedSession:
         origin = f"/api/sessions/{self.session_id}"
         return with_prompt(prompt_turns(self.prompt, origin=origin), joined)
 
-    def begins(self, audience: Audience) -> set[int]:
+    def find_unjoined(self, audience: Audience) -> set[int]:
         """Return the `seq` of the entries whose first turn is not joined to the one before."""
         turns = ((entry.seq, self.turns_of(entry, audience)) for entry in self.entries)
         return {seq for seq, read in turns if read and not read[0].joins}
 
-    def answer(self, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the turns of the only entry."""
+    def turns_of_only_entry(self, audience: Audience) -> Sequence[ComposedTurn]:
+        """Return the turns of a session that was loaded with one entry."""
         return self.turns_of(self.entries[0], audience)
 
     def turns_of(self, entry: StoredEntry, audience: Audience) -> Sequence[ComposedTurn]:
@@ -103,17 +103,17 @@ class LoadedSession:
         raw = ContentReading(self.resources, audience).raw
         match entry:
             case StoredMessage() if kept_apart(entry.sanitized) is not None:
-                # Content that is stored apart may be gone in the next rendering.
+                # Content that is stored as a resource may be missing in the next rendering.
                 return self._result_turns(entry, audience, origin)
             case StoredMessage():
                 read = partial(self._result_turns, entry, audience, origin)
-                return self.known.turns(entry, {}, read, origin=origin, audience=audience)
+                return self.turn_cache.turns(entry, {}, read, origin=origin, audience=audience)
             case StoredHistoryMessage():
                 resources = self.resources
                 read_message = partial(
                     stored_message_turns, entry, resources, audience=audience, origin=origin
                 )
-                return self.known.turns(
+                return self.turn_cache.turns(
                     entry, resources, read_message, origin=origin, audience=audience
                 )
             case StoredInteraction():
@@ -126,9 +126,12 @@ class LoadedSession:
     def _result_turns(
         self, entry: StoredMessage, audience: Audience, origin: str
     ) -> Sequence[ComposedTurn]:
-        apart, seq = self.apart, entry.seq
         turn = tool_result_turn(
-            entry.sanitized, origin=origin, audience=audience, seq=seq, apart=apart
+            entry.sanitized,
+            origin=origin,
+            audience=audience,
+            seq=entry.seq,
+            apart=self.structured_contents,
         )
         is_apart = entry.is_apart is not False
         return [replace(turn, answer_number=entry.answer_number, is_apart=is_apart)]
@@ -143,22 +146,24 @@ async def load_entry(
         NotFoundError: The project has no such entry.
         StoreUnavailableError: A store did not answer.
     """
-    known = TurnCache()
+    turn_cache = TurnCache()
 
     def read(unit: UnitOfWork) -> tuple[Sequence[StoredEntry], Mapping[str, Resource]]:
         found = unit[SessionHistory].entries(session_id, after_seq=seq - 1, limit=1)
         if not found or found[0].seq != seq:
             raise NotFoundError("entry")
-        return found, unit[ResourceRecords].find_in_session(referred(found, known), session_id)
+        return found, unit[ResourceRecords].find_in_session(
+            find_referenced_ids(found, turn_cache), session_id
+        )
 
     entries, resources = await records.read(project_id, read)
     results = [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]
-    apart = await read_apart(blobs, project_id, results)
+    structured = await read_structured_contents(blobs, project_id, results)
     links = await read_links(blobs, project_id, resources)
-    return LoadedSession(session_id, entries, resources, apart, known, links=links)
+    return LoadedSession(session_id, entries, resources, structured, turn_cache, links=links)
 
 
-def referred(entries: Sequence[StoredEntry], known: TurnCache) -> set[str]:
+def find_referenced_ids(entries: Sequence[StoredEntry], turn_cache: TurnCache) -> set[str]:
     """Return the ids of the resources that messages and interactions refer to.
 
     Some may be of another session, if a model or a tool wrote them; `find_in_session` skips those.
@@ -166,7 +171,7 @@ def referred(entries: Sequence[StoredEntry], known: TurnCache) -> set[str]:
     ids: set[str] = set()
     for entry in entries:
         if isinstance(entry, StoredHistoryMessage):
-            ids |= known.referred(entry)
+            ids |= turn_cache.referenced_ids(entry)
         elif isinstance(entry, StoredInteraction):
             ids |= attached_ids(entry)
     return ids

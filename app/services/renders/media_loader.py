@@ -50,7 +50,7 @@ from pagefault_dialects.texts.file_texts import (
 )
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
-_AT_ONCE = 4
+_MAX_CONCURRENT = 4
 MAX_IN_MEMORY = 256
 """The limit of smaller images of inline media in one rendering."""
 
@@ -63,7 +63,7 @@ class MediaLoader:
     images: SmallerImages
     checks: MediaChecks
 
-    async def gather(
+    async def load(
         self,
         project_id: str,
         turns: Sequence[ComposedTurn],
@@ -81,7 +81,7 @@ class MediaLoader:
         Raises:
             StoreUnavailableError: The store did not answer.
         """
-        media = [place.medium for place in places_of(turns)]
+        media = [ref.medium for ref in places_of(turns)]
         images: dict[int, DerivedImage] = {}
         costly: dict[int, str] = {}
         texts: dict[int, FileText] = {}
@@ -109,7 +109,7 @@ class MediaLoader:
             if made is not None:
                 wavs[index] = made
 
-        recipes = _without_oldest_inline(media, media_plan.images)
+        recipes = _omit_oldest_inline(media, media_plan.images)
         makes = (partial(make, index, recipe) for index, recipe in recipes.items())
         conversions = (
             partial(convert, index, source.digest)
@@ -117,7 +117,7 @@ class MediaLoader:
             if isinstance(source := media[index].source, StoredBytes)
         )
         reads = (partial(read, index) for index in media_plan.texts)
-        await _together([*makes, *conversions, *reads])
+        await _run_all([*makes, *conversions, *reads])
         return LoadedMedia(images, texts, costly, wavs)
 
     async def _make_smaller(
@@ -154,20 +154,20 @@ class MediaLoader:
         return await run(read_file_ends, *ends, declared, f"most of {size_words(size)}")
 
 
-def _without_oldest_inline(
+def _omit_oldest_inline(
     media: Sequence[Medium], recipes: Mapping[int, ImageRecipe]
 ) -> Mapping[int, ImageRecipe]:
-    """Return the images to make. Those of inline media stay in memory until they are sent."""
+    """Omit the oldest images of inline media, which stay in memory until they are sent."""
     inline = sorted(index for index in recipes if isinstance(media[index].source, InlineBytes))
-    left_out = set(inline[:-MAX_IN_MEMORY])
-    return {index: recipe for index, recipe in recipes.items() if index not in left_out}
+    omitted = set(inline[:-MAX_IN_MEMORY])
+    return {index: recipe for index, recipe in recipes.items() if index not in omitted}
 
 
 def measure_media(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     """Return the turns with the pixel sizes of inline media and the damage of expired links."""
-    if all(isinstance(place.medium.source, StoredBytes) for place in places_of(turns)):
+    if all(isinstance(ref.medium.source, StoredBytes) for ref in places_of(turns)):
         return turns
-    return _with_media(turns, _measure)
+    return _change_media(turns, _measure)
 
 
 async def check_media(
@@ -183,44 +183,44 @@ async def check_media(
         StoreUnavailableError: The store did not answer, or has lost the bytes. With
             `media=reference`, such a medium is not checked instead.
     """
-    places = places_of(turns)
-    fitting = Fitting(profile, options, places)
-    found: dict[int, Damage] = {}
+    refs = places_of(turns)
+    fitting = Fitting(profile, options, refs)
+    damages: dict[int, Damage] = {}
 
-    async def check(place: MediumRef) -> None:
+    async def check(ref: MediumRef) -> None:
         try:
-            damage = await checks.of_medium(project_id, place.medium)
+            damage = await checks.of_medium(project_id, ref.medium)
         except StoreUnavailableError:
             if options.media != "reference":
                 raise
             return
         if damage is not None:
-            found[place.index] = damage
+            damages[ref.index] = damage
 
     for kind in _CLASSES:
-        waiting = [item for item in places if item.media_class == kind and fitting.is_wanted(item)]
-        most = fitting.most(kind)
-        missing = len(waiting) if most is None else most
+        waiting = [ref for ref in refs if ref.media_class == kind and fitting.is_wanted(ref)]
+        max_count = fitting.most(kind)
+        missing = len(waiting) if max_count is None else max_count
         while waiting and missing > 0:
             newest = waiting[-missing:]
             del waiting[-missing:]
-            await _together([partial(check, place) for place in newest])
+            await _run_all([partial(check, ref) for ref in newest])
             # A medium that is damaged or too large makes room for an older one.
             missing -= sum(
-                item.index not in found and fitting.obstacle(item) is None for item in newest
+                ref.index not in damages and fitting.obstacle(ref) is None for ref in newest
             )
-    if not found:
+    if not damages:
         return turns
-    following = iter(range(len(places)))
+    indexes = iter(range(len(refs)))
 
-    def with_damage(medium: Medium) -> Medium:
-        damage = found.get(next(following))
+    def add_damage(medium: Medium) -> Medium:
+        damage = damages.get(next(indexes))
         if damage is None:
             return medium
         has_pixels = medium.hints.width is not None
         return replace(medium, damage=damage, hints=medium.hints if has_pixels else damage.hints)
 
-    return _with_media(turns, with_damage)
+    return _change_media(turns, add_damage)
 
 
 def _measure(medium: Medium) -> Medium:
@@ -233,7 +233,7 @@ def _measure(medium: Medium) -> Medium:
     return replace(medium, hints=probe_media(data, InMemoryMedia(data), medium.mime_type))
 
 
-def _with_media(
+def _change_media(
     turns: Sequence[ComposedTurn], change: Callable[[Medium], Medium]
 ) -> Sequence[ComposedTurn]:
     """Return the turns with every medium changed, in reading order."""
@@ -244,23 +244,23 @@ def _with_media(
     return [replace(turn, items=tuple(map(change_item, turn.items))) for turn in turns]
 
 
-async def _together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
+async def _run_all(functions: Sequence[Callable[[], Awaitable[None]]]) -> None:
     """Run all functions, a few at a time; none is started after one has failed."""
-    limiter = anyio.CapacityLimiter(_AT_ONCE)
+    limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
     failures: list[PagefaultError] = []
 
-    async def do(work: Callable[[], Awaitable[None]]) -> None:
+    async def run(function: Callable[[], Awaitable[None]]) -> None:
         async with limiter:
             if failures:
                 return
             try:
-                await work()
+                await function()
             except PagefaultError as exc:
                 # A task group would raise it inside of an exception group.
                 failures.append(exc)
 
     async with anyio.create_task_group() as tasks:
-        for work in works:
-            tasks.start_soon(do, work)
+        for function in functions:
+            tasks.start_soon(run, function)
     if failures:
         raise failures[0]

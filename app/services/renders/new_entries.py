@@ -1,7 +1,7 @@
-"""Renderings of the entries of a session behind a `seq`, without reading the history before it.
+"""Renderings of the entries of a session after a `seq`, without reading the history before it.
 
 A final prefix of a session is not read again: see `prefix_cache`. If something in it may have
-changed, the whole session is rendered. The bytes of the answer are the same.
+changed, the whole session is rendered. Both ways return the same bytes.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,10 +10,14 @@ from functools import partial
 
 from app.models.identity import utc_now
 from app.models.message import StoredEntry, StoredMessage
-from app.services.renders.loaded_sessions import LoadedSession, referred
+from app.services.renders.loaded_sessions import LoadedSession, find_referenced_ids
 from app.services.renders.prefix_cache import PrefixCache, RenderedAs, SessionKey
 from app.services.renders.session_entries import read_entries, stretch_end
-from app.services.renders.structured_contents import MAX_APART_BYTES, kept_sizes, read_apart
+from app.services.renders.structured_contents import (
+    MAX_STRUCTURED_BYTES,
+    read_structured_contents,
+    stored_content_sizes,
+)
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
@@ -35,13 +39,13 @@ from pagefault_dialects.turns.pairing import Pairing
 from pagefault_dialects.turns.sealed_turns import seal_turns
 
 
-class _WholeNeededError(Exception):
+class _WholeSessionNeededError(Exception):
     """The new entries cannot be rendered without the whole history."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A request for the entries behind `since`."""
+    """A request for the entries after `since`."""
 
     project_id: str
     session_id: str
@@ -57,7 +61,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Entries of a session behind a cached prefix."""
+    """Entries of a session after a cached prefix."""
 
     key: SessionKey
     """The key of the prefix."""
@@ -81,10 +85,10 @@ class NewEntries:
     """Reads structured contents."""
     resolver: TurnResolver
     """Resolves turns for a target."""
-    known: TurnCache
+    turn_cache: TurnCache
     """Caches entries and their turns."""
     stride: int = 32
-    """The number of entries behind a prefix from which on it is extended."""
+    """The step in entries by which a prefix is extended, once it is two steps too short."""
     prefixes: PrefixCache[RenderedPrefix] = field(default_factory=PrefixCache)
     """Caches the facts of prefixes."""
 
@@ -94,7 +98,7 @@ class NewEntries:
         """Return the rendering; `None` if the whole session has to be read for it.
 
         Raises:
-            Exception: See `Renders.record`.
+            Exception: See `Renders.render_record`.
         """
         if not options.is_local:
             return None
@@ -103,23 +107,23 @@ class NewEntries:
             part = await self._load(request)
             try:
                 while not part.is_last:
-                    further = await self._advance(request, part)
-                    if further is not None:
-                        self.prefixes.put(part.key, request.rendered_as, further)
-                    part = await self._load(request, reads_rest=further is None)
-                    if further is not None and (not part.prefix or part.prefix.seq < further.seq):
+                    extended = await self._extend_prefix(request, part)
+                    if extended is not None:
+                        self.prefixes.put(part.key, request.rendered_as, extended)
+                    part = await self._load(request, reads_rest=extended is None)
+                    if extended is not None and (not part.prefix or part.prefix.seq < extended.seq):
                         # It was evicted from the cache, or has no room in it.
-                        raise _WholeNeededError
-                return await self._behind(request, part)
+                        raise _WholeSessionNeededError
+                return await self._render_after_prefix(request, part)
             except PrefixChangedError:
-                # In the next prefix the answer is behind its call.
+                # An answer in the prefix was stored before its call. The next prefix has both.
                 self.prefixes.remove(part.key)
-        except _WholeNeededError:
+        except _WholeSessionNeededError:
             pass
         return None
 
     async def _load(self, request: _Request, *, reads_rest: bool = False) -> _Part:
-        """Read entries behind the longest cached prefix.
+        """Read entries after the longest cached prefix.
 
         Args:
             request: The rendering.
@@ -136,29 +140,33 @@ class NewEntries:
         session_id, since = request.session_id, request.since
         head = require_found(unit[SessionHistory].history_head(session_id), "session")
         if head.incarnation is None:
-            # Sessions of older versions have none, so a new session of this name looks the same.
-            raise _WholeNeededError
-        found = unit[SessionPromptRecords].find(session_id)
+            # A session of an older version has no incarnation, which would distinguish it from a
+            # later session of the same name.
+            raise _WholeSessionNeededError
+        prompt = unit[SessionPromptRecords].find(session_id)
         key = SessionKey(
             *(request.project_id, session_id, head.incarnation),
-            *(request.options.audience, found.prompt if found else None),
+            *(request.options.audience, prompt.prompt if prompt else None),
         )
         prefix = self.prefixes.find(key, request.rendered_as, up_to=since)
-        behind = prefix.seq if prefix else 0
-        is_last = reads_rest or since - behind <= 2 * self.stride
-        # Prefixes end at the same places however often they are extended.
-        ends = (since // self.stride) * self.stride
+        after_seq = prefix.seq if prefix else 0
+        is_last = reads_rest or since - after_seq <= 2 * self.stride
         to_seq = head.last_seq
         if not is_last:
-            to_seq = stretch_end(unit, session_id, after_seq=behind, to_seq=ends)
+            # Prefixes end at multiples of the stride, in however many steps they are extended.
+            max_seq = (since // self.stride) * self.stride
+            to_seq = stretch_end(unit, session_id, after_seq=after_seq, to_seq=max_seq)
         entries = read_entries(
-            *(unit, session_id, head, self.known), after_seq=behind, to_seq=to_seq, since=since
+            *(unit, session_id, head, self.turn_cache),
+            after_seq=after_seq,
+            to_seq=to_seq,
+            since=since,
         )
         earlier = prefix.resources if prefix else {}
-        resource_ids = referred(entries, self.known)
+        resource_ids = find_referenced_ids(entries, self.turn_cache)
         stored = unit[ResourceRecords].find_in_session(resource_ids | earlier.keys(), session_id)
         if any(resource.mime_type == LINK_TYPE for resource in stored.values()):
-            raise _WholeNeededError
+            raise _WholeSessionNeededError
         if any(stored.get(item) != resource for item, resource in earlier.items()):
             # A resource was deleted or added.
             self.prefixes.remove(key)
@@ -168,18 +176,18 @@ class NewEntries:
 
     async def _is_unchanged(self, request: _Request, prefix: RenderedPrefix) -> bool:
         """Return whether the links and structured contents of a prefix are unchanged."""
-        apart = prefix.apart.keys()
-        sizes = await self._apart_sizes(request.project_id, apart) if apart else {}
+        digests = prefix.apart.keys()
+        sizes = await self._content_sizes(request.project_id, digests) if digests else {}
         return sizes == prefix.apart and prefix.has_links_as_at(utc_now())
 
-    async def _advance(self, request: _Request, part: _Part) -> RenderedPrefix | None:
+    async def _extend_prefix(self, request: _Request, part: _Part) -> RenderedPrefix | None:
         """Return an extended prefix; `None` if no further entries are final."""
         profile, prefix = request.profile, part.prefix
-        loaded = await self._loaded(request, part)
+        loaded = await self._load_contents(request, part)
         options = loaded.with_model(request.options)
         audience, paired = options.audience, prefix.paired if prefix else None
         sealed = await self.resolver.run(
-            lambda: seal_turns(loaded.unpaired(audience), loaded.begins(audience), paired)
+            lambda: seal_turns(loaded.unpaired(audience), loaded.find_unjoined(audience), paired)
         )
         if sealed is None:
             return None
@@ -190,19 +198,19 @@ class NewEntries:
             lambda: written_prefix(resolved, profile, options, prefix.written if prefix else None)
         )
         entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
-        digests = kept_sizes(_results(entries)).keys()
-        further = RenderedPrefix(
+        digests = stored_content_sizes(_records(entries)).keys()
+        extension = RenderedPrefix(
             *(entries[-1].seq, sealed.paired, written, weight),
-            {item: part.resources[item] for item in referred(entries, self.known)},
-            await self._apart_sizes(request.project_id, digests) if digests else {},
+            {item: part.resources[item] for item in find_referenced_ids(entries, self.turn_cache)},
+            await self._content_sizes(request.project_id, digests) if digests else {},
             damages_of(weight, utc_now()),
         )
-        return further.behind(prefix) if prefix else further
+        return extension.behind(prefix) if prefix else extension
 
-    async def _behind(self, request: _Request, part: _Part) -> Rendering:
-        """Render the entries behind a prefix."""
+    async def _render_after_prefix(self, request: _Request, part: _Part) -> Rendering:
+        """Render the entries after the prefix."""
         profile, prefix = request.profile, part.prefix
-        loaded = await self._loaded(request, part)
+        loaded = await self._load_contents(request, part)
         options = loaded.with_model(request.options)
 
         def pair() -> Sequence[ComposedTurn]:
@@ -217,7 +225,7 @@ class NewEntries:
         )
         whole_weight = prefix.weight + weight if prefix else weight
         if not self.resolver.has_room(whole_weight, profile, options):
-            raise _WholeNeededError
+            raise _WholeSessionNeededError
 
         def write() -> Rendering:
             behind = prefix.written if prefix else None
@@ -231,25 +239,27 @@ class NewEntries:
 
         return await self.resolver.run(write)
 
-    async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
+    async def _load_contents(self, request: _Request, part: _Part) -> LoadedSession:
         prefix = part.prefix
-        results = _results(part.entries)
-        apart = kept_sizes(results)
-        if sum({**(prefix.apart if prefix else {}), **apart}.values()) > MAX_APART_BYTES:
-            raise _WholeNeededError
-        values = await read_apart(self.blobs, request.project_id, results) if apart else {}
+        results = _records(part.entries)
+        sizes = stored_content_sizes(results)
+        if sum({**(prefix.apart if prefix else {}), **sizes}.values()) > MAX_STRUCTURED_BYTES:
+            raise _WholeSessionNeededError
+        contents = (
+            await read_structured_contents(self.blobs, request.project_id, results) if sizes else {}
+        )
         resources = {key: found for key, found in part.resources.items() if found is not None}
         return LoadedSession(
-            *(request.session_id, part.entries, resources, values, self.known),
+            *(request.session_id, part.entries, resources, contents, self.turn_cache),
             *(part.last_seq, part.key.prompt),
             is_beginning=prefix is None,
         )
 
-    async def _apart_sizes(self, project_id: str, digests: Collection[str]) -> Mapping[str, int]:
+    async def _content_sizes(self, project_id: str, digests: Collection[str]) -> Mapping[str, int]:
         """Return the sizes of structured contents, 0 for missing ones."""
         sizes = await self.blobs.sizes(project_id, digests)
         return {digest: sizes.get(digest, 0) for digest in digests}
 
 
-def _results(entries: Sequence[StoredEntry]) -> Sequence[bytes]:
+def _records(entries: Sequence[StoredEntry]) -> Sequence[bytes]:
     return [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]

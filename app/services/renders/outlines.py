@@ -19,7 +19,11 @@ from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.services.memory_budget.responses import ResponseBudget
-from app.services.renders.loaded_sessions import LoadedSession, entry_size_bytes, referred
+from app.services.renders.loaded_sessions import (
+    LoadedSession,
+    entry_size_bytes,
+    find_referenced_ids,
+)
 from app.services.renders.queries import RenderQuery
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.working_sets import WorkingSets
@@ -60,17 +64,17 @@ _AUTHOR = b'"author"'
 _HEX_DIGITS = 32
 """The length of a fingerprint."""
 # The beginning of the message of a page fault; see `pagefault_dialects.turns.page_turns`.
-_FAULTED = re.compile(r"Page (\S+) \((\w+), ")
+_FAULT_TEXT = re.compile(r"Page (\S+) \((\w+), ")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlines:
-    """Returns outlines."""
+    """Makes outlines of sessions."""
 
     records: Records
     """Reads histories."""
-    room: ResponseBudget
-    """Limits the memory of answers."""
+    memory: ResponseBudget
+    """Limits the memory of responses."""
     working_sets: WorkingSets
     """Returns the levels of entries in a rendering."""
 
@@ -111,20 +115,22 @@ class Outlines:
 
         def read(unit: UnitOfWork) -> LoadedSession:
             # Entries never change, so these are the ones that were counted.
-            known = TurnCache(max_bytes=0)
+            turn_cache = TurnCache(max_bytes=0)
             entries = unit[SessionHistory].entries(session_id, after_seq=start, limit=count)
-            resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
-            return LoadedSession(session_id, entries, resources, {}, known)
+            resources = unit[ResourceRecords].find_in_session(
+                find_referenced_ids(entries, turn_cache), session_id
+            )
+            return LoadedSession(session_id, entries, resources, {}, turn_cache)
 
         if size_bytes <= _FREE_BYTES:
-            body = _outline(await self.records.read(project_id, read), next_cursor, levels)
+            body = _write_outline(await self.records.read(project_id, read), next_cursor, levels)
         else:
-            memory = await self.room.hold(_COPIES * size_bytes)
+            reserved = await self.memory.hold(_COPIES * size_bytes)
             try:
                 loaded = await self.records.read(project_id, read)
-                body = await anyio.to_thread.run_sync(_outline, loaded, next_cursor, levels)
+                body = await anyio.to_thread.run_sync(_write_outline, loaded, next_cursor, levels)
             finally:
-                memory.release()
+                reserved.release()
         return body, next_cursor
 
 
@@ -144,7 +150,7 @@ def _find(
     return len(stretch.rows), stretch.size_bytes, next_cursor
 
 
-def _outline(
+def _write_outline(
     loaded: LoadedSession, next_cursor: str | None, levels: Mapping[int, StepLevel]
 ) -> bytes:
     lines = (
@@ -165,9 +171,9 @@ def outline_entry(
     media = Counter[str](item.kind for item in items if isinstance(item, Medium))
     natives = [native for turn in turns for native in turn.natives]
     name = entry.tool_name if isinstance(entry, StoredMessage) else None
-    if kind == PAGE_FAULT and (faulted := _FAULTED.match(_title(items) or "")):
+    if kind == PAGE_FAULT and (faulted := _FAULT_TEXT.match(_title(items) or "")):
         name, modality = faulted.groups()
-        # A recording is only named in the text, since models take none in messages.
+        # A recording is only described by the text, because models take none in messages.
         media[modality] += modality in ("audio", "video") and not media[modality]
     return OutlineEntry(
         seq=entry.seq,
@@ -190,14 +196,14 @@ def outline_entry(
         + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
         fingerprint=fingerprint_of(turns),
         model=next((native.model for native in natives if native.model), None),
-        parent_call=_member(natives, "parent_tool_use_id"),
+        parent_call=_find_member(natives, "parent_tool_use_id"),
         author=_author(entry),
         step_level=step_level,
     )
 
 
 def _author(entry: StoredEntry) -> str | None:
-    """Return the author that an event names beside its message."""
+    """Return the author, if the entry is an event of a framework with a message and an author."""
     if not isinstance(entry, StoredHistoryMessage) or not entry.is_wrapped:
         return None
     if _AUTHOR not in entry.message:
@@ -206,8 +212,8 @@ def _author(entry: StoredEntry) -> str | None:
     return author if isinstance(author, str) else None
 
 
-def _member(natives: Sequence[NativeMessage], name: str) -> str | None:
-    """Return the first text of a member of messages as they were sent."""
+def _find_member(natives: Sequence[NativeMessage], name: str) -> str | None:
+    """Return the first text that a member has in messages as they were sent."""
     values = (native.message.get(name) for native in natives)
     return next((value for value in values if isinstance(value, str) and value), None)
 
@@ -253,18 +259,20 @@ def fingerprint_of(turns: Sequence[ComposedTurn]) -> str:
     """
     digest = hashlib.sha256()
     for turn in turns:
-        digest.update(_framed("turn", turn.role, turn.tool_name, "failed" if turn.is_error else ""))
+        digest.update(
+            _encode_parts("turn", turn.role, turn.tool_name, "failed" if turn.is_error else "")
+        )
         for item in turn.items:
-            digest.update(_framed(*_content(item)))
+            digest.update(_encode_parts(*_content(item)))
         for call in turn.calls:
-            digest.update(_framed("call", call.name, json_text(call.arguments)))
+            digest.update(_encode_parts("call", call.name, json_text(call.arguments)))
         if turn.structured is not None:
-            digest.update(_framed("structured", json_text(turn.structured[0])))
+            digest.update(_encode_parts("structured", json_text(turn.structured[0])))
     return digest.hexdigest()[:_HEX_DIGITS]
 
 
-def _framed(*parts: str) -> bytes:
-    """Return parts as bytes, each behind its length."""
+def _encode_parts(*parts: str) -> bytes:
+    """Return the lengths of parts, and the parts, as bytes; no other parts have the same bytes."""
     # A text of a model may have lone surrogates.
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     lengths = " ".join(str(len(part)) for part in encoded)
@@ -272,7 +280,7 @@ def _framed(*parts: str) -> bytes:
 
 
 def _content(item: Item) -> tuple[str, ...]:
-    """Return the content of an item, without its place."""
+    """Return the content of an item, without its pointer."""
     match item:
         case TextItem():
             return ("text", item.text)

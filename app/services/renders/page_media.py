@@ -18,13 +18,13 @@ async def page_medium(view: PageView) -> Medium | None:
     """Return the medium of a page at the level of a view, or `None`.
 
     Raises:
-        NotFoundError: The resource is gone.
+        NotFoundError: The resource was deleted.
     """
     body = view.representation.body if view.representation and view.level <= Level.REDUCED else None
     if body is None or not body.is_media:
         return None
     if body.kind == "url":
-        return _addressed(body, view)
+        return _remote_medium(body, view)
     media = body.media
     source: MediumSource
     if media is None:
@@ -47,7 +47,7 @@ async def page_medium(view: PageView) -> Medium | None:
     )
 
 
-def _addressed(body: Body, view: PageView) -> Medium | None:
+def _remote_medium(body: Body, view: PageView) -> Medium | None:
     """Return the medium at an address; its type follows from the page and the URL."""
     modality = view.page.fields.modality
     if modality not in ("image", "audio", "video"):

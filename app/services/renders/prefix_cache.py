@@ -1,8 +1,9 @@
-"""A cache of the facts of final prefixes of sessions, from which renderings of new entries go on.
+"""A cache of facts about the beginnings of sessions, so that renderings can continue from there.
 
-It has no messages, only facts: ids of calls, a hash of the messages, counts against limits. Each
-process caches those of the sessions that it rendered last, and rebuilds missing ones from the
-history. A deleted session and a new one of the same name have different keys.
+A prefix is a beginning of a session that later entries do not change. The cache has no messages,
+only facts: ids of calls, a hash of the messages, counts for limits. Each process caches the
+prefixes of the sessions that it rendered last, and computes missing ones from the history. A
+deleted session and a new session of the same name have different keys.
 """
 
 from collections import OrderedDict
@@ -18,8 +19,8 @@ MAX_BYTES = 8 * 1024 * 1024
 # The approximate size of a prefix, and of a call or resource in it.
 _BYTES_OF_PREFIX = 2_048
 _BYTES_OF_KEY = 200
-# The number of newest prefixes of a rendering that are kept; of older ones there are fewer.
-_KEPT = 4
+# The number of newest prefixes of a rendering that are all kept; older ones are thinned out.
+_NEWEST_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Prefix(Protocol):
 
     @property
     def number(self) -> int:
-        """Its place among the prefixes of its session, from 1."""
+        """Its position among the prefixes of its session, from 1."""
 
     @property
     def fact_count(self) -> int:
@@ -72,14 +73,17 @@ class _SessionPrefixes(Generic[_Prefix]):
     """The facts of calls, which all renderings share, by the last entry."""
     rendered: dict[RenderedAs, tuple[_Prefix, ...]] = field(default_factory=dict)
 
-    def put(self, how: RenderedAs, prefix: _Prefix) -> None:
-        """Add a prefix; of older ones, fewer are kept the shorter they are."""
+    def put(self, rendered_as: RenderedAs, prefix: _Prefix) -> None:
+        """Add a prefix, and remove some older ones: the shorter they are, the fewer are kept."""
         paired = self.paired.setdefault(prefix.seq, prefix.paired)
-        older = (item for item in self.rendered.get(how, ()) if item.seq != prefix.seq)
-        known = sorted([prefix.with_paired(paired), *older], key=lambda item: -item.seq)
-        newest = known[0].number
-        self.rendered[how] = tuple(
-            item for item in known if newest - item.number < _KEPT * (item.number & -item.number)
+        older = (item for item in self.rendered.get(rendered_as, ()) if item.seq != prefix.seq)
+        prefixes = sorted([prefix.with_paired(paired), *older], key=lambda item: -item.seq)
+        newest = prefixes[0].number
+        # A prefix is kept longer, the higher the power of two that divides its number.
+        self.rendered[rendered_as] = tuple(
+            item
+            for item in prefixes
+            if newest - item.number < _NEWEST_KEPT * (item.number & -item.number)
         )
         used = {item.seq for prefixes in self.rendered.values() for item in prefixes}
         self.paired = {seq: value for seq, value in self.paired.items() if seq in used}
@@ -88,7 +92,7 @@ class _SessionPrefixes(Generic[_Prefix]):
     def size_bytes(self) -> int:
         """The approximate size; prefixes share most facts of calls."""
         calls = max((item.calls.count for item in self.paired.values()), default=0)
-        prefixes = [item for known in self.rendered.values() for item in known]
+        prefixes = [item for listed in self.rendered.values() for item in listed]
         facts = sum(prefix.fact_count for prefix in prefixes)
         return (calls + facts) * _BYTES_OF_KEY + len(prefixes) * _BYTES_OF_PREFIX
 
@@ -97,8 +101,8 @@ class _SessionPrefixes(Generic[_Prefix]):
 class PrefixCache(Generic[_Prefix]):
     """A cache of prefixes of all projects that evicts those of the least recently used sessions.
 
-    Of one rendering it keeps the newest few, and fewer of the shorter ones: for any entry there is
-    a prefix that is at most about twice as far from the end.
+    Of one rendering it keeps the newest few prefixes, and fewer of the shorter ones. The
+    longest prefix before an entry is at most about twice as far from the end as the entry.
     """
 
     max_bytes: int = MAX_BYTES
@@ -109,26 +113,26 @@ class PrefixCache(Generic[_Prefix]):
     _size_bytes: int = 0
     _lock: Lock = field(default_factory=Lock)
 
-    def find(self, key: SessionKey, how: RenderedAs, *, up_to: int) -> _Prefix | None:
+    def find(self, key: SessionKey, rendered_as: RenderedAs, *, up_to: int) -> _Prefix | None:
         """Return the longest prefix that ends at a `seq` or before it."""
         with self._lock:
-            known = self._sessions.get(key)
-            if known is None:
+            session = self._sessions.get(key)
+            if session is None:
                 return None
             self._sessions.move_to_end(key)
-            prefixes = known.rendered.get(how, ())
+            prefixes = session.rendered.get(rendered_as, ())
         return next((prefix for prefix in prefixes if prefix.seq <= up_to), None)
 
-    def put(self, key: SessionKey, how: RenderedAs, prefix: _Prefix) -> None:
+    def put(self, key: SessionKey, rendered_as: RenderedAs, prefix: _Prefix) -> None:
         """Add a prefix."""
         with self._lock:
-            known = self._remove(key) or _SessionPrefixes[_Prefix]()
-            known.put(how, prefix)
-            if known.size_bytes > self.max_bytes:
-                known = _SessionPrefixes[_Prefix]()
-                known.put(how, prefix)
-            self._sessions[key] = known
-            self._size_bytes += known.size_bytes
+            session = self._remove(key) or _SessionPrefixes[_Prefix]()
+            session.put(rendered_as, prefix)
+            if session.size_bytes > self.max_bytes:
+                session = _SessionPrefixes[_Prefix]()
+                session.put(rendered_as, prefix)
+            self._sessions[key] = session
+            self._size_bytes += session.size_bytes
             while self._size_bytes > self.max_bytes:
                 self._remove(next(iter(self._sessions)))
 
@@ -138,6 +142,6 @@ class PrefixCache(Generic[_Prefix]):
             self._remove(key)
 
     def _remove(self, key: SessionKey) -> _SessionPrefixes[_Prefix] | None:
-        known = self._sessions.pop(key, None)
-        self._size_bytes -= known.size_bytes if known else 0
-        return known
+        session = self._sessions.pop(key, None)
+        self._size_bytes -= session.size_bytes if session else 0
+        return session

@@ -10,7 +10,7 @@ from pagefault_dialects.messages.histories import SYSTEM_NAMES, foreign_messages
 from pagefault_dialects.model.conversation import ComposedTurn
 
 _MESSAGES = "messages"
-_MODELS = ("model", "modelId")
+_MODEL_NAMES = ("model", "modelId")
 
 
 def prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
@@ -31,8 +31,8 @@ def prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
 def prompt_model(prompt: bytes) -> str | None:
     """Return the model in a prompt, or `None`."""
     members = parse_stored_json(prompt)
-    named = (members.get(name) for name in _MODELS)
-    return next((item for item in named if isinstance(item, str) and item), None)
+    values = (members.get(name) for name in _MODEL_NAMES)
+    return next((item for item in values if isinstance(item, str) and item), None)
 
 
 def with_prompt(

@@ -15,7 +15,7 @@ class RenderQuery:
     target: str
     options: RenderOptions
     at: int | None = None
-    """The newest entry of an earlier rendering; its frontier is read as of then, too."""
+    """The newest entry of an earlier rendering. The frontier is also read as it was then."""
 
     def check_at(self, *, since: int, up_to: int | None) -> None:
         """Check the options of an earlier rendering, if `at` is set.

@@ -25,14 +25,14 @@ from pagefault_dialects.turns.page_turns import page_turn
 class Renders:
     """Renders the records of a project."""
 
-    reading: PageViews
+    views: PageViews
     """Reads pages at a level."""
     answers: AnswerRenders
     """Renders answers to calls."""
     sessions: SessionRenders
     """Renders histories."""
 
-    async def page(
+    async def render_page(
         self,
         project_id: str,
         page_id: str,
@@ -40,7 +40,7 @@ class Renders:
         query: RenderQuery,
         *,
         tool_call_id: str | None,
-        is_counted: bool = True,
+        counts_access: bool = True,
     ) -> RenderedBody:
         """Render a page at a level as the answer to the call that faults it in.
 
@@ -50,16 +50,16 @@ class Renders:
             level: The level; `None` for the page's own.
             query: The target and the options.
             tool_call_id: The call that it answers; by default an id made of the page's.
-            is_counted: Whether it counts as a read by a model, once it is sent.
+            counts_access: Whether it counts as a read by a model, once it is sent.
 
         Raises:
-            Exception: See `record`.
+            Exception: See `render_record`.
         Source: spec 000, "Multi-block Tool Results".
         """
         profile = self.answers.profile(query)
-        view = await self.reading.check_images(await self.reading.view(project_id, page_id, level))
+        view = await self.views.check_images(await self.views.view(project_id, page_id, level))
         if view.page.damage:
-            # A damaged image cannot be shown, so the line about it has a level of its own.
+            # A damaged image is replaced by a line of text, which is of another level.
             view = replace(view, level=effective_level(view.page, view.level).level)
         medium = await page_medium(view)
         origin = f"/api/pages/{page_id}"
@@ -67,10 +67,12 @@ class Renders:
         turn = await self.answers.resolver.run(
             lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
         )
-        count = partial(self.reading.record_access, project_id, page_id) if is_counted else None
+        count = partial(self.views.record_access, project_id, page_id) if counts_access else None
         return await self.answers.render(project_id, [turn], profile, query, on_delivery=count)
 
-    async def record(self, project_id: str, named: NamedRecord, query: RenderQuery) -> RenderedBody:
+    async def render_record(
+        self, project_id: str, named: NamedRecord, query: RenderQuery
+    ) -> RenderedBody:
         """Render a record of any kind; see the method for its kind.
 
         Raises:
@@ -86,11 +88,11 @@ class Renders:
                 faults=[Fault("/frontier", "needs sessionId")],
             )
         if named.tool_result_id is not None:
-            return await self.answers.tool_result(project_id, named.tool_result_id, query)
+            return await self.answers.render_tool_result(project_id, named.tool_result_id, query)
         if named.page_id is not None:
-            return await self.page(
+            return await self.render_page(
                 project_id, named.page_id, named.level, query, tool_call_id=named.tool_call_id
             )
-        return await self.sessions.session(
-            project_id, named.session_id or "", query, since=named.since, moves=True
+        return await self.sessions.render_session(
+            project_id, named.session_id or "", query, since=named.since, stores_frontier=True
         )

@@ -4,8 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
-from app.services.renders.loaded_sessions import LoadedSession, entry_size_bytes, referred
-from app.services.renders.structured_contents import read_apart
+from app.services.renders.loaded_sessions import (
+    LoadedSession,
+    entry_size_bytes,
+    find_referenced_ids,
+)
+from app.services.renders.structured_contents import read_structured_contents
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.services.resources.link_files import read_links
@@ -30,35 +34,39 @@ async def load_session(
     blobs: BlobStore,
     project_id: str,
     session_id: str,
-    known: TurnCache | None = None,
+    turn_cache: TurnCache | None = None,
     *,
     up_to: int | None = None,
 ) -> LoadedSession:
-    """Load a history, whole or up to an entry, without reading the entries that are `known`.
+    """Load a history, whole or up to an entry, without reading the entries that are cached.
 
     Raises:
         NotFoundError: The project has no such session.
         PayloadTooLargeError: It is too long to be rendered at once.
         StoreUnavailableError: A store did not answer.
     """
-    known = known or TurnCache()
+    turn_cache = turn_cache or TurnCache()
     entries, resources, last_seq, prompt = await records.read_snapshot(
-        project_id, lambda unit: _all_entries(unit, session_id, known, up_to)
+        project_id, lambda unit: _read_session(unit, session_id, turn_cache, up_to)
     )
     results = [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]
-    apart = await read_apart(blobs, project_id, results)
+    structured = await read_structured_contents(blobs, project_id, results)
     links = await read_links(blobs, project_id, resources)
-    return LoadedSession(session_id, entries, resources, apart, known, last_seq, prompt, links)
+    return LoadedSession(
+        session_id, entries, resources, structured, turn_cache, last_seq, prompt, links
+    )
 
 
-def _all_entries(
-    unit: UnitOfWork, session_id: str, known: TurnCache, up_to: int | None
+def _read_session(
+    unit: UnitOfWork, session_id: str, turn_cache: TurnCache, up_to: int | None
 ) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int, bytes | None]:
     """Read a history, the resources that its messages refer to, its last `seq`, its prompt."""
     head = require_found(unit[SessionHistory].history_head(session_id), "session")
     last_seq = head.last_seq if up_to is None else min(up_to, head.last_seq)
-    entries = read_entries(unit, session_id, head, known, after_seq=0, to_seq=last_seq)
-    resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
+    entries = read_entries(unit, session_id, head, turn_cache, after_seq=0, to_seq=last_seq)
+    resources = unit[ResourceRecords].find_in_session(
+        find_referenced_ids(entries, turn_cache), session_id
+    )
     prompt = unit[SessionPromptRecords].find(session_id)
     return entries, resources, last_seq, prompt.prompt if prompt else None
 
@@ -67,34 +75,34 @@ def read_entries(
     unit: UnitOfWork,
     session_id: str,
     head: HistoryHead,
-    known: TurnCache,
+    turn_cache: TurnCache,
     *,
     after_seq: int,
     to_seq: int,
     since: int = 0,
 ) -> Sequence[StoredEntry]:
-    """Read the entries of a history from behind a `seq` up to another one, except known ones.
+    """Read the entries of a history after a `seq`, up to another one; cached entries are not read.
 
     Raises:
-        PayloadTooLargeError: The entries behind `since` are too long to be rendered at once.
+        PayloadTooLargeError: The entries after `since` are too long to be rendered at once.
     """
     incarnation = head.incarnation
     entries: list[StoredEntry] = []
     if incarnation is not None:
-        entries += known.entries(incarnation, after_seq=after_seq, to_seq=to_seq)
+        entries += turn_cache.entries(incarnation, after_seq=after_seq, to_seq=to_seq)
     stretches: list[Stretch] = []
     size_bytes = _size_bytes(entries, since)
     after_seq += len(entries)
     while after_seq < to_seq:
         limit = min(_ENTRIES_AT_ONCE, to_seq - after_seq)
-        found = unit[SessionHistory].stretch(session_id, after_seq=after_seq, limit=limit)
-        rows = [row for row in found.rows if row.seq <= to_seq]
+        stretch = unit[SessionHistory].stretch(session_id, after_seq=after_seq, limit=limit)
+        rows = [row for row in stretch.rows if row.seq <= to_seq]
         if not rows:
             break
         size_bytes += sum(row.size_bytes for row in rows if row.seq > since)
         if size_bytes > MAX_TEXT_BYTES:
             break
-        stretches.append(replace(found, rows=rows))
+        stretches.append(replace(stretch, rows=rows))
         after_seq = rows[-1].seq
     if size_bytes > MAX_TEXT_BYTES:
         raise PayloadTooLargeError(
@@ -103,15 +111,16 @@ def read_entries(
             f"parts: GET /api/sessions/{session_id}/messages lists them."
         )
     for stretch in stretches:
-        for entry in (read := stretch.entries()):
+        stretch_entries = stretch.entries()
+        for entry in stretch_entries:
             if incarnation is not None and isinstance(entry, StoredMessage | StoredHistoryMessage):
-                known.put(incarnation, entry)
-        entries += read
+                turn_cache.put(incarnation, entry)
+        entries += stretch_entries
     return entries
 
 
 def stretch_end(
-    unit: UnitOfWork, session_id: str, *, after_seq: int, to_seq: int, times: int = 1
+    unit: UnitOfWork, session_id: str, *, after_seq: int, to_seq: int, factor: int = 1
 ) -> int:
     """Return the last entry of a stretch of a history that is small enough to be read at once.
 
@@ -120,9 +129,9 @@ def stretch_end(
         session_id: The session.
         after_seq: The entry before the stretch.
         to_seq: The last entry that it may have.
-        times: A factor for the size of the stretch.
+        factor: Multiplies the size of the stretch.
     """
-    limit, max_bytes = times * _STRETCH_ENTRIES, times * _STRETCH_BYTES
+    limit, max_bytes = factor * _STRETCH_ENTRIES, factor * _STRETCH_BYTES
     rows = (
         unit[SessionHistory]
         .stretch(session_id, after_seq=after_seq, limit=limit, max_bytes=max_bytes)

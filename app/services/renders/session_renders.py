@@ -1,4 +1,4 @@
-"""Renderings of sessions: whole histories, within a budget, from a frontier on."""
+"""Renderings of sessions: histories within a budget, from a frontier on."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ from pagefault_dialects.turns.pairing import orphans_in
 _SESSIONS_AT_ONCE = 8
 _SESSIONS_OF_PROJECT = 2
 # Attempts to move a frontier that other requests move at the same time.
-_TRIES = 8
+_ATTEMPTS = 8
 
 _Result = TypeVar("_Result")
 
@@ -53,7 +53,7 @@ class PageTexts(Protocol):
         """
 
 
-class PartRenders(Protocol):
+class NewEntryRenders(Protocol):
     """Renders the new entries of sessions. See `NewEntries`."""
 
     async def render(
@@ -75,7 +75,7 @@ class Windows(Protocol):
         *,
         up_to: int | None,
     ) -> _Result:
-        """Return the result of a function of the part of a session that a frontier shows."""
+        """Load what a frontier shows of a session, and return the result of a function of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,10 +87,10 @@ class SessionRenders:
     resolver: TurnResolver
     """Resolves turns for a target."""
     answers: AnswerRenders
-    """Renders single entries."""
+    """Renders answers to calls."""
     pages: PageTexts
     """Lists the pages of a session."""
-    new_entries: PartRenders
+    new_entries: NewEntryRenders
     """Renders new entries."""
     windows: Windows
     """Loads sessions without their folded entries."""
@@ -116,7 +116,7 @@ class SessionRenders:
             )
         return self.answers.profile(query)
 
-    async def session(
+    async def render_session(
         self,
         project_id: str,
         session_id: str,
@@ -124,7 +124,7 @@ class SessionRenders:
         *,
         since: int,
         up_to: int | None = None,
-        moves: bool = False,
+        stores_frontier: bool = False,
     ) -> RenderedBody:
         """Render the history of a session as one list of messages.
 
@@ -135,10 +135,10 @@ class SessionRenders:
             since: If set, only messages of entries with a larger `seq` are returned, and the hash
                 of those before.
             up_to: The last entry of an earlier state of the session.
-            moves: Whether the moves of a named frontier are stored.
+            stores_frontier: Whether a named frontier is stored if it has moved.
 
         Raises:
-            Exception: See `Renders.record`.
+            Exception: See `Renders.render_record`.
         """
         profile = self.check(query, since=since, up_to=up_to)
         async with self.slots.slot(project_id):
@@ -153,7 +153,12 @@ class SessionRenders:
                     session_id,
                     query,
                     lambda loaded: self.render_loaded(
-                        project_id, loaded, profile, query, since=since, moves=moves
+                        project_id,
+                        loaded,
+                        profile,
+                        query,
+                        since=since,
+                        stores_frontier=stores_frontier,
                     ),
                     up_to=up_to,
                 )
@@ -168,9 +173,9 @@ class SessionRenders:
         *,
         up_to: int | None = None,
     ) -> _Result:
-        """Return the result of a function of the part of a session that is shown; see `session`."""
+        """Load what a frontier shows of a session, and return the result of a function of it."""
         options, end = query.options, query.at if up_to is None else up_to
-        stored = await self._stored_frontier(project_id, session_id, options, query.at)
+        stored = await self._find_frontier(project_id, session_id, options, query.at)
         return await self.windows.load_and_render(
             project_id, session_id, options, stored.frontier, render, up_to=end
         )
@@ -183,19 +188,19 @@ class SessionRenders:
         query: RenderQuery,
         *,
         since: int,
-        moves: bool,
+        stores_frontier: bool,
     ) -> Rendering:
-        """Render a loaded session; see `session`."""
-        for _ in range(_TRIES):
+        """Render a loaded session; see `render_session`."""
+        for _ in range(_ATTEMPTS):
             rendering = await self._try_render(
-                project_id, loaded, profile, query, since=since, moves=moves
+                project_id, loaded, profile, query, since=since, stores_frontier=stores_frontier
             )
             if rendering is not None:
                 return rendering
         self.metrics.count_move("refused")
         raise ConflictError(
-            f"The frontier was moved by other requests {_TRIES} times in a row. Send the request "
-            "again, or use a frontier of your own.",
+            f"The frontier was moved by other requests {_ATTEMPTS} times in a row. Send the "
+            "request again, or use a frontier of your own.",
             code="frontier-contended",
         )
 
@@ -210,7 +215,7 @@ class SessionRenders:
             That frontier, the turns of the session, these resolved, and the moved frontier.
         """
         options = query.options
-        stored = await self._stored_frontier(project_id, loaded.session_id, options, query.at)
+        stored = await self._find_frontier(project_id, loaded.session_id, options, query.at)
         kept = stored.frontier.orphans
         audience = options.audience
         turns, options = await self.resolver.run(
@@ -218,25 +223,29 @@ class SessionRenders:
             turns=len(loaded.entries),
         )
         if options.memory:
-            memory = await self._memory(project_id, loaded.session_id, profile, options)
+            memory = await self._build_memory_turn(project_id, loaded.session_id, profile, options)
             turns = [memory, *turns]
         turns = await self.resolver.limit_texts(project_id, loaded.session_id, turns, options)
         resolved, frontier = await self.resolver.fit(
-            *(project_id, turns, profile, options, loaded.start(stored.frontier)),
+            *(project_id, turns, profile, options, loaded.clamp_frontier(stored.frontier)),
             is_whole=True,
             prefix_facts=loaded.prefix_facts,
         )
         return stored, turns, resolved, frontier
 
-    async def _memory(
+    async def _build_memory_turn(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions
     ) -> ComposedTurn:
-        """Return a system turn with the rules and the pages of the memory, as options say."""
+        """Return a system turn with the rules and the pages of the memory that options ask for."""
         texts = [instructions("strict")] if "instructions" in options.memory else []
         if "manifest" in options.memory:
-            most, count = options.memory_tokens, profile.tokens.text
             texts.append(
-                await self.pages.text(project_id, session_id, max_tokens=most, count=count)
+                await self.pages.text(
+                    project_id,
+                    session_id,
+                    max_tokens=options.memory_tokens,
+                    count=profile.tokens.text,
+                )
             )
         items = (TextItem("", "\n\n".join(texts)),)
         return Turn(role="system", items=items, origin=f"/api/sessions/{session_id}/manifest")
@@ -249,9 +258,9 @@ class SessionRenders:
         query: RenderQuery,
         *,
         since: int,
-        moves: bool,
+        stores_frontier: bool,
     ) -> Rendering | None:
-        """Render a session, and store its moved frontier if `moves` is set.
+        """Render a session, and store its moved frontier if `stores_frontier` is set.
 
         Returns:
             The rendering; `None` if another request has moved the frontier meanwhile.
@@ -276,34 +285,38 @@ class SessionRenders:
             return json_pieces(document), new
 
         rendering, new = await self.resolver.run(write, turns=len(turns))
-        if moves and stored.name and not await self._store(project_id, loaded, stored, new):
+        if (
+            stores_frontier
+            and stored.name
+            and not await self._store_frontier(project_id, loaded, stored, new)
+        ):
             return None
         return rendering
 
-    async def _stored_frontier(
+    async def _find_frontier(
         self, project_id: str, session_id: str, options: RenderOptions, at: int | None
     ) -> StoredFrontier:
-        """Return the frontier in the options; one without a name is not stored."""
-        named = options.frontier
-        if not isinstance(named, str) and at is None:
-            return StoredFrontier("", named or NOTHING_EVICTED)
+        """Return the frontier in the options. If it is a name, the stored frontier is read."""
+        frontier = options.frontier
+        if not isinstance(frontier, str) and at is None:
+            return StoredFrontier("", frontier or NOTHING_EVICTED)
 
         def find(unit: UnitOfWork) -> StoredFrontier:
             if at is not None:
                 _check_entry(unit, session_id, at)
-            if not isinstance(named, str):
-                return StoredFrontier("", named or NOTHING_EVICTED)
-            found = unit[FrontierRecords].find(session_id, named) or StoredFrontier(named)
+            if not isinstance(frontier, str):
+                return StoredFrontier("", frontier or NOTHING_EVICTED)
+            stored = unit[FrontierRecords].find(session_id, frontier) or StoredFrontier(frontier)
             if at is None:
-                return found
-            frontier = unit[FrontierMoveRecords].frontier_at(session_id, found, at)
-            return replace(found, frontier=frontier)
+                return stored
+            earlier = unit[FrontierMoveRecords].frontier_at(session_id, stored, at)
+            return replace(stored, frontier=earlier)
 
-        # A snapshot has the moves that belong to this frontier.
+        # In a snapshot, the moves belong to the frontier that was read.
         read = self.records.read if at is None else self.records.read_snapshot
         return await read(project_id, find)
 
-    async def _store(
+    async def _store_frontier(
         self, project_id: str, loaded: LoadedSession, old: StoredFrontier, new: StoredFrontier
     ) -> bool:
         """Store a frontier; return whether no other request has moved it meanwhile."""

@@ -1,13 +1,14 @@
 """Windows of sessions: the entries that a frontier shows, and facts about the folded ones.
 
-A rendering within a budget has one message for the folded steps. Their counts are cached (see
-`prefix_cache`), so their entries are not read. A window has the messages between these steps and
-all entries after them. Its rendering is byte for byte that of the whole session.
+If a budget has folded old steps of a session, its rendering has one message instead of them, which
+only counts them. These counts are cached (see `prefix_cache`), so the folded entries are not read.
+A window has the messages between the folded steps, and all entries after them. Its rendering is
+byte for byte that of the whole session.
 
 A session that is too long to be read at once is rendered in the same way. Everything before its
-newest 4 MiB is folded first: these entries are read in stretches, for their facts alone. A budget
-is smaller than 4 MiB, so the frontier moves on from there, to the position that it would have if
-all entries had been read.
+newest 4 MiB is folded first: these entries are read in stretches, only to count them. A budget is
+smaller than 4 MiB, so the frontier then moves on to the position that it would have if all entries
+had been read.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from app.models.message import StoredEntry, StoredMessage
-from app.services.renders.loaded_sessions import LoadedSession, referred
+from app.services.renders.loaded_sessions import LoadedSession, find_referenced_ids
 from app.services.renders.prefix_cache import PrefixCache, RenderedAs, SessionKey
 from app.services.renders.prompt_turns import prompt_turns
 from app.services.renders.session_entries import (
@@ -27,7 +28,11 @@ from app.services.renders.session_entries import (
     read_entries,
     stretch_end,
 )
-from app.services.renders.structured_contents import MAX_APART_BYTES, kept_sizes, read_apart
+from app.services.renders.structured_contents import (
+    MAX_STRUCTURED_BYTES,
+    read_structured_contents,
+    stored_content_sizes,
+)
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
@@ -63,7 +68,7 @@ _NEWEST_DIVISOR = 4
 """Of a session above the limit, the newest entries are read, up to the limit divided by this."""
 _MAX_MESSAGE_CHARS = MAX_TEXT_BYTES // 4
 """The limit of characters in the messages between folded steps."""
-_LARGEST_STRETCH = 8
+_MAX_STRETCH_FACTOR = 8
 """The largest stretch of entries that is read at once, as a multiple of the usual one."""
 
 
@@ -84,7 +89,7 @@ class SessionWindow(LoadedSession):
     min_frontier: Frontier = NOTHING_EVICTED
     """The levels that make the session short enough to be read."""
     settles: bool = False
-    """True if the prefix is final, whatever follows."""
+    """True if later entries do not change the prefix."""
 
     @property
     def prefix_facts(self) -> PrefixFacts:
@@ -96,20 +101,21 @@ class SessionWindow(LoadedSession):
         """The `seq` of answers in the prefix that have an added call."""
         return self.prefix.orphans
 
-    def start(self, frontier: Frontier) -> Frontier:
-        """Return a frontier, moved to `min_frontier` if it is behind that."""
+    def clamp_frontier(self, frontier: Frontier) -> Frontier:
+        """Return a frontier, moved to `min_frontier` if it is before that."""
+        if self.min_frontier == NOTHING_EVICTED:
+            return frontier
         names = ("folded", "said_folded")
         levels = {
             name: max(getattr(frontier, name), getattr(self.min_frontier, name)) for name in names
         }
-        is_same = self.min_frontier == NOTHING_EVICTED
-        return frontier if is_same else chain_levels(frontier.model_copy(update=levels))
+        return chain_levels(frontier.model_copy(update=levels))
 
     def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
         """Return the history as a conversation, with one step for each run of folded ones.
 
         Raises:
-            PrefixChangedError: An entry behind the prefix changes it.
+            PrefixChangedError: An entry after the prefix changes it.
         """
         recorded = {seq: self.turns_of(entry, audience) for seq, entry in self.visible.items()}
         turns = self.prefix.turns(
@@ -129,14 +135,14 @@ class _Request:
     audience: Audience
     frontier: Frontier
     folded: int
-    """The `seq` up to which the session is read for its facts alone."""
+    """The `seq` up to which only facts of the entries are read."""
     up_to: int | None
     stride: int
     _: KW_ONLY
     is_long: bool = False
     """True if the session is too long to be read at once."""
     settles: bool = False
-    """True if entries before the fold keep their places, whatever follows."""
+    """True if later entries do not change the entries before the fold."""
 
     @property
     def rendered_as(self) -> RenderedAs:
@@ -150,7 +156,7 @@ class _VisiblePart:
 
     passages: Sequence[PrefixPassage] = ()
     entries: Sequence[StoredEntry] = ()
-    """The entries of messages and named steps among them."""
+    """The entries of the messages and of the referenced steps among them."""
     min_frontier: Frontier = NOTHING_EVICTED
     """The levels that make the session short enough to be read."""
 
@@ -160,7 +166,7 @@ _NOTHING_VISIBLE = _VisiblePart()
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Entries of a session behind a prefix."""
+    """Entries of a session after a prefix."""
 
     key: SessionKey
     prefix: FoldedPrefix
@@ -168,7 +174,7 @@ class _Part:
     visible: _VisiblePart
     resources: Mapping[str, Resource]
     last_seq: int
-    known: TurnCache
+    turn_cache: TurnCache
     _: KW_ONLY
     is_last: bool
     """True if these are the last entries."""
@@ -186,7 +192,7 @@ class SessionWindows:
     """Reads structured contents."""
     resolver: TurnResolver
     """Runs pure functions in threads."""
-    known: TurnCache
+    turn_cache: TurnCache
     """Caches entries and their turns."""
     stride: int = 32
     """The step in entries by which a prefix is extended, once it is two steps too short."""
@@ -249,7 +255,7 @@ class SessionWindows:
     ) -> LoadedSession:
         """Return all of a session, or all up to an entry; see `load_and_render` for errors."""
         return await load_session(
-            self.records, self.blobs, project_id, session_id, self.known, up_to=up_to
+            self.records, self.blobs, project_id, session_id, self.turn_cache, up_to=up_to
         )
 
     async def load(
@@ -272,7 +278,7 @@ class SessionWindows:
             frontier: The frontier.
             up_to: The last entry of an earlier state of the session.
             is_long: True if the session is too long to be read at once.
-            settles: True to render it even if entries behind its fold would change the ones before.
+            settles: True to render it even if entries after the fold would change those before it.
 
         Raises:
             NotFoundError: The project has no such session.
@@ -313,24 +319,30 @@ class SessionWindows:
     async def _window(self, request: _Request) -> SessionWindow:
         """Read the entries after the fold, and the facts about the entries before it."""
         part = await self._load(request, None)
-        times = 1
+        factor = 1
         while not part.is_last:
-            further = await self._advance(request, part)
-            times = 1 if further is not None else 2 * times
-            # A settled prefix depends on the ends of stretches, so that of a cut one is not cached.
+            extended = await self._extend_prefix(request, part)
+            factor = 1 if extended is not None else 2 * factor
+            # A settled prefix depends on the end of its stretch, so the last one is not cached.
             is_cached = part.key.incarnation and not (request.settles and part.is_all)
-            if further is not None and is_cached:
-                self.prefixes.put(part.key, request.rendered_as, further)
-            found = (part.key, further or part.prefix)
+            if extended is not None and is_cached:
+                self.prefixes.put(part.key, request.rendered_as, extended)
+            latest = (part.key, extended or part.prefix)
             # If no step ends within a stretch, read a larger one.
-            is_last = further is None and (times > _LARGEST_STRETCH or part.is_all)
-            part = await self._load(request, found, times=times, reads_rest=is_last)
+            is_last = extended is None and (factor > _MAX_STRETCH_FACTOR or part.is_all)
+            part = await self._load(request, latest, factor=factor, reads_rest=is_last)
         if not part.prefix.seq:
             raise _NeedsWholeSessionError
         loaded = await self._load_contents(request, part)
         return SessionWindow(
-            *(loaded.session_id, loaded.entries, loaded.resources, loaded.apart, loaded.known),
-            *(loaded.last_seq, loaded.prompt, loaded.links),
+            loaded.session_id,
+            loaded.entries,
+            loaded.resources,
+            loaded.structured_contents,
+            loaded.turn_cache,
+            loaded.last_seq,
+            loaded.prompt,
+            loaded.links,
             is_beginning=False,
             prefix=part.prefix,
             passages=part.visible.passages,
@@ -342,45 +354,51 @@ class SessionWindows:
     async def _load(
         self,
         request: _Request,
-        found: tuple[SessionKey, FoldedPrefix] | None,
+        latest: tuple[SessionKey, FoldedPrefix] | None,
         *,
-        times: int = 1,
+        factor: int = 1,
         reads_rest: bool = False,
     ) -> _Part:
-        read = partial(self._read, request=request, found=found, times=times, reads_rest=reads_rest)
+        read = partial(
+            self._read, request=request, latest=latest, factor=factor, reads_rest=reads_rest
+        )
         return await self.records.read_snapshot(request.project_id, read)
 
     def _read(
         self,
         unit: UnitOfWork,
         request: _Request,
-        found: tuple[SessionKey, FoldedPrefix] | None,
+        latest: tuple[SessionKey, FoldedPrefix] | None,
         *,
-        times: int,
+        factor: int,
         reads_rest: bool,
     ) -> _Part:
         session_id, folded, stride = request.session_id, request.folded, request.stride
         head = require_found(unit[SessionHistory].history_head(session_id), "session")
-        key, prefix = self._find_prefix(unit, request, head, found)
+        key, prefix = self._find_prefix(unit, request, head, latest)
         last_seq = head.last_seq if request.up_to is None else min(request.up_to, head.last_seq)
         is_last = reads_rest or folded - prefix.seq <= 2 * stride
-        to_seq = ends = last_seq if is_last else folded // max(1, stride) * max(1, stride)
-        known, visible = self.known, _NOTHING_VISIBLE
+        to_seq = end_seq = last_seq if is_last else folded // max(1, stride) * max(1, stride)
+        turn_cache, visible = self.turn_cache, _NOTHING_VISIBLE
         if is_last:
             visible = self._read_visible(unit, request, head, prefix)
         else:
-            to_seq = stretch_end(unit, session_id, after_seq=prefix.seq, to_seq=ends, times=times)
-            known = TurnCache() if request.is_long else self.known
-        entries = read_entries(unit, session_id, head, known, after_seq=prefix.seq, to_seq=to_seq)
-        resource_ids = referred([*entries, *visible.entries], known)
+            to_seq = stretch_end(
+                unit, session_id, after_seq=prefix.seq, to_seq=end_seq, factor=factor
+            )
+            turn_cache = TurnCache() if request.is_long else self.turn_cache
+        entries = read_entries(
+            unit, session_id, head, turn_cache, after_seq=prefix.seq, to_seq=to_seq
+        )
+        resource_ids = find_referenced_ids([*entries, *visible.entries], turn_cache)
         resources = unit[ResourceRecords].find_in_session(resource_ids, session_id)
         has_links = any(resource.mime_type == LINK_TYPE for resource in resources.values())
         if has_links and not request.is_long:
             raise _NeedsWholeSessionError
         return _Part(
-            *(key, prefix, entries, visible, resources, last_seq, known),
+            *(key, prefix, entries, visible, resources, last_seq, turn_cache),
             is_last=is_last,
-            is_all=to_seq == ends,
+            is_all=to_seq == end_seq,
         )
 
     def _find_prefix(
@@ -388,9 +406,9 @@ class SessionWindows:
         unit: UnitOfWork,
         request: _Request,
         head: HistoryHead,
-        found: tuple[SessionKey, FoldedPrefix] | None,
+        latest: tuple[SessionKey, FoldedPrefix] | None,
     ) -> tuple[SessionKey, FoldedPrefix]:
-        """Return the longest known prefix: the cached one, or the one that was just read."""
+        """Return the longer prefix of the cached one and the latest one, which was just read."""
         if head.incarnation is None and not request.is_long:
             # A session of an older version has no incarnation, which would distinguish it from a
             # later session of the same name.
@@ -401,8 +419,8 @@ class SessionWindows:
             prompt.prompt if prompt else None,
         )
         cached = self.prefixes.find(key, request.rendered_as, up_to=request.folded) or NO_PREFIX
-        earlier = found[1] if found is not None and found[0] == key else NO_PREFIX
-        return key, max(cached, earlier, key=lambda item: item.seq)
+        read = latest[1] if latest is not None and latest[0] == key else NO_PREFIX
+        return key, max(cached, read, key=lambda item: item.seq)
 
     def _read_visible(
         self, unit: UnitOfWork, request: _Request, head: HistoryHead, prefix: FoldedPrefix
@@ -420,50 +438,50 @@ class SessionWindows:
         messages = [passage for passage in passages if isinstance(passage, PrefixMessage)]
         if not request.is_long and sum(message.chars for message in messages) > _MAX_MESSAGE_CHARS:
             raise PayloadTooLargeError("The messages between folded steps are too long.")
-        named = [passage for passage in passages if isinstance(passage, ReferencedStep)]
+        steps = [passage for passage in passages if isinstance(passage, ReferencedStep)]
         if not request.settles and any(
-            not item.turns and not item.pages.keys().isdisjoint(pinned) for item in named
+            not item.turns and not item.pages.keys().isdisjoint(pinned) for item in steps
         ):
             # The newest answer that contains a pinned page is never evicted.
             raise _NeedsWholeSessionError
-        turns = [turn for item in named for turn in item.turns]
+        turns = [turn for item in steps for turn in item.turns]
         seqs = {message.seq for message in messages}
         seqs |= {turn.seq for turn in turns if isinstance(turn, RecordedTurn)}
-        read = partial(read_entries, unit, request.session_id, head, self.known)
+        read = partial(read_entries, unit, request.session_id, head, self.turn_cache)
         ranges = _ranges(sorted(seqs))
         entries = [
             item for first, last in ranges for item in read(after_seq=first - 1, to_seq=last)
         ]
         return _VisiblePart(passages, entries, min_frontier)
 
-    async def _advance(self, request: _Request, part: _Part) -> FoldedPrefix | None:
+    async def _extend_prefix(self, request: _Request, part: _Part) -> FoldedPrefix | None:
         """Return an extended prefix; `None` if no further entries are final."""
         prefix, audience = part.prefix, request.audience
         loaded = await self._load_contents(request, part)
 
-        def advance() -> FoldedPrefix | None:
-            begins = loaded.begins(audience)
+        def extend() -> FoldedPrefix | None:
+            unjoined = loaded.find_unjoined(audience)
             sealed = seal_turns(
-                loaded.unpaired(audience), begins, prefix.paired, settles=request.settles
+                loaded.unpaired(audience), unjoined, prefix.paired, settles=request.settles
             )
             if sealed is None:
                 return None
             entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
             recorded = {entry.seq: loaded.turns_of(entry, audience) for entry in entries}
-            return prefix.extend(sealed, recorded, kept_sizes(_results(entries)))
+            return prefix.extend(sealed, recorded, stored_content_sizes(_records(entries)))
 
-        return await self.resolver.run(advance, turns=len(part.entries))
+        return await self.resolver.run(extend, turns=len(part.entries))
 
     async def _load_contents(self, request: _Request, part: _Part) -> LoadedSession:
-        results = _results([*part.visible.entries, *part.entries])
-        apart = {**part.prefix.apart, **kept_sizes(results)}
-        if sum(apart.values()) > MAX_APART_BYTES and not request.is_long:
+        results = _records([*part.visible.entries, *part.entries])
+        sizes = {**part.prefix.apart, **stored_content_sizes(results)}
+        if sum(sizes.values()) > MAX_STRUCTURED_BYTES and not request.is_long:
             raise _NeedsWholeSessionError
         project_id = request.project_id
-        values = await read_apart(self.blobs, project_id, results) if apart else {}
+        contents = await read_structured_contents(self.blobs, project_id, results) if sizes else {}
         links = await read_links(self.blobs, project_id, part.resources)
         return LoadedSession(
-            *(request.session_id, part.entries, part.resources, values, part.known),
+            *(request.session_id, part.entries, part.resources, contents, part.turn_cache),
             *(part.last_seq, part.key.prompt, links),
             is_beginning=not part.prefix.seq,
         )
@@ -476,5 +494,5 @@ def _ranges(seqs: Sequence[int]) -> Iterator[tuple[int, int]]:
         yield numbers[0], numbers[-1]
 
 
-def _results(entries: Sequence[StoredEntry]) -> Sequence[bytes]:
+def _records(entries: Sequence[StoredEntry]) -> Sequence[bytes]:
     return [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]

@@ -13,20 +13,20 @@ from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_json
 from pagefault_dialects.turns.record_turns import kept_apart
 
-MAX_APART_BYTES = 4 * 1024 * 1024
+MAX_STRUCTURED_BYTES = 4 * 1024 * 1024
 """The limit of structured contents in one rendering; `loss` lists those that were left out."""
 # Parsed, a value takes up to 500 bytes.
 _MAX_VALUES = 200_000
-_DEEPEST = 4_000
+_MAX_DEPTH = 4_000
 
 
-def kept_sizes(records: Iterable[bytes]) -> dict[str, int]:
+def stored_content_sizes(records: Iterable[bytes]) -> dict[str, int]:
     """Return the sizes of structured contents that are stored as resources, by digest."""
-    found = (kept for record in records if (kept := kept_apart(record)) is not None)
-    return {item.digest: item.size_bytes for item in found}
+    stored = filter(None, map(kept_apart, records))
+    return {content.digest: content.size_bytes for content in stored}
 
 
-async def read_apart(
+async def read_structured_contents(
     blobs: BlobStore, project_id: str, records: Iterable[bytes]
 ) -> Mapping[str, JsonValue]:
     """Return the structured contents of records that are stored as resources, by digest.
@@ -38,15 +38,15 @@ async def read_apart(
         StoreUnavailableError: The store did not answer.
     """
     values: dict[str, JsonValue] = {}
-    free_bytes = MAX_APART_BYTES
-    parse = partial(parse_json, max_depth=_DEEPEST, max_nodes=_MAX_VALUES, keeps_spelling=True)
-    for kept in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
-        if kept is None or kept.digest in values or kept.size_bytes > free_bytes:
+    free_bytes = MAX_STRUCTURED_BYTES
+    parse = partial(parse_json, max_depth=_MAX_DEPTH, max_nodes=_MAX_VALUES, keeps_spelling=True)
+    for stored in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
+        if stored is None or stored.digest in values or stored.size_bytes > free_bytes:
             continue
-        free_bytes -= kept.size_bytes
+        free_bytes -= stored.size_bytes
         try:
-            text = await read_whole(blobs, project_id, kept.digest)
-            values[kept.digest] = await anyio.to_thread.run_sync(parse, text)
+            text = await read_whole(blobs, project_id, stored.digest)
+            values[stored.digest] = await anyio.to_thread.run_sync(parse, text)
         except (BlobMissingError, InvalidJsonError, PayloadTooLargeError):
             continue
     return values

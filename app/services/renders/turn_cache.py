@@ -1,8 +1,8 @@
-"""A cache of entries and their turns, since a history is rendered again and again.
+"""A cache of entries and their turns, because each step of an agent renders its history again.
 
-An entry never changes, and its turns follow from it and the resources that it refers to. So each
-process caches the entries that it read last, by the incarnation of their session and their `seq`,
-and their turns. Turns are only used for an entry that is equal, byte for byte, with equal
+An entry never changes, and its turns follow from the entry and the resources that it refers to. So
+each process caches the last entries that it has read, by the incarnation of their session and their
+`seq`, with their turns. Cached turns are only used for an entry with equal bytes and equal
 resources: a session may be deleted, and another one imported with the same ids.
 """
 
@@ -23,27 +23,27 @@ from pagefault_dialects.model.resource import Resource
 CachedEntry: TypeAlias = StoredMessage | StoredHistoryMessage
 
 # An entry is cached as bytes, and as the texts of its turns.
-_BYTES_FOR_A_BYTE = 3
+_MEMORY_PER_BYTE = 3
 _BYTES_OF_ENTRY = 2_048
-_LARGEST_BYTES = 1024 * 1024
+_MAX_ENTRY_BYTES = 1024 * 1024
 MAX_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedTurns:
     """An entry, the resources that it refers to, and its last turns."""
 
     entry: CachedEntry
-    place: tuple[str, int] | None = None
-    referred: frozenset[str] | None = None
-    read_for: tuple[str, Audience] | None = None
+    position: tuple[str, int] | None = None
+    referenced_ids: frozenset[str] | None = None
+    rendered_for: tuple[str, Audience] | None = None
     """The origin and audience of the turns."""
     resources: tuple[Resource | None, ...] = ()
     turns: Sequence[ComposedTurn] = ()
 
     @property
     def size_bytes(self) -> int:
-        return _size_bytes(self.entry) * _BYTES_FOR_A_BYTE + _BYTES_OF_ENTRY
+        return _size_bytes(self.entry) * _MEMORY_PER_BYTE + _BYTES_OF_ENTRY
 
 
 class TurnCache:
@@ -56,12 +56,12 @@ class TurnCache:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._size_bytes = 0
-        self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._places: dict[tuple[str, int] | None, CachedEntry] = {}
+        self._cached: OrderedDict[str, _CachedTurns] = OrderedDict()
+        self._by_position: dict[tuple[str, int] | None, CachedEntry] = {}
         self._lock = Lock()
 
     def entries(self, incarnation: str, *, after_seq: int, to_seq: int) -> Sequence[CachedEntry]:
-        """Return cached entries of a session behind a `seq`, up to the first missing one.
+        """Return cached entries of a session after a `seq`, up to the first missing one.
 
         Args:
             incarnation: The incarnation of the session.
@@ -71,7 +71,7 @@ class TurnCache:
         found: list[CachedEntry] = []
         with self._lock:
             for seq in range(after_seq + 1, to_seq + 1):
-                entry = self._places.get((incarnation, seq))
+                entry = self._by_position.get((incarnation, seq))
                 if entry is None:
                     break
                 found.append(entry)
@@ -79,20 +79,20 @@ class TurnCache:
 
     def put(self, incarnation: str, entry: CachedEntry) -> None:
         """Add an entry of a session."""
-        known = self._of(entry)
+        cached = self._find_or_add(entry)
         with self._lock:
-            if self._known.get(entry.message_id) is known:
-                self._places.pop(known.place, None)
-                known.place = (incarnation, entry.seq)
-                self._places[known.place] = known.entry
+            if self._cached.get(entry.message_id) is cached:
+                self._by_position.pop(cached.position, None)
+                cached.position = (incarnation, entry.seq)
+                self._by_position[cached.position] = cached.entry
 
-    def referred(self, entry: StoredHistoryMessage) -> frozenset[str]:
+    def referenced_ids(self, entry: StoredHistoryMessage) -> frozenset[str]:
         """Return the ids of the resources that a message refers to."""
-        known = self._of(entry)
-        if known.referred is None:
+        cached = self._find_or_add(entry)
+        if cached.referenced_ids is None:
             found = references_in(parse_stored_json(entry.message)) | moved_out_of(entry)
-            known.referred = frozenset(found)
-        return known.referred
+            cached.referenced_ids = frozenset(found)
+        return cached.referenced_ids
 
     def turns(
         self,
@@ -106,45 +106,45 @@ class TurnCache:
         """Return the turns of an entry.
 
         Args:
-            entry: A message, or a tool result all of whose content is in its record.
-            resources: At least the stored ones that the entry refers to.
+            entry: A message, or a tool result whose record has all of its content.
+            resources: Resources by id; at least those that the entry refers to.
             read: Reads the turns, if they are not cached.
             origin: The origin of the turns.
             audience: The audience of the turns.
         """
-        known = self._of(entry)
-        ids = sorted(self.referred(entry)) if isinstance(entry, StoredHistoryMessage) else []
-        used, read_for = tuple(map(resources.get, ids)), (origin, audience)
+        cached = self._find_or_add(entry)
+        ids = sorted(self.referenced_ids(entry)) if isinstance(entry, StoredHistoryMessage) else []
+        used, rendered_for = tuple(map(resources.get, ids)), (origin, audience)
         with self._lock:
-            if known.read_for == read_for and known.resources == used:
-                return known.turns
+            if cached.rendered_for == rendered_for and cached.resources == used:
+                return cached.turns
         turns = read()
         with self._lock:
-            known.read_for, known.resources, known.turns = read_for, used, turns
+            cached.rendered_for, cached.resources, cached.turns = rendered_for, used, turns
         return turns
 
-    def _of(self, entry: CachedEntry) -> _Known:
+    def _find_or_add(self, entry: CachedEntry) -> _CachedTurns:
         """Return the cached facts of an entry, or new ones; large entries are not cached."""
         with self._lock:
-            known = self._known.get(entry.message_id)
-            if known is not None and (known.entry is entry or known.entry == entry):
-                self._known.move_to_end(entry.message_id)
-                return known
-            new = _Known(entry)
-            if _size_bytes(entry) > _LARGEST_BYTES:
+            cached = self._cached.get(entry.message_id)
+            if cached is not None and (cached.entry is entry or cached.entry == entry):
+                self._cached.move_to_end(entry.message_id)
+                return cached
+            new = _CachedTurns(entry)
+            if _size_bytes(entry) > _MAX_ENTRY_BYTES:
                 return new
-            if known is not None:
+            if cached is not None:
                 self._remove(entry.message_id)
-            self._known[entry.message_id] = new
+            self._cached[entry.message_id] = new
             self._size_bytes += new.size_bytes
             while self._size_bytes > self._max_bytes:
-                self._remove(next(iter(self._known)))
+                self._remove(next(iter(self._cached)))
             return new
 
     def _remove(self, message_id: str) -> None:
-        known = self._known.pop(message_id)
-        self._size_bytes -= known.size_bytes
-        self._places.pop(known.place, None)
+        cached = self._cached.pop(message_id)
+        self._size_bytes -= cached.size_bytes
+        self._by_position.pop(cached.position, None)
 
 
 def _size_bytes(entry: CachedEntry) -> int:

@@ -43,7 +43,7 @@ from pagefault_dialects.turns.text_limits import with_texts_within
 _URL_HOURS = 2
 # Rendering is Python, of which one thread runs at a time. More threads would only slow others down.
 _THREADS = 2
-# Longer conversations take turns in one thread, so that short ones do not wait for them.
+# Longer conversations are processed one at a time, so that short ones do not wait for them.
 _SHORT_TURNS = 1_000
 
 _Result = TypeVar("_Result")
@@ -75,7 +75,7 @@ class TurnResolver:
 
         Args:
             work: The function.
-            turns: About how many turns it reads.
+            turns: The approximate number of turns that it reads.
 
         Raises:
             MalformedRequestError: The client has disconnected, so the function was not called.
@@ -87,7 +87,7 @@ class TurnResolver:
     async def free(self, sequences: list[Sequence[object]], *, turns: int) -> None:
         """Free the last references to the objects of a long session, one by one, in a thread.
 
-        A million objects that are freed at once hold the interpreter for their whole time.
+        If a million objects were freed at once, no other thread could run meanwhile.
 
         Args:
             sequences: The objects; the list is emptied.
@@ -107,7 +107,7 @@ class TurnResolver:
         is_whole: bool,
         prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
     ) -> tuple[ResolvedTurns, Frontier]:
-        """Resolve turns within the limits; return them with the frontier that this takes.
+        """Resolve turns within the limits; return them, and the frontier, moved as far as needed.
 
         Raises:
             MalformedRequestError: The client has disconnected, so the rendering was ended.
@@ -116,15 +116,15 @@ class TurnResolver:
         if options.max_tokens is None and options.frontier is None:
             resolved = await self._resolve(project_id, turns, profile, options, is_whole=is_whole)
             return resolved, frontier
-        history = await self.history(project_id, turns, profile, options, prefix_facts)
+        history = await self.load_history(project_id, turns, profile, options, prefix_facts)
         while True:
             evicted = await self.run(partial(history.turns_at, frontier), turns=len(turns))
             resolved = await self._resolve(project_id, evicted, profile, options, is_whole=is_whole)
             move = partial(next_frontier, history, frontier, resolved)
-            further = await self.run(move, turns=len(turns))
-            if further == frontier:
+            moved = await self.run(move, turns=len(turns))
+            if moved == frontier:
                 return resolved, frontier
-            frontier = further
+            frontier = moved
 
     async def resolve_part(
         self,
@@ -142,20 +142,20 @@ class TurnResolver:
         Raises:
             MalformedRequestError: The client has disconnected, so the rendering was ended.
         """
-        turns, most, without_media = await self.run(
+        turns, max_base64, without_media = await self.run(
             partial(self._prepare, turns, profile, options, is_whole=is_first)
         )
         resolved = without_media or await self._resolve_media(
-            project_id, turns, profile, options, most
+            project_id, turns, profile, options, max_base64
         )
         weight = await self.run(partial(part_weight, turns, resolved, profile, options))
         return resolved, weight
 
     def has_room(self, weight: PartWeight, profile: Profile, options: RenderOptions) -> bool:
         """Return whether a conversation of this weight has room for all its media."""
-        most = base64_length(self.limits.inline_bytes)
-        is_few = weight.inline_media <= MAX_IN_MEMORY
-        return is_few and has_room(weight, profile, options, most)
+        max_base64 = base64_length(self.limits.inline_bytes)
+        has_few_media = weight.inline_media <= MAX_IN_MEMORY
+        return has_few_media and has_room(weight, profile, options, max_base64)
 
     async def limit_texts(
         self,
@@ -185,7 +185,7 @@ class TurnResolver:
         work = partial(with_texts_within, turns, max_chars, whole)
         return await self.run(work, turns=len(turns))
 
-    async def history(
+    async def load_history(
         self,
         project_id: str,
         turns: Sequence[ComposedTurn],
@@ -193,12 +193,12 @@ class TurnResolver:
         options: RenderOptions,
         prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
     ) -> EvictableTurns:
-        """Return the turns of a conversation with what can be evicted of them."""
-        named = faulted_pages(turns)
+        """Return the turns of a conversation, prepared for eviction; reads its pinned pages."""
+        page_ids = faulted_pages(turns)
         pinned: Collection[str] = ()
-        if named:
+        if page_ids:
             pinned = await self.records.read(
-                project_id, lambda unit: unit[PinnedPageRecords].among(named)
+                project_id, lambda unit: unit[PinnedPageRecords].among(page_ids)
             )
         work = partial(history_of, turns, profile, options, pinned, prefix_facts)
         return await self.run(work, turns=len(turns))
@@ -212,10 +212,12 @@ class TurnResolver:
         *,
         is_whole: bool,
     ) -> ResolvedTurns:
-        turns, most, resolved = await self.run(
+        turns, max_base64, resolved = await self.run(
             partial(self._prepare, turns, profile, options, is_whole=is_whole), turns=len(turns)
         )
-        return resolved or await self._resolve_media(project_id, turns, profile, options, most)
+        return resolved or await self._resolve_media(
+            project_id, turns, profile, options, max_base64
+        )
 
     async def _resolve_media(
         self,
@@ -223,17 +225,17 @@ class TurnResolver:
         turns: Sequence[ComposedTurn],
         profile: Profile,
         options: RenderOptions,
-        most: int,
+        max_base64: int,
     ) -> ResolvedTurns:
         turns = await check_media(self.media_loader.checks, project_id, turns, profile, options)
         media_plan = await self.run(
-            partial(plan_media, turns, profile, options, max_base64=most), turns=len(turns)
+            partial(plan_media, turns, profile, options, max_base64=max_base64), turns=len(turns)
         )
-        loaded = await self.media_loader.gather(
+        loaded = await self.media_loader.load(
             project_id, turns, media_plan, profile.text_file_chars
         )
         sign = self._signer(project_id, options)
-        ladder = Ladder(profile, options, max_base64=most, sign=sign)
+        ladder = Ladder(profile, options, max_base64=max_base64, sign=sign)
         return await self.run(lambda: ladder.resolve(turns, loaded), turns=len(turns))
 
     def _prepare(
@@ -244,7 +246,7 @@ class TurnResolver:
         *,
         is_whole: bool,
     ) -> tuple[Sequence[ComposedTurn], int, ResolvedTurns | None]:
-        """Return the turns with the lines beside their media, and the most base64 for them.
+        """Return the turns with the lines beside their media, and the limit of base64 for them.
 
         Turns without media are resolved as well, since nothing has to be loaded for them.
         """
@@ -257,11 +259,11 @@ class TurnResolver:
             limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
         if options.max_bytes is not None:
             limits.append(options.max_bytes)
-        most = min(limits)
+        max_base64 = min(limits)
         if places_of(turns):
-            return turns, most, None
-        ladder = Ladder(profile, options, max_base64=most, sign=None)
-        return turns, most, ladder.resolve(turns, LoadedMedia())
+            return turns, max_base64, None
+        ladder = Ladder(profile, options, max_base64=max_base64, sign=None)
+        return turns, max_base64, ladder.resolve(turns, LoadedMedia())
 
     def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
         if options.media != "signed-url" or self.content_base_url is None:

@@ -31,7 +31,7 @@ from pagefault_dialects.targets.profile import Profile
 
 _CODES = ("evicted", "folded")
 # By the subject of an entry of `loss`, the strongest level first.
-_LEVELS_OF: Mapping[str, StepLevel] = {
+_LEVELS_BY_SUBJECT: Mapping[str, StepLevel] = {
     "original": "folded",
     "result": "line",
     "arguments": "arguments",
@@ -51,7 +51,7 @@ _Key = tuple[int | None, str, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkingSets:
-    """Returns working sets."""
+    """Computes working sets."""
 
     renders: SessionRenders
     """Renders sessions."""
@@ -70,48 +70,52 @@ class WorkingSets:
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
-        read = await self._read(project_id, session_id, query)
+        measured = await self._measure(project_id, session_id, query)
         options = query.options
 
         def describe() -> bytes:
-            profile = read.profile
-            system, written = opened(read.resolved, profile)
+            profile = measured.profile
+            system, turns = opened(measured.resolved, profile)
             return WorkingSet(
                 session_id=session_id,
                 target=profile.target,
                 profile=f"{profile.target}/{profile.version}",
-                tokens_est=profile.tokens.turns(written, system),
+                tokens_est=profile.tokens.turns(turns, system),
                 max_tokens=options.max_tokens,
-                frontier=read.frontier.wire(),
-                entries=tuple(read.entries()),
-                pages=tuple(read.pages()),
+                frontier=measured.frontier.wire(),
+                entries=tuple(measured.entries()),
+                pages=tuple(measured.pages()),
             ).encode()
 
-        return await self.renders.resolver.run(describe, turns=len(read.resolved))
+        return await self.renders.resolver.run(describe, turns=len(measured.resolved))
 
     async def step_levels(
         self, project_id: str, session_id: str, query: RenderQuery
     ) -> Mapping[int, StepLevel]:
         """Return the strongest level to which each entry was evicted, by `seq`; see `get`."""
-        read = await self._read(project_id, session_id, query)
-        return await self.renders.resolver.run(read.step_levels, turns=len(read.resolved))
+        measured = await self._measure(project_id, session_id, query)
+        return await self.renders.resolver.run(measured.step_levels, turns=len(measured.resolved))
 
-    async def _read(self, project_id: str, session_id: str, query: RenderQuery) -> "_Reading":
+    async def _measure(
+        self, project_id: str, session_id: str, query: RenderQuery
+    ) -> "_MeasuredRendering":
         renders, resolver = self.renders, self.renders.resolver
         profile, options = renders.check(query), query.options
 
-        async def read(loaded: LoadedSession) -> _Reading:
+        async def measure(loaded: LoadedSession) -> _MeasuredRendering:
             _, turns, resolved, frontier = await renders.fit(project_id, loaded, profile, query)
             prefix_facts = loaded.prefix_facts
-            history = await resolver.history(project_id, turns, profile, options, prefix_facts)
-            work = partial(_Reading, history, frontier, resolved.turns, profile, prefix_facts)
+            history = await resolver.load_history(project_id, turns, profile, options, prefix_facts)
+            work = partial(
+                _MeasuredRendering, history, frontier, resolved.turns, profile, prefix_facts
+            )
             return await resolver.run(work, turns=len(turns))
 
         async with renders.slots.slot(project_id):
-            return await renders.load_and_render(project_id, session_id, query, read)
+            return await renders.load_and_render(project_id, session_id, query, measure)
 
 
-class _Reading:
+class _MeasuredRendering:
     """A rendered conversation, with the tokens and media of each turn."""
 
     def __init__(
@@ -128,7 +132,7 @@ class _Reading:
         self._floor = history.floor.indexes
         self._passages = history.passages_at(frontier)
         self._rendered = {
-            at: turn for passage in self._passages for at, turn in self._turns_of(passage)
+            index: turn for passage in self._passages for index, turn in self._turns_of(passage)
         }
         self._tokens: Counter[_Key] = Counter()
         self._media: Counter[_Key] = Counter()
@@ -148,7 +152,7 @@ class _Reading:
         """Yield an entry for each turn in order; added turns count with their first one."""
         for passage in self._passages:
             if passage.fold is not None:
-                yield self._fold(passage.fold, passage.turns[0])
+                yield self._fold_entry(passage.fold, passage.turns[0])
                 continue
             for index, rendered in self._turns_of(passage):
                 yield self._entry(index, rendered)
@@ -175,7 +179,7 @@ class _Reading:
             priority=self._priority(index),
         )
 
-    def _fold(self, fold: FoldSummary, rendered: ComposedTurn) -> WorkingSetEntry:
+    def _fold_entry(self, fold: FoldSummary, rendered: ComposedTurn) -> WorkingSetEntry:
         return WorkingSetEntry(
             seq=rendered.seq,
             from_seq=fold.from_seq,
@@ -190,11 +194,11 @@ class _Reading:
     def _turns_of(self, passage: RenderedPassage) -> Iterator[tuple[int, ComposedTurn]]:
         """Yield the index of each turn of a passage with its rendered form."""
         passages = self._history.passages[passage.first : passage.stop]
-        indexes = [at for span in passages for at in range(span.start, span.stop)]
+        indexes = [index for span in passages for index in range(span.start, span.stop)]
         if passage.fold is not None:
-            yield from ((at, passage.turns[0]) for at in indexes)
+            yield from ((index, passage.turns[0]) for index in indexes)
         else:
-            # The call of a late result is rendered in its own place.
+            # The call of a late result is rendered where it was made, in an earlier passage.
             yield from zip(indexes[-len(passage.turns) :], passage.turns, strict=True)
 
     def step_levels(self) -> Mapping[int, StepLevel]:
@@ -248,7 +252,9 @@ class _Reading:
         names = set(_recall_names(self._history, turn))
         is_in_prefix = turn.seq is not None and turn.seq <= prefix_facts.last_seq
         folded = sum(prefix_facts.recalled.get(name, 0) for name in names) if is_in_prefix else 0
-        return folded + sum(at > index for what in names for at in self._calls.get(what, ()))
+        return folded + sum(
+            call_index > index for name in names for call_index in self._calls.get(name, ())
+        )
 
 
 def _recall_names(history: EvictableTurns, turn: ComposedTurn) -> Iterator[RecalledObject]:
@@ -267,7 +273,7 @@ def _step_level(rendered: ComposedTurn) -> StepLevel | None:
     """Return the strongest level to which a turn was evicted, if it was."""
     omissions = (item for item in rendered.items if isinstance(item, Omission))
     omitted = {item.what for item in omissions if item.code in _CODES}
-    for what, level in _LEVELS_OF.items():
+    for what, level in _LEVELS_BY_SUBJECT.items():
         if what in omitted:
             return level
     is_smaller = any(isinstance(item, Medium) and item.is_evicted for item in rendered.items)

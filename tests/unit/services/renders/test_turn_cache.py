@@ -74,7 +74,7 @@ def test_resource_that_is_of_another_entry_changes_nothing() -> None:
     reader.known.turns(MESSAGE, {}, list, origin="o", audience="assistant")
     others = {"f" * 32: replace(RESOURCE, resource_id="f" * 32)}
     assert reader.known.turns(MESSAGE, others, lambda: [], origin="o", audience="assistant") == []
-    assert reader.known.referred(MESSAGE) == {ID}
+    assert reader.known.referenced_ids(MESSAGE) == {ID}
 
 
 def test_what_was_used_last_is_kept_within_the_limit() -> None:

@@ -209,7 +209,7 @@ class MemoryServer:
             count_tokens=False, protocol_version=_WITHOUT_LINKS, max_bytes=_MAX_READ_BYTES
         )
         render_query = RenderQuery("mcp", options)
-        rendered = await self.services[Renders].page(
+        rendered = await self.services[Renders].render_page(
             caller.project_id, unquote(page_id), level, render_query, tool_call_id=None
         )
         text, *blocks = (await _read(rendered, caller))["messages"][0]["content"]
