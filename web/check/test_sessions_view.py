@@ -315,3 +315,140 @@ def test_first_run_shows_three_ways_to_copy_and_loads_a_sample(
     for command in (["bash", "-c", copied["curl"]], [sys.executable, "-c", copied["Python"]]):
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own text
     expect(page.locator(".session-row", has_text="What time is it?")).to_contain_text("2 entries")
+
+
+def test_session_is_pinned_tagged_and_annotated_in_its_header(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    header = page.locator(".timeline-totals")
+    pin = header.get_by_role("button", name="Pin ")
+    expect(pin).to_have_attribute("aria-pressed", "false")
+    pin.click()
+    expect(pin).to_have_attribute("aria-pressed", "true")
+    for tag in ("nightly", "team/a"):
+        header.get_by_role("button", name="Add a tag").click()
+        header.get_by_label("New tag").fill(tag)
+        page.keyboard.press("Enter")
+        expect(header.get_by_role("link", name=tag)).to_be_visible()
+        # What opened the field has the focus again.
+        expect(header.get_by_role("button", name="Add a tag")).to_be_focused()
+    header.get_by_role("button", name="Remove the tag nightly").click()
+    expect(header.get_by_role("link", name="nightly")).to_have_count(0)
+    header.get_by_role("button", name="Add a note").click()
+    header.get_by_label("Note").fill("Why 402?\nAsk the shop.")
+    assert_accessible(tab)
+    header.get_by_role("button", name="Save").click()
+    expect(header.get_by_role("button", name="Why 402?")).to_be_visible()
+    assert_accessible(tab)
+    marked = writer.get(f"/api/sessions/{shop.SESSION}").json()
+    assert {name: marked.get(name) for name in ("pinned", "tags", "note")} == {
+        "pinned": True,
+        "tags": ["team/a"],
+        "note": "Why 402?\nAsk the shop.",
+    }
+    header.get_by_role("button", name="Why 402?").click()
+    header.get_by_label("Note").fill("Something else")
+    page.keyboard.press("Escape")
+    expect(header.get_by_role("button", name="Why 402?")).to_be_focused()
+    header.get_by_role("button", name="Why 402?").click()
+    header.get_by_label("Note").fill("")
+    header.get_by_role("button", name="Save").click()
+    expect(header.get_by_role("button", name="Add a note")).to_be_visible()
+    assert "note" not in writer.get(f"/api/sessions/{shop.SESSION}").json()
+
+
+def test_mark_that_is_refused_is_said(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    twenty = [f"t{number}" for number in range(20)]
+    writer.patch(f"/api/sessions/{shop.SESSION}", json={"tags": twenty})
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    header = page.locator(".timeline-totals")
+    header.get_by_role("button", name="Add a tag").click()
+    field = header.get_by_label("New tag")
+    field.fill("No Capitals")
+    page.keyboard.press("Enter")
+    assert field.evaluate("field => field.validity.patternMismatch")
+    field.fill("one-more")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("/tags")
+    expect(field).to_have_value("one-more")
+    assert_accessible(tab)
+
+
+def test_pin_that_is_refused_is_said_in_its_line(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    problem = {"title": "The database does not answer", "status": 503, "detail": "Try again."}
+    page.route(
+        "**/api/sessions/*",
+        lambda route: (
+            route.fulfill(status=503, json=problem, content_type="application/problem+json")
+            if route.request.method == "PATCH"
+            else route.continue_()
+        ),
+    )
+    tab.open("/sessions")
+    pin = page.get_by_role("button", name=re.compile("^Pin "))
+    pin.click()
+    expect(page.locator(".session-place").get_by_role("alert")).to_contain_text("Try again.")
+    expect(pin).to_have_attribute("aria-pressed", "false")
+    assert_accessible(tab)
+
+
+def test_pinned_sessions_are_first_and_tags_filter_the_list(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    for name in ("oldest", "older", "newest"):
+        shop.written(writer, [shop.message("user", name, session_id=name)])
+    writer.patch("/api/sessions/older", json={"tags": ["a", "b", "c"]})
+    writer.patch("/api/sessions/newest", json={"tags": ["a"]})
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open("/sessions/newest")
+    titles = page.locator(".session-row .session-title")
+    expect(titles).to_have_text(["newest", "older", "oldest"])
+    page.get_by_role("button", name="Pin oldest").click()
+    expect(titles).to_have_text(["oldest", "newest", "older"])
+    expect(page.get_by_role("heading", name="Pinned", exact=True)).to_be_visible()
+    assert_accessible(tab)
+    row = page.locator(".session-place", has_text="older")
+    expect(row.locator(".session-tags")).to_have_text("a+2")
+    row.get_by_role("link", name="a", exact=True).click()
+    # The open session stays open.
+    expect(page).to_have_url(f"{open_service.base_url}/sessions/newest?tag=a")
+    expect(titles).to_have_text(["newest", "older"])
+    page.get_by_role("button", name="Pinned", exact=True).click()
+    expect(page.get_by_text("No session has these marks.")).to_be_visible()
+    assert_accessible(tab)
+    page.get_by_role("button", name="Tagged a: show others too").click()
+    expect(titles).to_have_text(["oldest"])
+    page.get_by_role("button", name="Pin oldest").first.click()
+    expect(titles).to_have_count(0)
+
+
+def test_tag_on_a_phone_leads_to_the_list(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    for name in ("one", "two"):
+        shop.written(writer, [shop.message("user", name, session_id=name)])
+    writer.patch("/api/sessions/one", json={"pinned": True, "tags": ["a"], "note": "Mine."})
+    tab = add_axe(open_tab(open_service, viewport={"width": 390, "height": 844}))
+    page = tab.page
+    tab.open("/sessions/one")
+    page.get_by_role("button", name="Find").click()
+    assert_accessible(tab)
+    page.locator(".timeline-totals").get_by_role("link", name="a", exact=True).click()
+    expect(page).to_have_url(f"{open_service.base_url}/sessions?tag=a")
+    expect(page.locator(".session-title")).to_have_text(["one"])
+    assert_accessible(tab)

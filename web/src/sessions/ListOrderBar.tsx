@@ -1,11 +1,13 @@
 /** Chips that filter the list of sessions, and its order. */
+import { visibleName } from "@pagefault/react";
 import { useLocation, useNavigate } from "react-router";
 
 import { SESSIONS } from "../words/sessions";
 import { CHIPS, type ListOrder, SORTS, type Sort, orderIn, withOrder } from "./listOrder";
 
 export function ListChips() {
-  const [{ sort, chips }, choose] = useListOrder();
+  const [order, choose] = useListOrder();
+  const { chips, tag } = order;
   return (
     <div className="session-order row" role="group" aria-label={SESSIONS.filter}>
       {CHIPS.map((chip) => (
@@ -16,24 +18,35 @@ export function ListChips() {
           aria-pressed={chips.includes(chip)}
           onClick={() => {
             const others = chips.filter((each) => each !== chip);
-            choose({ sort, chips: chips.includes(chip) ? others : [...chips, chip] });
+            choose({ ...order, chips: chips.includes(chip) ? others : [...chips, chip] });
           }}
         >
           {SESSIONS.chips[chip]}
         </button>
       ))}
+      {tag !== undefined && (
+        <button
+          type="button"
+          className="chip-button small"
+          aria-label={SESSIONS.clearTag(visibleName(tag))}
+          aria-pressed={true}
+          onClick={() => choose({ ...order, tag: undefined })}
+        >
+          #{visibleName(tag)} <span aria-hidden="true">×</span>
+        </button>
+      )}
     </div>
   );
 }
 
 export function ListSort() {
-  const [{ sort, chips }, choose] = useListOrder();
+  const [order, choose] = useListOrder();
   return (
     <select
       className="session-sort small"
       aria-label={SESSIONS.sort}
-      value={sort}
-      onChange={({ target }) => choose({ chips, sort: target.value as Sort })}
+      value={order.sort}
+      onChange={({ target }) => choose({ ...order, sort: target.value as Sort })}
     >
       {SORTS.map((each) => (
         <option key={each} value={each}>

@@ -19,6 +19,7 @@ import { ImportBundle } from "./ImportBundle";
 import { ListChips, ListSort } from "./ListOrderBar";
 import { SessionRow, useOpenSession } from "./SessionRow";
 import { orderIn, ordered, searchOfList } from "./listOrder";
+import { useSessionRecord } from "./marks";
 import "../reading/reading.css";
 
 const LONGEST_ID = 128;
@@ -69,19 +70,36 @@ export function SessionList() {
 }
 
 function FoundSessions({ q }: { q: string }) {
+  const [search] = useSearchParams();
+  const order = orderIn(search);
+  const { tag } = order;
+  const query = { q: q === "" ? undefined : q, tag, limit: 50 };
+  const isPinnedAlone = order.chips.includes("pinned");
   const found = useInfiniteQuery({
-    queryKey: ["sessions", q],
+    queryKey: ["sessions", "list", query, isPinnedAlone],
     queryFn: ({ pageParam, signal }) => {
-      return pagefault().sessions.list({ limit: 50, q: q === "" ? undefined : q, signal }).slice(pageParam);
+      const pinned = isPinnedAlone ? true : undefined;
+      return pagefault().sessions.list({ ...query, pinned, signal }).slice(pageParam);
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextCursor,
     placeholderData: keepPreviousData,
   });
-  const [search] = useSearchParams();
-  const order = orderIn(search);
+  // They are first, however long ago they were written to.
+  const pinnedFirst = useQuery({
+    queryKey: ["sessions", "pinned", query],
+    queryFn: async ({ signal }) =>
+      (await pagefault().sessions.list({ ...query, pinned: true, signal }).slice(null)).items,
+    placeholderData: keepPreviousData,
+  });
+  const pinned = pinnedFirst.data ?? NO_SESSIONS;
   const loaded = found.data?.pages.flatMap((page) => page.items) ?? NO_SESSIONS;
-  const sessions = ordered(loaded, order);
+  const first = ordered(pinned, order);
+  const others = ordered(
+    loaded.filter(({ id }) => !pinned.some((each) => each.id === id)),
+    order,
+  );
+  const sessions = [...first, ...others];
   const [ticked, setTicked] = useState<readonly string[]>([]);
   useNeighbourKeys(sessions);
   if (found.data === undefined) {
@@ -100,8 +118,8 @@ function FoundSessions({ q }: { q: string }) {
         tabIndex={0}
         aria-label={SESSIONS.noneTitle}
       >
-        <NoneFound q={q} />
-        {q !== "" && <SessionsWithWords q={q} listed={loaded} />}
+        <NoneFound q={q} hasMarks={tag !== undefined || isPinnedAlone} />
+        {q !== "" && <SessionsWithWords q={q} tag={tag} listed={loaded} />}
       </div>
     );
   }
@@ -123,17 +141,26 @@ function FoundSessions({ q }: { q: string }) {
   );
   return (
     <div className="session-list-items scroller">
-      {q === "" && <OpenSession listed={loaded} />}
+      {q === "" && tag === undefined && !isPinnedAlone && <OpenSession listed={[...pinned, ...loaded]} />}
       {sessions.length === 0 && <p className="state">{SESSIONS.noneFits}</p>}
+      {first.length > 0 && (
+        <section aria-label={SESSIONS.pinned}>
+          <h2 className="session-group">{SESSIONS.pinned}</h2>
+          {rows(first)}
+        </section>
+      )}
+      {first.length > 0 && others.length > 0 && order.sort !== "time" && (
+        <h2 className="session-group">{SESSIONS.notPinned}</h2>
+      )}
       {order.sort !== "time"
-        ? rows(sessions)
-        : byDay(sessions).map(([day, ofDay]) => (
+        ? rows(others)
+        : byDay(others).map(([day, ofDay]) => (
             <section key={day} aria-label={dayText(day)}>
               <h2 className="session-group">{dayText(day)}</h2>
               {rows(ofDay)}
             </section>
           ))}
-      {q !== "" && <SessionsWithWords q={q} listed={loaded} />}
+      {q !== "" && <SessionsWithWords q={q} tag={tag} listed={[...pinned, ...loaded]} />}
       {found.isError && <Failure failure={found.error} onRetry={() => void found.refetch()} />}
       {found.hasNextPage && (
         <button
@@ -161,12 +188,7 @@ function FoundSessions({ q }: { q: string }) {
 function OpenSession({ listed }: { listed: readonly SessionRecord[] }) {
   const sessionId = useOpenSession() ?? "";
   const isListed = sessionId === "" || listed.some(({ id }) => id === sessionId);
-  const found = useQuery({
-    queryKey: ["sessions", "open", sessionId],
-    queryFn: ({ signal }) => pagefault().session(sessionId).get({ signal }),
-    enabled: !isListed,
-    retry: false,
-  });
+  const found = useSessionRecord(sessionId, !isListed);
   if (isListed || found.data === undefined) return null;
   return (
     <ul>
@@ -193,7 +215,14 @@ function useNeighbourKeys(sessions: readonly SessionRecord[]): void {
   ]);
 }
 
-function NoneFound({ q }: { q: string }) {
+function NoneFound({ q, hasMarks }: { q: string; hasMarks: boolean }) {
+  if (hasMarks) {
+    return (
+      <Empty title={SESSIONS.noneFoundTitle}>
+        <p>{SESSIONS.noneMarked}</p>
+      </Empty>
+    );
+  }
   return q === "" ? (
     <Empty title={SESSIONS.noneTitle}>
       <p>{SESSIONS.none}</p>
@@ -206,8 +235,14 @@ function NoneFound({ q }: { q: string }) {
   );
 }
 
+interface SessionsWithWordsProps {
+  readonly q: string;
+  readonly tag: string | undefined;
+  readonly listed: readonly SessionRecord[];
+}
+
 /** Sessions in which something has the words: their titles, tools, messages, results. */
-function SessionsWithWords({ q, listed }: { q: string; listed: readonly SessionRecord[] }) {
+function SessionsWithWords({ q, tag, listed }: SessionsWithWordsProps) {
   const found = useQuery({
     queryKey: ["sessions", "words", q],
     queryFn: async ({ signal }) => {
@@ -220,7 +255,10 @@ function SessionsWithWords({ q, listed }: { q: string; listed: readonly SessionR
     },
     retry: false,
   });
-  const others = (found.data ?? []).filter(({ id }) => !listed.some((each) => each.id === id));
+  const others = (found.data ?? []).filter(
+    ({ id, tags }) =>
+      !listed.some((each) => each.id === id) && (tag === undefined || tags?.includes(tag)),
+  );
   if (others.length === 0) return null;
   return (
     <>

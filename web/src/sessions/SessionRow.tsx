@@ -1,14 +1,17 @@
 /** A session of the list in two lines: what it is about; when, how much, and what failed in it. */
 import type { SessionRecord } from "@pagefault/client";
-import { fileSize, visibleName } from "@pagefault/react";
+import { Failure, fileSize, visibleName } from "@pagefault/react";
 import { useEffect, useRef } from "react";
 import { NavLink, useMatch, useSearchParams } from "react-router";
 
 import { TimeText } from "../shared/TimeText";
 import { spanText } from "../shared/formats";
 import { SESSIONS } from "../words/sessions";
+import { PinButton } from "./PinButton";
 import { entriesOf } from "./SessionActions";
+import { TagLink } from "./TagLink";
 import { searchOfList } from "./listOrder";
+import { useMarking } from "./marks";
 
 interface SessionRowProps {
   readonly session: SessionRecord;
@@ -19,7 +22,8 @@ interface SessionRowProps {
 
 export function SessionRow({ session, isTicked = false, onTick }: SessionRowProps) {
   const [search] = useSearchParams();
-  const { id, title, counts } = session;
+  const { id, title, counts, pinned = false, tags = [] } = session;
+  const marking = useMarking(id);
   const row = useRef<HTMLLIElement>(null);
   const isOpen = useOpenSession() === id;
   const lasted = Date.parse(session.updatedAt) - Date.parse(session.createdAt);
@@ -38,7 +42,6 @@ export function SessionRow({ session, isTicked = false, onTick }: SessionRowProp
         to={{ pathname: `/sessions/${encodeURIComponent(id)}`, search: searchOfList(search) }}
       >
         <span className="session-title">
-          {session.pinned === true && <span aria-label={SESSIONS.pinned}>★ </span>}
           {name}
         </span>
         <span className="session-facts small quiet">
@@ -48,11 +51,6 @@ export function SessionRow({ session, isTicked = false, onTick }: SessionRowProp
           )}
           <span>{SESSIONS.entries(entriesOf(session))}</span>
           {lasted >= 1_000 && <span>{SESSIONS.lasted(spanText(lasted))}</span>}
-          {session.tags?.map((tag) => (
-            <span key={tag} className="label">
-              {visibleName(tag)}
-            </span>
-          ))}
           {counts.images > 0 && <span>{SESSIONS.images(counts.images)}</span>}
           {counts.pages > 0 && <span>{SESSIONS.pages(counts.pages)}</span>}
           {counts.resources > 0 && (
@@ -61,15 +59,30 @@ export function SessionRow({ session, isTicked = false, onTick }: SessionRowProp
           {title !== null && <span className="session-id">{visibleName(id)}</span>}
         </span>
       </NavLink>
-      {onTick !== undefined && (
-        <input
-          type="checkbox"
-          aria-label={SESSIONS.tick(name)}
-          title={SESSIONS.tickHint}
-          checked={isTicked}
-          onChange={({ target }) => onTick(target.checked)}
+      <div className="session-tools">
+        <PinButton
+          name={name}
+          isPinned={pinned}
+          isBusy={marking.isPending}
+          onPin={(isPinned) => marking.mutate({ pinned: isPinned })}
         />
+        {onTick !== undefined && (
+          <input
+            type="checkbox"
+            aria-label={SESSIONS.tick(name)}
+            title={SESSIONS.tickHint}
+            checked={isTicked}
+            onChange={({ target }) => onTick(target.checked)}
+          />
+        )}
+      </div>
+      {tags[0] !== undefined && (
+        <span className="session-tags" title={tags.map(visibleName).join(", ")}>
+          <TagLink tag={tags[0]} />
+          {tags.length > 1 && <span className="small quiet">+{tags.length - 1}</span>}
+        </span>
       )}
+      {marking.isError && <Failure failure={marking.error} />}
     </li>
   );
 }

@@ -10,7 +10,7 @@ export const CHIPS = ["failed", "images", "pinned"] as const;
 export type Chip = (typeof CHIPS)[number];
 
 /** What of the address belongs to the list, and goes along to another session. */
-const MEMBERS = ["q", "sort", "only"];
+const MEMBERS = ["q", "sort", "only", "tag"];
 
 const HAS: Readonly<Record<Chip, (session: SessionRecord) => boolean>> = {
   failed: ({ counts }) => counts.failures > 0,
@@ -28,6 +28,8 @@ const SIZES: Readonly<Record<Sort, (session: SessionRecord) => number>> = {
 export interface ListOrder {
   readonly sort: Sort;
   readonly chips: readonly Chip[];
+  /** Only sessions with this tag. */
+  readonly tag: string | undefined;
 }
 
 export function orderIn(search: URLSearchParams): ListOrder {
@@ -35,13 +37,17 @@ export function orderIn(search: URLSearchParams): ListOrder {
   return {
     sort: SORTS.find((sort) => sort === search.get("sort")) ?? "time",
     chips: CHIPS.filter((chip) => only.includes(chip)),
+    tag: search.get("tag") || undefined,
   };
 }
 
 /** The search of an address with another order in it. */
-export function withOrder(search: URLSearchParams, { sort, chips }: ListOrder): URLSearchParams {
+export function withOrder(
+  search: URLSearchParams,
+  { sort, chips, tag = "" }: ListOrder,
+): URLSearchParams {
   const changed = new URLSearchParams(search);
-  const members = { sort: sort === "time" ? "" : sort, only: chips.join(",") };
+  const members = { sort: sort === "time" ? "" : sort, only: chips.join(","), tag };
   for (const [name, value] of Object.entries(members)) {
     if (value === "") changed.delete(name);
     else changed.set(name, value);

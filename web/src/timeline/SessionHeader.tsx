@@ -1,12 +1,14 @@
 /** What a session is about, and its totals: when, how long, how much, what went wrong. */
 import type { OutlineEntry } from "@pagefault/client";
-import { type OutlinedSession, numberText, visibleName } from "@pagefault/react";
+import { Failure, type OutlinedSession, numberText, visibleName } from "@pagefault/react";
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import { LiveLabel } from "../live/LiveLabel";
 import { CopyButton } from "../reading/CopyButton";
 import { SessionActions } from "../sessions/SessionActions";
+import { SessionMarks } from "../sessions/SessionMarks";
+import { useMarking, useSessionRecord } from "../sessions/marks";
 import { TimeText } from "../shared/TimeText";
 import { spanText } from "../shared/formats";
 import { MODEL } from "../words/model";
@@ -28,6 +30,7 @@ export function SessionHeader(props: SessionHeaderProps) {
   const { sessionId, session, findings, areToolsShown, showTools } = props;
   const [search] = useSearchParams();
   const title = titleOf(session);
+  const marking = useMarking(sessionId);
   return (
     <>
       <header className="timeline-header">
@@ -62,21 +65,23 @@ export function SessionHeader(props: SessionHeaderProps) {
           </>
         )}
       </header>
-      <Totals {...{ sessionId, session, findings }} />
+      <Totals {...{ sessionId, session, findings, marking }} />
+      {marking.isError && <Failure failure={marking.error} />}
     </>
   );
 }
 
-function Totals({ sessionId, session, findings }: TotalsProps) {
+function Totals({ sessionId, session, findings, marking }: TotalsProps) {
   const { entries, lower, record } = session;
   const tokens = useMemo(() => entries.reduce((sum, each) => sum + each.tokensEst, 0), [entries]);
   const failures = useMemo(() => entries.filter(({ failed }) => failed).length, [entries]);
   const models = useMemo(() => modelsIn(entries), [entries]);
   const [first, last] = [entries[0], entries.at(-1)];
+  const marked = useSessionRecord(sessionId, session.status === "ready" && !session.wasDeleted);
   const begun = lower === 0 ? first?.createdAt : record?.createdAt;
   const lasted = Date.parse(last?.createdAt ?? "") - Date.parse(begun ?? "");
   return (
-    <p className="timeline-totals small quiet">
+    <div className="timeline-totals small quiet">
       <span className="session-name">
         <code title={visibleName(sessionId)}>{visibleName(shortId(sessionId))}</code>{" "}
         <CopyButton text={sessionId} name={HEADER.copyId} />
@@ -96,11 +101,16 @@ function Totals({ sessionId, session, findings }: TotalsProps) {
           {models.length > 0 && <span>{models.map(visibleName).join(", ")}</span>}
         </>
       )}
-    </p>
+      {marked.data !== undefined && !session.wasDeleted && (
+        <SessionMarks session={marked.data} marking={marking} />
+      )}
+    </div>
   );
 }
 
-type TotalsProps = Pick<SessionHeaderProps, "sessionId" | "session" | "findings">;
+interface TotalsProps extends Pick<SessionHeaderProps, "sessionId" | "session" | "findings"> {
+  readonly marking: ReturnType<typeof useMarking>;
+}
 
 /** The first line that a user said, as the service names it, or as it is told meanwhile. */
 function titleOf({ record, entries }: OutlinedSession): string | null {

@@ -20,6 +20,13 @@ export const SESSIONS = {
   sorts: { time: "Newest", errors: "Errors", entries: "Entries", size: "Size of files" },
   chips: { failed: "Failed", images: "Images", pinned: "Pinned" },
   pinned: "Pinned",
+  notPinned: "Not pinned",
+  pin: (name: string) => `Pin ${name}`,
+  pinHint: "Pin: list it first",
+  unpinHint: "Pinned; press to unpin",
+  tagged: (tag: string) => `Sessions tagged ${tag}`,
+  clearTag: (tag: string) => `Tagged ${tag}: show others too`,
+  noneMarked: "No session has these marks.",
   tick: (name: string) => `Compare ${name}`,
   tickHint: "Tick two sessions to compare them",
   compare: "Compare these two",
@@ -30,6 +37,20 @@ export const SESSIONS = {
   files: (count: number, size: string) => `${counted(count, "file")} (${size})`,
   failures: (count: number) => `${numberText(count)} failed`,
   lasted: (time: string) => `over ${time}`,
+};
+
+export const MARKS = {
+  tags: "Tags",
+  addTag: "Add a tag",
+  newTag: "New tag",
+  tagRule: "Up to 64 lower-case letters, digits and . _ : / -, the first a letter or a digit",
+  add: "Add",
+  removeTag: (tag: string) => `Remove the tag ${tag}`,
+  note: "Note",
+  addNote: "Add a note",
+  editNote: "Change the note",
+  save: "Save",
+  cancel: "Cancel",
 };
 
 export const FIRST_RUN = {
