@@ -421,9 +421,22 @@ def test_what_the_model_no_longer_saw_at_an_earlier_entry_is_said(
     assert shown[0] < shown[1]
     tab = opened(open_service, open_tab, "?at=11")
     unseen = tab.page.locator(".model-unseen")
-    expect(unseen).to_contain_text("At entry 11 it no longer saw:")
+    expect(unseen).to_contain_text("At entry 11 the model no longer saw ")
     expect(tab.page.get_by_text(f"{shown[1]} entr")).to_be_visible()
     tab.page.get_by_label("As of entry").fill("3")
     expect(unseen).to_contain_text("At entry 3")
     expect(tab.page.get_by_text(f"{shown[0]} entr")).to_be_visible()
     expect(tab.page).to_have_url(re.compile("at=3"))
+
+
+def test_key_m_leads_to_what_the_model_saw_at_the_entry(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", f"Step {step}.") for step in range(5)])
+    tab = opened(open_service, open_tab, "#entry-3")
+    tab.page.get_by_role("button", name="What did it see at entry 3?").click()
+    expect(tab.page.locator(".model-unseen")).to_have_text(
+        "At entry 3 the model saw every entry in full."
+    )
+    expect(tab.page.get_by_label("As of entry")).to_have_value("3")
+    expect(tab.page.get_by_role("status")).to_contain_text("in 3 messages")

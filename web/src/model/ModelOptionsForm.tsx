@@ -23,9 +23,11 @@ const PAUSE_MS = 250;
 
 export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptionsFormProps) {
   const [budget, setBudget] = useState(options.maxTokens);
+  const [at, setAt] = useState(`${options.at ?? ""}`);
   const later = useLater(choose);
 
   useEffect(() => setBudget(options.maxTokens), [options.maxTokens]);
+  useEffect(() => setAt(`${options.at ?? ""}`), [options.at]);
 
   function chooseBudget(tokens: number | undefined) {
     setBudget(tokens);
@@ -109,8 +111,11 @@ export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptio
           type="number"
           min={1}
           placeholder={MODEL.atNewest}
-          defaultValue={options.at}
-          onChange={({ target }) => later({ at: target.value })}
+          value={at}
+          onChange={({ target }) => {
+            setAt(target.value);
+            later({ at: target.value });
+          }}
         />
       </label>
     </div>

@@ -28,6 +28,7 @@ export function ModelView() {
   const name = visibleName(sessionId);
   usePageTitle(MODEL.title(name));
   const path = encodeURIComponent(sessionId);
+  const seq = /^#entry-(\d+)$/.exec(hash)?.[1];
   const back = { pathname: `/sessions/${path}`, hash: hash.replace("#entry-", "#") };
 
   useKeys([{ key: "m", said: KEYS.timeline, run: () => void navigate(back) }]);
@@ -62,7 +63,7 @@ export function ModelView() {
       </div>
       <div className="model-targets">
         {targets.map((each, index) => (
-          <TargetRendering key={index} {...{ sessionId, choose }} options={each} isBeside={index > 0} />
+          <TargetRendering key={index} {...{ sessionId, choose }} options={each} isBeside={index > 0} seq={seq === undefined ? undefined : Number(seq)} />
         ))}
       </div>
       <TurnDifference {...{ sessionId, search, choose }} options={{ ...options, at: undefined }} />

@@ -13,10 +13,12 @@ interface TargetRenderingProps {
   readonly sessionId: string;
   readonly options: ModelOptions;
   readonly choose: (changes: Choices) => void;
+  /** The entry that the timeline was left at. */
+  readonly seq?: number | undefined;
   readonly isBeside?: boolean;
 }
 
-export function TargetRendering({ sessionId, options, choose, isBeside = false }: TargetRenderingProps) {
+export function TargetRendering({ sessionId, options, choose, seq, isBeside = false }: TargetRenderingProps) {
   const rendering = useRendering(sessionId, options);
   const working = useWorkingSet(sessionId, options);
   const failed = [rendering, working].find(({ isError }) => isError);
@@ -53,7 +55,14 @@ export function TargetRendering({ sessionId, options, choose, isBeside = false }
         </span>
       </p>
       <WindowBar entries={entries} tokens={tokensEst} budget={options.maxTokens} />
-      <p className="model-unseen">{unseenOf(entries, options.at)}</p>
+      <p className="model-unseen">
+        {unseenOf(entries, options.at)}{" "}
+        {seq !== undefined && options.at === undefined && (
+          <button type="button" className="button plain small" onClick={() => choose({ at: `${seq}` })}>
+            {MODEL.seenAt(seq)}
+          </button>
+        )}
+      </p>
       <EntryList {...{ sessionId, options, entries, loss, isBeside }} />
       <MessageList messages={messages} />
     </section>

@@ -31,14 +31,17 @@ export const MODEL = {
   unseenParts: {
     media: (count: number) => `media of ${counted(count, "entry", "entries")}`,
     preview: (count: number) => `the middle of ${counted(count, "long text")}`,
-    line: (count: number) => `${counted(count, "result")} but for a line`,
+    line: (count: number) => `${counted(count, "result")} (a line of each is left)`,
     arguments: (count: number) => `long arguments of ${counted(count, "entry", "entries")}`,
-    folded: (count: number) => `${counted(count, "step or message", "steps and messages")}, folded`,
+    folded: (count: number) => `${counted(count, "step or message", "steps and messages")} (folded)`,
   } as Readonly<Record<string, (count: number) => string>>,
   unseen: (at: number | undefined, parts: string) =>
-    `${at === undefined ? "It no longer sees" : `At entry ${at} it no longer saw`}: ${parts}.`,
+    `${at === undefined ? "The model no longer sees" : `At entry ${at} the model no longer saw`} ${parts}.`,
   allSeen: (at: number | undefined) =>
-    at === undefined ? "It sees every entry in full." : `At entry ${at} it saw every entry in full.`,
+    at === undefined
+      ? "The model sees every entry in full."
+      : `At entry ${at} the model saw every entry in full.`,
+  seenAt: (at: number) => `What did it see at entry ${at}?`,
   images: "Images at most",
   frontier: "Frontier",
   frontierHint: "A name under which turns keep how far they have evicted; it is read, and not moved.",
