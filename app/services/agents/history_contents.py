@@ -71,7 +71,7 @@ class HistoryContents:
                 for line in piece:
                     data += line.text.encode("utf-8", "replace") + b"\n"
                 if len(data) > max_bytes:
-                    raise _too_large_error(entries.ref(entries.first), max_bytes)
+                    raise _too_large_error(entries.ref_from(entries.first), max_bytes)
         return bytes(data)
 
 

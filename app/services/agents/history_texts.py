@@ -18,7 +18,12 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.cut_marks import parse_argument_handle
-from pagefault_dialects.context.entry_refs import EntryRange, argument_text, entry_line, entry_words
+from pagefault_dialects.context.entry_refs import (
+    EntryRange,
+    argument_text,
+    describe_entry,
+    entry_text_or_calls,
+)
 from pagefault_dialects.context.recalls import ENTRY_HANDLE
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
@@ -70,7 +75,7 @@ class HistoryTexts:
             return None
         seq = int(match.group(1))
         turns = await self._load_turns(project_id, session_id, seq)
-        return f"entry {seq}", await anyio.to_thread.run_sync(entry_words, seq, turns)
+        return f"entry {seq}", await anyio.to_thread.run_sync(entry_text_or_calls, seq, turns)
 
     async def lines(
         self, project_id: str, session_id: str, entries: EntryRange, *, after_seq: int = 0
@@ -158,6 +163,6 @@ def _format_lines(session_id: str, entries: Sequence[StoredEntry]) -> Sequence[E
     # Media are only counted, so they are not loaded.
     loaded = LoadedSession(session_id, entries, {}, {}, TurnCache())
     return [
-        EntryLine(entry.seq, entry_line(entry.seq, loaded.turns_of(entry, "assistant")))
+        EntryLine(entry.seq, describe_entry(entry.seq, loaded.turns_of(entry, "assistant")))
         for entry in entries
     ]

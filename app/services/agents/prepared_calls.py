@@ -35,11 +35,11 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.agents import ToolCall
 from app.wire.renders import RenderFields
-from pagefault_dialects.context.cut_marks import cut_arguments_refusal, find_refused
+from pagefault_dialects.context.cut_marks import cut_arguments_refusal, find_blocking_mark
 from pagefault_dialects.context.token_cuts import (
     ANSWER_TOKENS,
-    answer_tokens,
     blocks_within,
+    max_answer_tokens,
 )
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
@@ -164,11 +164,11 @@ class CallPreparer:
         """
         max_tokens = ANSWER_TOKENS
         if render is not None:
-            max_tokens = answer_tokens(render.max_tokens, TARGETS[render.target].tokens)
+            max_tokens = max_answer_tokens(render.max_tokens, TARGETS[render.target].tokens)
         context = ToolContext(project_id, session_id, request.id, request.scope, max_tokens)
         result: ToolCallResult | PreparedEntry
         try:
-            if (handle := find_refused(request.name, request.arguments)) is not None:
+            if (handle := find_blocking_mark(request.name, request.arguments)) is not None:
                 raise WrongArgumentsError(cut_arguments_refusal(handle))
             result = await self.tools.run(context, read_call(request.name, request.arguments))
         except WrongArgumentsError as exc:

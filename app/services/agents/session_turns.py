@@ -48,7 +48,7 @@ from app.stores.records.records import MAX_TOGETHER_BYTES, Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.agents import RefusedCall, ToolCall, TurnReceipt, TurnRequest
-from pagefault_dialects.context.cut_marks import MARK_WORDS, find_refused
+from pagefault_dialects.context.cut_marks import MARK_WORDS, find_blocking_mark
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import TurnCall
@@ -381,5 +381,8 @@ def find_cut_calls(
     results = {turn.call_id for turn in turns if turn.role == "tool"}
     for call in (call for turn in turns for call in turn.calls):
         is_answered = not call.call_id or call.call_id in results or call.call_id in answered
-        if not is_answered and (handle := find_refused(call.name, call.arguments)) is not None:
+        if (
+            not is_answered
+            and (handle := find_blocking_mark(call.name, call.arguments)) is not None
+        ):
             yield call, handle

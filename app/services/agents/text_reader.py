@@ -23,8 +23,8 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from pagefault_dialects.context.entry_refs import EntryRange, parse_entry_range
 from pagefault_dialects.context.text_answers import (
-    found_answer,
-    stretch_answer,
+    answer_with_characters,
+    answer_with_excerpt,
     take_lines,
     text_name,
 )
@@ -123,7 +123,7 @@ class TextReader:
             return await _format_piece(name, piece, len(text), request, context.max_tokens)
         depth = self.texts.limits.json_depth
         found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
-        return await anyio.to_thread.run_sync(found_answer, name, *found, context.max_tokens)
+        return await anyio.to_thread.run_sync(answer_with_excerpt, name, *found, context.max_tokens)
 
     async def _read_resource(
         self,
@@ -147,7 +147,7 @@ class TextReader:
         excerpt = await text.read()
         name = text_name(mime_type, excerpt.charset)
         return await anyio.to_thread.run_sync(
-            found_answer, name, excerpt.total_lines, excerpt.found, context.max_tokens
+            answer_with_excerpt, name, excerpt.total_lines, excerpt.found, context.max_tokens
         )
 
     async def _read_list(
@@ -169,13 +169,13 @@ class TextReader:
         name = "list of entries"
         if query.grep is not None and start.total_lines > _MAX_SEARCHED:
             end = await self._measure(context, entries, _MAX_SEARCHED + 1)
-            next_ref = quoted(entries.ref(end.after_seq + 1))
+            next_ref = quoted(entries.ref_from(end.after_seq + 1))
             name = f"list of entries up to {end.after_seq}, ref={next_ref} has the others"
             entries = EntryRange(entries.first, end.after_seq)
             start = await self._measure(context, entries)
         found = await self._find_lines(context, entries, query, start.total_lines)
         return await anyio.to_thread.run_sync(
-            found_answer, name, start.total_lines, found, context.max_tokens
+            answer_with_excerpt, name, start.total_lines, found, context.max_tokens
         )
 
     async def _measure(self, context: ToolContext, entries: EntryRange, line: int = 1) -> ListStart:
@@ -219,7 +219,7 @@ class TextReader:
             take_lines, lines, max_chars, context.max_tokens
         )
         last_seq = lines[len(fitting) - 1][0] if fitting else entries.first
-        notice = f"; go on with ref={quoted(entries.ref(next_seq))}" if next_seq else ""
+        notice = f"; go on with ref={quoted(entries.ref_from(next_seq))}" if next_seq else ""
         return "\n".join([f"[entries {entries.first} to {last_seq}{notice}]", *fitting])
 
     async def _read_lines(
@@ -257,7 +257,7 @@ async def _format_piece(
     name: str, piece: str, start: int, request: ReadTextArguments, max_tokens: int
 ) -> str:
     """Return a piece of a text under a line that names the next one."""
-    write = partial(stretch_answer, name, piece, start, request, max_tokens)
+    write = partial(answer_with_characters, name, piece, start, request, max_tokens)
     return await anyio.to_thread.run_sync(write)
 
 

@@ -25,7 +25,7 @@ from app.services.renders.media_loader import (
 from app.services.renders.whole_texts import read_whole_texts
 from app.stores.records.pinned_pages import PinnedPageRecords
 from app.stores.records.records import Records
-from pagefault_dialects.context.eviction import EvictableTurns, faulted_pages, history_of
+from pagefault_dialects.context.eviction import EvictableTurns, find_faulted_pages, prepare_eviction
 from pagefault_dialects.context.prefix_index import NO_PREFIX_FACTS, PrefixFacts
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.model.conversation import ComposedTurn
@@ -194,13 +194,13 @@ class TurnResolver:
         prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
     ) -> EvictableTurns:
         """Return the turns of a conversation, prepared for eviction; reads its pinned pages."""
-        page_ids = faulted_pages(turns)
+        page_ids = find_faulted_pages(turns)
         pinned: Collection[str] = ()
         if page_ids:
             pinned = await self.records.read(
                 project_id, lambda unit: unit[PinnedPageRecords].among(page_ids)
             )
-        work = partial(history_of, turns, profile, options, pinned, prefix_facts)
+        work = partial(prepare_eviction, turns, profile, options, pinned, prefix_facts)
         return await self.run(work, turns=len(turns))
 
     async def _resolve(

@@ -14,7 +14,7 @@ from app.services.renders.session_renders import SessionRenders
 from app.wire.outlines import Priority, StepLevel, WorkingSet, WorkingSetEntry, WorkingSetPage
 from pagefault_dialects.context.eviction import EvictableTurns, RenderedPassage
 from pagefault_dialects.context.prefix_index import PrefixFacts
-from pagefault_dialects.context.recalls import RAISED_AT, RecalledObject
+from pagefault_dialects.context.recalls import RECALLS_FOR_RAISED_PRIORITY, RecalledObject
 from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -230,7 +230,9 @@ class _MeasuredRendering:
             newest = levels[-1][0] if levels else None
             target = RecalledObject("page", page_id)
             times = self._prefix_facts.recalled.get(target, 0)
-            is_raised = times >= RAISED_AT and self._history.options.adaptive
+            has_raised_priority = (
+                times >= RECALLS_FOR_RAISED_PRIORITY and self._history.options.adaptive
+            )
             yield WorkingSetPage(
                 page_id=page_id,
                 seq=folded.get(page_id) if newest is None else self._history.turns[newest].seq,
@@ -238,13 +240,15 @@ class _MeasuredRendering:
                 faults=times + len(self._calls.get(target, ())),
                 priority=self._priority(newest)
                 if newest is not None
-                else ("raised" if is_raised else "normal"),
+                else ("raised" if has_raised_priority else "normal"),
             )
 
     def _priority(self, index: int) -> Priority:
         if index in self._floor:
             return "stays"
-        return "raised" if self._history.is_raised(self._history.turns[index]) else "normal"
+        return (
+            "raised" if self._history.has_raised_priority(self._history.turns[index]) else "normal"
+        )
 
     def _recalls(self, index: int) -> int:
         """Count the later calls that recall something in a turn."""

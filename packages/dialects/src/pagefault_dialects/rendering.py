@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from pagefault_dialects.context.eviction import history_of
+from pagefault_dialects.context.eviction import prepare_eviction
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
@@ -100,7 +100,7 @@ def _resolve_within_limits(
     frontier = options.frontier if isinstance(options.frontier, Frontier) else NOTHING_EVICTED
     if options.max_tokens is None and frontier == NOTHING_EVICTED:
         return _resolve(turns, profile, options)
-    history = history_of(turns, profile, options)
+    history = prepare_eviction(turns, profile, options)
     while True:
         resolved = _resolve(history.turns_at(frontier), profile, options)
         next_position = next_frontier(history, frontier, resolved)

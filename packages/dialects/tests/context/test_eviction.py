@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from packages.dialects.tests.targets.composed import ID, medium
-from pagefault_dialects.context.eviction import EvictableTurns, history_of
+from pagefault_dialects.context.eviction import EvictableTurns, prepare_eviction
 from pagefault_dialects.context.frontier_moves import advance_frontier
 from pagefault_dialects.context.token_budget import excess_load
 from pagefault_dialects.context.weighing import Load, Weighing
@@ -67,7 +67,7 @@ IN_PROGRESS = (calling(50), result(51, text(LONG), PICTURE))
 def history_from(
     turns: Sequence[ComposedTurn], pinned: Collection[str] = (), most: int | None = None
 ) -> EvictableTurns:
-    return history_of(turns, TARGETS["text"], RenderOptions(max_tokens=most), pinned)
+    return prepare_eviction(turns, TARGETS["text"], RenderOptions(max_tokens=most), pinned)
 
 
 def reduce_turn(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from packages.dialects.tests.context.long_histories import PAGES, long_histories
 from packages.dialects.tests.targets.histories import Rendered, resolve_turns, write_messages
-from pagefault_dialects.context.eviction import EvictableTurns, history_of
+from pagefault_dialects.context.eviction import EvictableTurns, prepare_eviction
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.conversation import (
@@ -81,7 +81,7 @@ def fit_turns(
     """Return turns that fit, and the frontier that they needed."""
     profile, query = TARGETS[request.target], request.query
     conversation = paired(turns, kept=frontier.orphans)
-    history = history_of(conversation, profile, query, request.pinned)
+    history = prepare_eviction(conversation, profile, query, request.pinned)
     while True:
         resolved = resolve_turns(history.turns_at(frontier), request.target, query)
         further = next_frontier(history, frontier, resolved)
@@ -202,7 +202,8 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
             rendering = render_turns(turns[:end], request, frontier)
         assert rendering.tokens <= (request.query.max_tokens or 0)
         assert all(
-            getattr(rendering.frontier, place) >= getattr(frontier, place) for place in PLACES
+            getattr(rendering.frontier, position) >= getattr(frontier, position)
+            for position in PLACES
         )
         if end in (len(turns) // 2, len(turns)):
             if not rendering.is_open:
@@ -217,7 +218,8 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
         # If the media that stay exceed the limit, the oldest of them are reduced.
         is_crowded = any(entry.code == "too-many-media" for entry in new.rendered.loss)
         is_unmoved = all(
-            getattr(old.frontier, place) == getattr(new.frontier, place) for place in PLACES
+            getattr(old.frontier, position) == getattr(new.frontier, position)
+            for position in PLACES
         )
         # A newer rendering of a pinned page evicts the older one, and the shares of the budget
         # depend on each other.

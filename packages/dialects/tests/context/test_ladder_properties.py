@@ -31,7 +31,7 @@ from packages.dialects.tests.targets.histories import (
 )
 from pagefault_dialects.context.cut_marks import parse_argument_handle
 from pagefault_dialects.context.entry_refs import argument_text
-from pagefault_dialects.context.eviction import EvictableTurns, history_of
+from pagefault_dialects.context.eviction import EvictableTurns, prepare_eviction
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.context.weighing import Weighing
 from pagefault_dialects.errors import InvalidPayloadError
@@ -112,7 +112,7 @@ class Case:
         """Return a rendering, with its frontier moved as far as needed."""
         profile = TARGETS[self.target]
         conversation = paired(turns, kept=frontier.orphans)
-        history = history_of(conversation, profile, self.query, self.pinned)
+        history = prepare_eviction(conversation, profile, self.query, self.pinned)
         while True:
             resolved = resolve_turns(history.turns_at(frontier), self.target, self.query)
             further = next_frontier(history, frontier, resolved)
@@ -150,8 +150,8 @@ def case_of(seed: int, target: str) -> tuple[AgentHistory, Case, Sequence[int]]:
     ends = sorted({many, *(random.randint(1, many) for _ in range(RENDERINGS - 1))})
     begins = NOTHING_EVICTED
     if random.random() < 0.3:
-        places = {name: random.choice([0, random.randint(0, ends[0])]) for name in LEVELS}
-        begins = Frontier.model_validate(places)
+        positions = {name: random.choice([0, random.randint(0, ends[0])]) for name in LEVELS}
+        begins = Frontier.model_validate(positions)
     return history, Case(target, query, history.pinned, begins), ends
 
 

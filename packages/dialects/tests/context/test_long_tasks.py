@@ -17,7 +17,7 @@ from packages.dialects.tests.context.test_frontiers import (
     render_turns,
 )
 from packages.dialects.tests.targets.composed import medium
-from pagefault_dialects.context.eviction import history_of
+from pagefault_dialects.context.eviction import prepare_eviction
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.reading import read_messages
@@ -265,7 +265,7 @@ def test_stored_frontier_without_folds_is_read() -> None:
     for _ in range(6):
         history.step("a", WORDS * 60)
     query = RenderOptions(max_tokens=9_000, frontier="main")
-    passages = history_of(history.turns, TARGETS["text"], query).passages_at(frontier)
+    passages = prepare_eviction(history.turns, TARGETS["text"], query).passages_at(frontier)
     assert [(passage.levels.results, passage.levels.texts) for passage in passages] == [
         (False, False),
         *[(True, True)] * 2,
@@ -347,11 +347,12 @@ def test_task_fits_at_every_turn_and_is_valid(
             rendering = render_turns(turns[:end], request, frontier)
         assert rendering.tokens <= (request.query.max_tokens or 0)
         assert all(
-            getattr(rendering.frontier, place) >= getattr(frontier, place) for place in PLACES
+            getattr(rendering.frontier, position) >= getattr(frontier, position)
+            for position in PLACES
         )
         levels = ("folded", "arguments", "tool_results", "tool_texts", "tool_media")
-        places = [getattr(rendering.frontier, level) for level in levels]
-        assert places == sorted(places)
+        positions = [getattr(rendering.frontier, level) for level in levels]
+        assert positions == sorted(positions)
         resolved, _ = fit_turns(turns[:end], request, rendering.frontier)
         answered = {turn.call_id for turn in resolved.turns}
         calls = (call for turn in resolved.turns for call in turn.calls)

@@ -6,9 +6,9 @@ from operator import add
 from pagefault_dialects.context.steps import (
     FoldSummary,
     Step,
-    passages_in,
-    places_of_turns,
-    summary_of,
+    split_passages,
+    summarize_turns,
+    turn_positions,
 )
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn, TurnCall
 from pagefault_dialects.turns.pairing import paired
@@ -29,7 +29,7 @@ def answer(seq: int | None, call_id: str, *, is_error: bool = False) -> Composed
 
 
 def step_text(number: int, *turns: ComposedTurn) -> str:
-    return summary_of(turns, number).text
+    return summarize_turns(turns, number).text
 
 
 def test_step_is_a_call_and_its_answers() -> None:
@@ -41,28 +41,28 @@ def test_step_is_a_call_and_its_answers() -> None:
         message(5, "assistant"),
         calling(6, "bash"),
     ]
-    assert [item for item in passages_in(turns) if isinstance(item, Step)] == [
+    assert [item for item in split_passages(turns) if isinstance(item, Step)] == [
         Step(1, 1, 4, 2),
         Step(2, 5, 6, 6),
     ]
-    assert places_of_turns(turns) == [1, 2, 2, 2, 5, 6]
+    assert turn_positions(turns) == [1, 2, 2, 2, 5, 6]
 
 
 def test_answer_that_came_first_is_of_the_step_of_its_call() -> None:
     turns = paired([message(1), answer(2, "c3.0"), calling(3, "bash"), message(4)])
-    assert Step(1, 1, 3, 3) in passages_in(turns)
+    assert Step(1, 1, 3, 3) in split_passages(turns)
 
 
 def test_turns_outside_of_a_session_have_the_places_of_their_order() -> None:
-    assert places_of_turns([message(None), calling(None, "bash")]) == range(1, 3)
+    assert turn_positions([message(None), calling(None, "bash")]) == range(1, 3)
 
 
 def test_system_message_has_the_place_of_the_first_entry() -> None:
-    assert places_of_turns([message(None, "system"), message(1), message(2)]) == [1, 1, 2]
+    assert turn_positions([message(None, "system"), message(1), message(2)]) == [1, 1, 2]
 
 
 def test_answer_without_a_call_before_it_is_a_step() -> None:
-    assert list(passages_in([answer(7, "c")])) == [Step(1, 0, 1, 7)]
+    assert list(split_passages([answer(7, "c")])) == [Step(1, 0, 1, 7)]
 
 
 def test_fold_of_one_step_names_its_tools_and_entries() -> None:
@@ -81,9 +81,9 @@ def test_fold_names_the_six_most_frequent_tools_and_counts_the_others() -> None:
 
 def test_fold_of_two_runs_is_their_sum() -> None:
     runs = [
-        summary_of([calling(2, "bash"), answer(3, "c2.0")], 1),
-        summary_of([message(4, "assistant")], 0),
-        summary_of([calling(5, "look", "bash"), answer(6, "c5.0", is_error=True)], 2),
+        summarize_turns([calling(2, "bash"), answer(3, "c2.0")], 1),
+        summarize_turns([message(4, "assistant")], 0),
+        summarize_turns([calling(5, "look", "bash"), answer(6, "c5.0", is_error=True)], 2),
     ]
     assert reduce(add, runs) == FoldSummary(
         first_step=1,
@@ -101,9 +101,9 @@ def test_fold_of_two_runs_is_their_sum() -> None:
 
 
 def test_fold_of_messages_alone_counts_them() -> None:
-    run = summary_of([message(2, "assistant")], 0) + summary_of([message(9)], 0)
+    run = summarize_turns([message(2, "assistant")], 0) + summarize_turns([message(9)], 0)
     assert run.text == "2 messages. read_text @entries:2-9 lists them."
-    assert summary_of([message(2)], 0).text == "1 message. read_text @entries:2-2 lists it."
+    assert summarize_turns([message(2)], 0).text == "1 message. read_text @entries:2-2 lists it."
 
 
 def test_fold_outside_of_a_session_names_no_entries() -> None:
@@ -117,7 +117,9 @@ def test_answer_that_was_not_recorded_is_not_a_failure() -> None:
 
 def test_repeated_call_is_counted_once() -> None:
     turns = [calling(8, "bash"), answer(8, "c8.0")]
-    assert summary_of(turns, 4, is_late=True).text == ("Step 4. read_text @entries:8-8 lists it.")
+    assert summarize_turns(turns, 4, is_late=True).text == (
+        "Step 4. read_text @entries:8-8 lists it."
+    )
 
 
 def test_name_of_a_tool_is_one_line_of_at_most_forty_characters() -> None:

@@ -1,4 +1,4 @@
-"""Shortened arguments of old calls: a long string keeps its beginning and gets a mark.
+"""Shortened arguments of old calls: a long string keeps its beginning, followed by a mark.
 
 Source: `context`, "Budget".
 """
@@ -15,7 +15,7 @@ from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 ARGUMENT_CHARS = 200
 """Characters that a long string of an old call keeps."""
-# Of calls without a session.
+# The mark in calls without a session, which names no handle.
 _PLAIN_MARK = re.compile(r"\[\.\.\. [0-9]{1,15} characters left out \.\.\.\]")
 
 
@@ -27,30 +27,28 @@ def cut_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
     Args:
         arguments: The arguments of a call.
         handle: The reference to them: `@entry:12/arguments/1` is the second call of entry 12.
-            Without one, the marks name none.
+            With `None`, the marks name no handle.
     """
     cut = dict(arguments)
     has_long = False
-    open_values: list[tuple[Any, str | None]] = [(cut, handle)]
-    while open_values:
-        node, name = open_values.pop()
+    pending: list[tuple[Any, str | None]] = [(cut, handle)]
+    while pending:
+        node, node_handle = pending.pop()
         members: Iterable[tuple[Any, Any]] = (
             node.items() if isinstance(node, dict) else enumerate(node)
         )
         for key, member in members:
             if isinstance(member, dict | list):
                 node[key] = member.copy()
-                open_values.append((node[key], _member_handle(name, key)))
+                pending.append((node[key], _member_handle(node_handle, key)))
             elif isinstance(member, str) and len(member) > ARGUMENT_CHARS:
-                node[key] = _cut(member, _member_handle(name, key))
+                node[key] = _cut(member, _member_handle(node_handle, key))
                 has_long = has_long or node[key] is not member
     return cut if has_long else arguments
 
 
 def mark_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
-    """Return arguments replaced by one mark; the same object if they are short.
-
-    The mark is the value of the first member; all other members are left out.
+    """Return the first member alone, with a mark as its value; the same object if it is short.
 
     Args:
         arguments: The arguments of a call.
@@ -62,9 +60,9 @@ def mark_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
     return {next(iter(arguments))[:ARGUMENT_CHARS]: mark}
 
 
-def _mark(left_out: int, handle: str | None) -> str:
+def _mark(omitted_chars: int, handle: str | None) -> str:
     hint = "" if handle is None else f"; read_text {handle} shows all of it"
-    return f"[... {left_out} characters left out{hint} ...]"
+    return f"[... {omitted_chars} characters left out{hint} ...]"
 
 
 def _cut(text: str, handle: str | None) -> str:
@@ -78,14 +76,14 @@ def is_cut_text(text: str) -> bool:
     """Return whether a text is an argument that was cut: its beginning and a mark."""
     if len(text) > ARGUMENT_CHARS + LONGEST_MARK:
         return False
-    found = CUT_MARK.search(text)
-    return found is not None and found.start() <= ARGUMENT_CHARS and found.end() == len(text)
+    match = CUT_MARK.search(text)
+    return match is not None and match.start() <= ARGUMENT_CHARS and match.end() == len(text)
 
 
-def _member_handle(name: str | None, key: str | int) -> str | None:
-    """Return the handle of a member, or that of its object if it would be too long."""
-    if name is None or len(name) + len(str(key)) > LONGEST_HANDLE:
-        return name
-    # As in a URI (RFC 6901, section 6), since a key may hold what ends a handle or a string.
-    longer = name + quote(child_pointer("", key), safe="/", errors="surrogatepass")
-    return longer if len(longer) <= LONGEST_HANDLE else name
+def _member_handle(handle: str | None, key: str | int) -> str | None:
+    """Return the handle of a member; that of its object or array if it would be too long."""
+    if handle is None or len(handle) + len(str(key)) > LONGEST_HANDLE:
+        return handle
+    # Escaped as in a URI (RFC 6901, section 6): a key can contain characters that end a handle.
+    member = handle + quote(child_pointer("", key), safe="/", errors="surrogatepass")
+    return member if len(member) <= LONGEST_HANDLE else handle

@@ -1,10 +1,10 @@
-"""The mark behind a cut argument of an old call, and the search for copies in new calls.
+"""The mark at the end of a cut argument of an old call, and the search for copies in new calls.
 
 A long string keeps its beginning, followed by a mark with the handle of the whole string:
 `[... 11800 characters left out; read_text @entry:12/arguments/1/content shows all of it ...]`. The
-mark is ASCII without quotes and backslashes, so JSON in a string, however often it was escaped, has
-it unchanged. A model that repeats an old call copies the mark. Running that call would store the
-mark in place of the text.
+mark is ASCII without quotes and backslashes, so escaping it in JSON, however often, does not change
+it. A model that repeats an old call copies the mark. If that call were run, it would store the mark
+instead of the text.
 
 Source: `context`, "Budget".
 """
@@ -17,30 +17,33 @@ from pagefault_dialects.json.pointers import parse_json_pointer
 from pagefault_dialects.json.values import JsonValue, values_in
 
 LONGEST_HANDLE = 400
-"""In characters. A deeper value is named by the object or array that contains it."""
+"""In characters. If the handle of a value is longer, the handle of its object or array is used."""
 LONGEST_MARK = 2 * LONGEST_HANDLE
-"""In characters; longer than any mark."""
+"""An upper bound of the length of a mark, in characters."""
 _HANDLE = (
     rf"@entry:[0-9]{{1,15}}/arguments/[0-9]{{1,9}}(?:/[A-Za-z0-9_.~%/-]{{0,{LONGEST_HANDLE}}}+)?"
 )
 MARK_WORDS = b" characters left out; read_text @entry:"
-"""Bytes of each mark, in any JSON."""
+"""Bytes that each mark contains, in any JSON."""
 CUT_MARK = re.compile(
     rf"\[\.\.\. [0-9]{{1,15}} characters left out; read_text ({_HANDLE}) shows all of it \.\.\.\]"
 )
-# Models may leave the names of members unescaped.
-_NAMED = re.compile(
+# More lenient than `_HANDLE`, since models may leave the names of members unescaped.
+_ARGUMENT_HANDLE = re.compile(
     r"@?entry:([0-9]{1,15})/arguments/([0-9]{1,9})(?![0-9A-Za-z])((?:/[^\s\"\[\]]*+)?)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentHandle:
-    """A value in the arguments of a call: the entry, the index of the call, and the path."""
+    """A reference to a value in the arguments of a call."""
 
     seq: int
+    """The entry with the call."""
     call_index: int
+    """The index of the call among those of the entry."""
     names: tuple[str, ...]
+    """The path of the value in the arguments, as names and indexes."""
 
 
 def find_cut_mark(arguments: JsonValue) -> str | None:
@@ -50,21 +53,21 @@ def find_cut_mark(arguments: JsonValue) -> str | None:
         arguments: An object, or the JSON text of one.
     """
     for value, _ in values_in(arguments):
-        if isinstance(value, str) and (found := CUT_MARK.search(value)):
-            return found[1]
+        if isinstance(value, str) and (match := CUT_MARK.search(value)):
+            return match[1]
     return None
 
 
-def find_refused(name: str, arguments: JsonValue) -> str | None:
-    """Return the handle in the mark that prevents a call from being run; `None` if it may be run.
+def find_blocking_mark(tool_name: str, arguments: JsonValue) -> str | None:
+    """Return the handle in the cut mark because of which a call is not run; `None` without one.
 
-    `read_text` may be called with a mark, since it returns the whole text.
+    Calls of `read_text` are run with a mark, since that is how a model reads the whole text.
 
     Args:
-        name: The tool.
+        tool_name: The tool.
         arguments: An object, or the JSON text of one.
     """
-    return None if name.endswith("read_text") else find_cut_mark(arguments)
+    return None if tool_name.endswith("read_text") else find_cut_mark(arguments)
 
 
 def cut_arguments_refusal(handle: str) -> str:
@@ -82,8 +85,8 @@ def cut_arguments_refusal(handle: str) -> str:
 
 def parse_argument_handle(text: str) -> ArgumentHandle | None:
     """Return the first handle of an argument in a text; `None` if there is none."""
-    found = _NAMED.search(text)
-    if found is None:
+    match = _ARGUMENT_HANDLE.search(text)
+    if match is None:
         return None
-    names = parse_json_pointer(unquote(found[3], errors="surrogatepass"))
-    return None if names is None else ArgumentHandle(int(found[1]), int(found[2]), names)
+    names = parse_json_pointer(unquote(match[3], errors="surrogatepass"))
+    return None if names is None else ArgumentHandle(int(match[1]), int(match[2]), names)

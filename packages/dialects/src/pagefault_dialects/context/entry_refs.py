@@ -20,50 +20,54 @@ from pagefault_dialects.pages.one_line import one_line, quoted_short
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
 _RANGE = re.compile(rf"@?entries:([0-9]{{1,15}})(?:(-)([0-9]{{1,15}})?)?{WORD_END}")
-_WORDS_CHARS = 100
+_EXCERPT_CHARS = 100
 _NAME_CHARS = 40
-_MAX_NAMED = 6
+# A list names this many items; the others are counted.
+_MAX_LISTED = 6
 
 
 @dataclass(frozen=True, slots=True)
 class EntryRange:
-    """A range of entries, both ends included; without `last`, up to the newest."""
+    """A range of entries by their `seq`, both ends included."""
 
     first: int
     last: int | None
+    """The last entry; `None` for the newest."""
 
-    def ref(self, first: int) -> str:
-        """Return the reference to its entries from a `seq` on."""
+    def ref_from(self, first: int) -> str:
+        """Return the reference to its entries from `first` on."""
         return f"@entries:{first}-{'' if self.last is None else self.last}"
 
 
 def parse_entry_range(text: str) -> EntryRange | None:
-    """Return the first range of entries in a text; `None` if there is none."""
-    found = _RANGE.search(text)
-    if found is None:
+    """Return the first reference to a range of entries in a text; `None` if there is none."""
+    match = _RANGE.search(text)
+    if match is None:
         return None
-    first = int(found[1])
-    if found[2] is None:
+    first = int(match[1])
+    if match[2] is None:
         return EntryRange(first, first)
-    return EntryRange(first, None if found[3] is None else int(found[3]))
+    return EntryRange(first, None if match[3] is None else int(match[3]))
 
 
-def entry_line(seq: int, turns: Sequence[ComposedTurn]) -> str:
-    """Return a line for an entry: speakers, calls, failures, and the beginning of its text."""
+def describe_entry(seq: int, turns: Sequence[ComposedTurn]) -> str:
+    """Return a line about an entry: speakers, calls, failures, and the beginning of its text."""
     words = [f"{seq}", *dict.fromkeys(map(_speaker, turns))]
     calls = [call for turn in turns for call in turn.calls]
     if calls:
-        words.append(f"calls {_calls(calls)}")
+        words.append(f"calls {_describe_calls(calls)}")
     line = " ".join(words)
     line += ", failed" if any(turn.is_error for turn in turns) else ""
     media = sum(isinstance(item, Medium) for turn in turns for item in turn.items)
     line += f", {media} media" if media else ""
     text = entry_text(turns)
-    return line + (f", {len(text)} characters: {quoted_short(text, _WORDS_CHARS)}" if text else "")
+    return line + (
+        f", {len(text)} characters: {quoted_short(text, _EXCERPT_CHARS)}" if text else ""
+    )
 
 
-def entry_words(seq: int, turns: Sequence[ComposedTurn]) -> str:
-    """Return the text of an entry; if it has only calls, their names and arguments."""
+def entry_text_or_calls(seq: int, turns: Sequence[ComposedTurn]) -> str:
+    """Return the text of an entry; if it has no text, the names and arguments of its calls."""
     return entry_text(turns) or "\n".join(
         f"{_call_name(seq, index, call.name)}: {json_text(call.arguments)}"
         for index, call in enumerate(calls_in(turns))
@@ -71,32 +75,36 @@ def entry_words(seq: int, turns: Sequence[ComposedTurn]) -> str:
 
 
 def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
-    """Return a string in the arguments of a call, or the JSON of another value.
+    """Return the string in the arguments of a call that a handle names; other values as JSON.
+
+    Args:
+        turns: The turns of the entry.
+        handle: The handle of the value.
 
     Raises:
-        WrongArgumentsError: The entry makes no such call, or it has no such argument.
+        WrongArgumentsError: The entry has no such call, or the call no such argument.
     """
     calls = calls_in(turns)
     if handle.call_index >= len(calls):
         names = [_call_name(handle.seq, index, call.name) for index, call in enumerate(calls)]
-        has = f"makes {len(calls)} calls: {_list(names)}" if calls else "makes no call"
+        makes = f"makes {len(calls)} calls: {_join(names)}" if calls else "makes no call"
         raise WrongArgumentsError(
-            f"Entry {handle.seq} {has}. read_text @entry:{handle.seq} reads what it says."
+            f"Entry {handle.seq} {makes}. read_text @entry:{handle.seq} reads what it says."
         )
     followed = follow(calls[handle.call_index].arguments, handle.names)
     if followed.steps < len(handle.names):
         parent = json_pointer(handle.names[: followed.steps])
         name = _call_name(handle.seq, handle.call_index, calls[handle.call_index].name)
         raise WrongArgumentsError(
-            f"{name} has nothing at {quoted_short(json_pointer(handle.names), _WORDS_CHARS)}. "
-            f"{_members(followed.value, parent)}"
+            f"{name} has nothing at {quoted_short(json_pointer(handle.names), _EXCERPT_CHARS)}. "
+            f"{_describe_members(followed.value, parent)}"
         )
     value = followed.value
     return value if isinstance(value, str) else json_text(value)
 
 
 def calls_in(turns: Sequence[ComposedTurn]) -> Sequence[TurnCall]:
-    """Return the calls of an entry in order, including calls stored with answers."""
+    """Return the calls of an entry in order, including calls that are stored with their answers."""
     return [
         call
         for turn in turns
@@ -112,39 +120,40 @@ def _call_name(seq: int, index: int, name: str) -> str:
     return f"@entry:{seq}/arguments/{index} ({_name(name)})"
 
 
-def _members(value: JsonValue, pointer: str) -> str:
-    """Return a sentence that lists the nearest arguments."""
-    place = f"At {quoted_short(pointer, _WORDS_CHARS)} there" if pointer else "There"
+def _describe_members(value: JsonValue, pointer: str) -> str:
+    """Return a sentence that lists the members of a value."""
+    there = f"At {quoted_short(pointer, _EXCERPT_CHARS)} there" if pointer else "There"
     if isinstance(value, dict) and value:
-        return f"{place} are {_list([quoted_short(key, _NAME_CHARS) for key in value])}."
+        return f"{there} are {_join([quoted_short(key, _NAME_CHARS) for key in value])}."
     if isinstance(value, list) and value:
-        return f"{place} are items 0 to {len(value) - 1}."
-    return f"{place} is a value without members: leave the rest out."
+        return f"{there} are items 0 to {len(value) - 1}."
+    return f"{there} is a value without members: leave the rest out."
 
 
-def _calls(calls: Sequence[TurnCall]) -> str:
+def _describe_calls(calls: Sequence[TurnCall]) -> str:
     """Return the names of calls, each with the beginning of its arguments."""
-    most = max(_NAME_CHARS, _WORDS_CHARS // len(calls))
-    return _list([f"{_name(call.name)} {_arguments(call.arguments, most)}" for call in calls])
+    max_chars = max(_NAME_CHARS, _EXCERPT_CHARS // len(calls))
+    return _join(
+        [f"{_name(call.name)} {_short_arguments(call.arguments, max_chars)}" for call in calls]
+    )
 
 
-def _arguments(arguments: JsonValue, most: int) -> str:
-    # In calls that write files, the path often follows the long text.
+def _short_arguments(arguments: JsonValue, max_chars: int) -> str:
+    # Each value is cut by itself: in calls that write files, the path often follows the long text.
     if isinstance(arguments, dict):
-        arguments = {name: _short(value) for name, value in arguments.items()}
+        arguments = {
+            name: f"{value[:_NAME_CHARS]}…"
+            if isinstance(value, str) and len(value) > _NAME_CHARS
+            else value
+            for name, value in arguments.items()
+        }
     text = one_line(json_text(arguments))
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= max_chars else f"{text[:max_chars]}…"
 
 
-def _short(value: JsonValue) -> JsonValue:
-    if isinstance(value, str) and len(value) > _NAME_CHARS:
-        return f"{value[:_NAME_CHARS]}…"
-    return value
-
-
-def _list(words: Sequence[str]) -> str:
-    more = len(words) - _MAX_NAMED
-    return ", ".join(words[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _join(words: Sequence[str]) -> str:
+    others = len(words) - _MAX_LISTED
+    return ", ".join(words[:_MAX_LISTED]) + (f" and {others} more" if others > 0 else "")
 
 
 def _name(name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import is_
 
 from pagefault_dialects.context.cut_arguments import cut_arguments
-from pagefault_dialects.context.steps import FoldSummary, shown_name
+from pagefault_dialects.context.steps import FoldSummary, short_tool_name
 from pagefault_dialects.json.values import JsonObject, json_text
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import (
@@ -34,16 +34,18 @@ from pagefault_dialects.targets.rules import coded
 from pagefault_dialects.texts.cuts import cut_short, excerpt_of, whole_length, whole_text_uri
 
 REASON = "The conversation has to fit its limits; the oldest gives way."
+"""The reason of evictions in the loss account."""
 
 _FOLDED = coded("folded")
 # Results up to this length are not replaced by a line.
 _SHORT_RESULT_CHARS = 240
-# Texts above these lengths become previews.
+# Longer texts of results, and of messages, become previews.
 _LONG_RESULT_CHARS = 800
-_LONG_WORDS_CHARS = 2_000
-_KEPT_CHARS = 400
+_LONG_MESSAGE_CHARS = 2_000
+_PREVIEW_CHARS = 400
 _LONGEST_CAPTION_CHARS = 400
-_MAX_NAMED = 3
+# A line names this many media; the others are counted.
+_MAX_NAMED_MEDIA = 3
 
 Shorten = Callable[[str, int, str], str]
 """Shortens a text, given the length of the whole text and the call that returns it."""
@@ -66,27 +68,30 @@ def entry_call(seq: int | None) -> str:
 
 def with_small_media(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     """Return a turn with its media replaced by their captions or by lines."""
-    items = [_small(item, page_id) if isinstance(item, Medium) else item for item in turn.items]
+    items = [
+        _evict_medium(item, page_id) if isinstance(item, Medium) else item for item in turn.items
+    ]
     return _with_items(turn, items)
 
 
 def with_previews(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     """Return a turn with long texts cut to their first 400 characters."""
-    most = _LONG_RESULT_CHARS if turn.role == "tool" else _LONG_WORDS_CHARS
+    max_chars = _LONG_RESULT_CHARS if turn.role == "tool" else _LONG_MESSAGE_CHARS
 
     def preview(text: str, length: int, call: str) -> str:
-        if len(text) <= most:
+        if len(text) <= max_chars:
             return text
-        shows = f"; {call} shows all of it" if call else ""
-        return f"{cut_short(text, _KEPT_CHARS)}\n[… shortened from {length} characters{shows}]"
+        hint = f"; {call} shows all of it" if call else ""
+        return f"{cut_short(text, _PREVIEW_CHARS)}\n[… shortened from {length} characters{hint}]"
 
     return with_shorter_texts(turn, page_id, preview)
 
 
 def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten) -> ComposedTurn:
-    """Return a turn with its texts shortened, and a note for each text that changed.
+    """Return a turn with its texts shortened, and an `Omission` for each text that changed.
 
-    JSON values of results are shortened as texts. A structured value that changes is removed.
+    JSON values of results are shortened as texts. If the structured value of a result would be
+    shortened, it is removed.
     """
     is_result = turn.role == "tool"
     items: list[Item] = []
@@ -95,14 +100,14 @@ def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten
             items.append(item)
             continue
         text = item_text(item)
-        length = _whole_chars(item, text, page_id)
+        length = _full_length(item, text, page_id)
         short = shorten(text, length, _restoring_call(turn, item, page_id))
         if short == text:
             items.append(item)
         else:
             note = Omission(item.pointer, "text", "evicted", REASON, to="preview", seq=item.seq)
             note = replace(note, block=block_of(item))
-            # A text that is shortened again has its note already.
+            # A text that was shortened before has its note already.
             items += (
                 [TextItem(item.pointer, short)]
                 if note in items[-1:]
@@ -119,18 +124,18 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     """Return an answer as one line that names its media; a short answer is returned unchanged."""
     if _is_short(turn):
         return turn
-    stored = [item for item in turn.items if isinstance(item, Medium)]
-    named = [
+    handles = [
         f"@blob:{item.source.resource_id}"
-        for item in stored
-        if isinstance(item.source, StoredBytes)
+        for item in turn.items
+        if isinstance(item, Medium) and isinstance(item.source, StoredBytes)
     ]
     call = _page_call(page_id) if page_id else entry_call(turn.entry_seq())
-    media = f"; its media: {', '.join(named[:_MAX_NAMED])}" if named else ""
-    more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+    media = f"; its media: {', '.join(handles[:_MAX_NAMED_MEDIA])}" if handles else ""
+    if (others := len(handles) - _MAX_NAMED_MEDIA) > 0:
+        media += f" and {others} more"
     name = quoted_short(one_line(turn.tool_name), 64)
-    shows = f": {call} shows it" if call else ""
-    line = f"[The result of {name} was left out{shows}{media}{more}]"
+    hint = f": {call} shows it" if call else ""
+    line = f"[The result of {name} was left out{hint}{media}]"
     block = block_of(turn.items[0]) if turn.items else None
     note = Omission("", "result", "evicted", REASON, to="line", block=block)
     return replace(turn, items=(note, TextItem("", line)), structured=None)
@@ -139,7 +144,7 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
 def with_cut_arguments(turn: ComposedTurn) -> ComposedTurn:
     """Return a turn of calls with long strings in their arguments, and its long texts, cut.
 
-    A turn that its provider has signed is returned as it is.
+    A turn that its provider has signed is returned unchanged.
     """
     return turn if is_signed(turn) else with_shorter_arguments(turn, cut_arguments)
 
@@ -151,13 +156,14 @@ def with_shorter_arguments(
 
     Args:
         turn: The turn; its thoughts are unchanged.
-        shorten: Returns arguments shortened, given their handle; `None` outside of a session.
+        shorten: Shortens arguments. Its second argument is their handle; `None` outside of a
+            session.
     """
     calls: list[TurnCall] = []
     notes: list[Omission] = []
     for index, call in enumerate(turn.calls):
-        seq, place = call.place or (turn.seq, index)
-        handle = f"@entry:{seq}/arguments/{place}" if turn.entry_seq() else None
+        seq, call_index = call.place or (turn.seq, index)
+        handle = f"@entry:{seq}/arguments/{call_index}" if turn.entry_seq() else None
         cut = shorten(call.arguments, handle)
         if cut is call.arguments or seq is None:
             calls.append(call)
@@ -177,34 +183,34 @@ def is_signed(turn: ComposedTurn) -> bool:
     ) or any(call.thought_signature for call in turn.calls)
 
 
-def late_result(answer: ComposedTurn, number: int) -> ComposedTurn:
+def make_late_result(answer: ComposedTurn, number: int) -> ComposedTurn:
     """Return the answer to a call that is folded, as a message of the user.
 
     Args:
         answer: The answer.
-        number: The number of the step that called.
+        number: The number of the step with the call.
     """
     failed = ", which failed" if answer.is_error else ""
-    head = f"Result of {shown_name(answer.tool_name) or 'a tool'}, step {number}{failed}:"
+    heading = f"Result of {short_tool_name(answer.tool_name) or 'a tool'}, step {number}{failed}:"
     items = [item for item in answer.items if not isinstance(item, SyntheticNote)]
-    for at, item in enumerate(items):
+    for index, item in enumerate(items):
         if isinstance(item, TextItem):
-            items[at] = replace(item, text=f"{head} {item.text}")
+            items[index] = replace(item, text=f"{heading} {item.text}")
             break
         if isinstance(item, Medium | DataItem):
-            items.insert(at, TextItem("", head))
+            items.insert(index, TextItem("", heading))
             break
     else:
-        items.append(TextItem("", head))
+        items.append(TextItem("", heading))
     return Turn("user", tuple(items), answer.origin, answer.seq)
 
 
-def fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
+def make_fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
     """Return the message of the user that replaces a run of steps and messages.
 
     Args:
         summary: The counts of the run.
-        origin: The path of its first record.
+        origin: The HTTP path of its first record.
     """
     entries, slash, _ = origin.rpartition("/")
     restore = f"GET {origin}"
@@ -219,8 +225,9 @@ def fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
         run=(summary.from_seq, summary.to_seq, summary.steps + summary.messages),
     )
     fold: ComposedTurn = Turn("user", (), origin, summary.to_seq)
-    listed = summary if fold.entry_seq() else replace(summary, from_seq=None)
-    return replace(fold, items=(note, TextItem("", listed.text)))
+    # Without entries to read, the line names none.
+    counts = summary if fold.entry_seq() else replace(summary, from_seq=None)
+    return replace(fold, items=(note, TextItem("", counts.text)))
 
 
 def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
@@ -228,26 +235,26 @@ def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
     return turn if is_same else replace(turn, items=tuple(items))
 
 
-def _small(medium: Medium, page_id: str | None) -> Medium:
-    """Return an evicted medium, with its caption or one line."""
+def _evict_medium(medium: Medium, page_id: str | None) -> Medium:
+    """Return a medium marked as evicted, with the line that replaces it, and its caption."""
     if medium.is_collected:
         return medium
-    kept: AlternativeText | None = None
+    caption: AlternativeText | None = None
     if medium.words is not None and medium.words.kind == "caption":
-        kept = AlternativeText("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
-    call = ""
+        caption = AlternativeText("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
+    hint = ""
     if page_id:
-        call = f": {_page_call(page_id)} shows it"
+        hint = f": {_page_call(page_id)} shows it"
     elif isinstance(medium.source, StoredBytes):
         tool = "read_text" if is_textual(medium.mime_type) else "view_media"
-        call = f': {tool}("@blob:{medium.source.resource_id}") shows it'
-    line = f"[{medium_words(medium)}, left out to make room{call}]"
-    instead = line if kept is None else f"{line}\n{kept.text}"
-    return replace(medium, words=kept, instead=instead, is_evicted=True)
+        hint = f': {tool}("@blob:{medium.source.resource_id}") shows it'
+    line = f"[{medium_words(medium)}, left out to make room{hint}]"
+    instead = line if caption is None else f"{line}\n{caption.text}"
+    return replace(medium, words=caption, instead=instead, is_evicted=True)
 
 
-def _whole_chars(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
-    """Return the length of the text that the restoring call returns."""
+def _full_length(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
+    """Return the length of the text that the call of `_restoring_call` returns."""
     if isinstance(item, DataItem):
         return len(text)
     if page_id:
@@ -256,6 +263,7 @@ def _whole_chars(item: TextItem | DataItem, text: str, page_id: str | None) -> i
 
 
 def _restoring_call(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
+    """Return the call that returns a whole text; empty outside of a session."""
     if page_id:
         return _page_call(page_id)
     handle = None

@@ -1,9 +1,9 @@
-"""Eviction of a history: old turns are rendered at lower levels.
+"""Eviction of a history: old turns are rendered in shorter forms.
 
-A step ages as a whole. Its media become lines, its long results previews, and its results lines.
-Then the long strings in its calls are cut, and finally it is folded with its neighbours into one
-line. Other messages are evicted last. Nothing is deleted: each line names the evicted content and
-the call that returns it.
+A step is evicted as a whole, level by level. Its media are replaced by lines, its long results by
+previews, and its results by lines. Then the long strings in its calls are cut. Last, it is folded
+with its neighbours into one line. Other messages are evicted after all steps. Nothing is deleted:
+each line names the evicted content and the call that returns it.
 
 Source: `context`, "Budget".
 """
@@ -12,12 +12,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from pagefault_dialects.context.evicted_forms import (
     as_line,
-    fold_turn,
-    late_result,
+    make_fold_turn,
+    make_late_result,
     with_cut_arguments,
     with_previews,
     with_small_media,
@@ -25,9 +26,9 @@ from pagefault_dialects.context.evicted_forms import (
 from pagefault_dialects.context.floor import Floor
 from pagefault_dialects.context.floor_turns import (
     FloorTurns,
-    newest_page_answers,
-    opening_turns,
-    protected_messages,
+    find_newest_page_answers,
+    find_opening_turns,
+    find_protected_messages,
 )
 from pagefault_dialects.context.prefix_index import NO_PREFIX_FACTS, PrefixFacts
 from pagefault_dialects.context.recalls import Recall, find_recalls
@@ -36,8 +37,8 @@ from pagefault_dialects.context.steps import (
     MessagePassage,
     Passage,
     Step,
-    passages_in,
-    summary_of,
+    split_passages,
+    summarize_turns,
 )
 from pagefault_dialects.context.weighing import Weighing
 from pagefault_dialects.model.conversation import ComposedTurn
@@ -47,23 +48,29 @@ from pagefault_dialects.targets.profile import Profile
 
 
 class Levels(NamedTuple):
-    """The levels that a frontier has reached at a passage."""
+    """The levels of eviction that a frontier has reached at a passage."""
 
     media: bool = False
+    """Media are replaced by lines."""
     texts: bool = False
+    """Long texts are cut to previews."""
     results: bool = False
+    """Results are replaced by lines, except those of raised priority."""
     recalled: bool = False
+    """Results of raised priority are replaced by lines too."""
     arguments: bool = False
+    """Long strings in the arguments of calls are cut."""
     folded: bool = False
+    """The passage is part of a fold, one line for a run of passages."""
 
 
 class LateStep(NamedTuple):
     """A step with a call that was answered late."""
 
-    passage: int
-    """The number of its passage, which may be a folded run."""
-    step: int
-    """The number of the step."""
+    passage_index: int
+    """The index of its passage, which may be a folded run."""
+    number: int
+    """The number of the step, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +78,11 @@ class RenderedPassage:
     """A passage as it is rendered at a frontier, or the fold of a run of passages."""
 
     first: int
-    """The number of its first passage, from 0."""
+    """The index of its first passage."""
     stop: int
-    """The number after its last passage."""
+    """The index after its last passage."""
     turns: tuple[ComposedTurn, ...]
-    """Its turns."""
     levels: Levels
-    """Its levels."""
     fold: FoldSummary | None = None
     """The counts of the run, if it is a fold."""
 
@@ -97,24 +102,24 @@ class EvictableTurns:
     floor: FloorTurns
     """The turns that are never left out."""
     in_progress: frozenset[int]
-    """The numbers of the newest step, of later steps, and of steps with open calls."""
+    """The indexes of the newest step, of the steps after it, and of steps with unanswered calls."""
     profile: Profile
     """The target."""
     options: RenderOptions
     """The limits, and the order of eviction."""
     late: Mapping[int, LateStep]
-    """The steps that called for late answers, by the numbers of the passages with the answers."""
+    """The steps whose calls were answered late, by the indexes of the passages with the answers."""
     pinned_steps: frozenset[int]
-    """The numbers of the steps with the newest answers that contain pinned pages."""
+    """The indexes of the steps with the newest answers that contain pinned pages."""
     old_steps: Sequence[int]
-    """The numbers of the steps before the newest step."""
+    """The indexes of the steps before the newest step."""
     old_messages: Sequence[int]
-    """The numbers of messages before the newest message of the user that may be folded."""
+    """The indexes of messages before the newest message of the user that may be folded."""
     old_media: Sequence[int]
-    """The numbers of messages before the newest message of the user whose media may be evicted."""
+    """The indexes of messages before the newest message of the user whose media may be evicted."""
     folded: Mapping[str, FoldSummary]
-    """Folded runs of steps, each by the id of the call of the step that replaces it."""
-    _forms: dict[tuple[int, Levels], tuple[ComposedTurn, ...]] = field(
+    """The counts of each folded run, by the id of the call in the step that replaces the run."""
+    _shortened: dict[tuple[int, Levels], tuple[ComposedTurn, ...]] = field(
         default_factory=dict, init=False
     )
 
@@ -123,80 +128,87 @@ class EvictableTurns:
         return [turn for passage in self.passages_at(frontier) for turn in passage.turns]
 
     def passages_at(self, frontier: Frontier) -> Sequence[RenderedPassage]:
-        """Return the passages at a frontier, with each run of folded ones as one."""
+        """Return the passages at a frontier; each run of folded passages becomes one passage."""
         frontier = chain_levels(frontier)
-        at_floor = self._at_floor(frontier)
+        shortened = self._shorten_protected(frontier)
         rendered: list[RenderedPassage] = []
         run: list[int] = []
-        for number, passage in enumerate(self.passages):
-            levels = self.levels(number, frontier)
+        for index, passage in enumerate(self.passages):
+            levels = self.levels_at(index, frontier)
             if levels.folded:
-                run.append(number)
+                run.append(index)
                 continue
-            rendered += self._folds(run)
+            rendered += self._fold_run(run)
             run = []
-            turns = self.form(number, levels)
-            if at_floor:
-                pairs = zip(indexes_of(passage), turns, strict=True)
-                turns = tuple(at_floor.get(at, turn) for at, turn in pairs)
-            if number in self.late and self.levels(self.late[number].passage, frontier).folded:
-                turns = self._late_results(number, turns)
-            rendered.append(RenderedPassage(number, number + 1, turns, levels))
-        return [*rendered, *self._folds(run)]
+            turns = self.shorten_passage(index, levels)
+            if shortened:
+                pairs = zip(turn_indexes(passage), turns, strict=True)
+                turns = tuple(shortened.get(turn_index, turn) for turn_index, turn in pairs)
+            late = self.late.get(index)
+            if late is not None and self.levels_at(late.passage_index, frontier).folded:
+                # The call is in the fold, so its answers become messages of the user.
+                turns = tuple(
+                    make_late_result(turn, late.number) for turn in turns if turn.role == "tool"
+                )
+            rendered.append(RenderedPassage(index, index + 1, turns, levels))
+        return [*rendered, *self._fold_run(run)]
 
-    def levels(self, number: int, frontier: Frontier) -> Levels:
+    def levels_at(self, index: int, frontier: Frontier) -> Levels:
         """Return the levels that a frontier has reached at a passage."""
-        passage = self.passages[number]
-        place = passage.place
+        passage = self.passages[index]
+        position = passage.position
         if isinstance(passage, MessagePassage):
             if self.is_protected(passage):
-                return Levels(media=place <= frontier.said_media)
+                return Levels(media=position <= frontier.said_media)
             return Levels(
-                media=place <= frontier.said_media,
-                texts=place <= frontier.said_texts,
-                folded=place <= frontier.said_folded,
+                media=position <= frontier.said_media,
+                texts=position <= frontier.said_texts,
+                folded=position <= frontier.said_folded,
             )
-        is_old = number not in self.in_progress
-        is_cut = is_old and place <= frontier.floor
-        # A late result repeats its call, which is cut where it was made.
-        caller = self.late.get(number)
-        made_at = place if caller is None else self.passages[caller.passage].place
+        is_old = index not in self.in_progress
+        is_cut = is_old and position <= frontier.floor
+        # A step with a late result repeats the call, which is cut as soon as the first one is.
+        late = self.late.get(index)
+        called_at = position if late is None else self.passages[late.passage_index].position
         return Levels(
-            media=place <= frontier.tool_media,
-            texts=is_cut or place <= frontier.tool_texts,
-            results=place <= frontier.tool_results,
-            recalled=place <= frontier.recalled,
-            arguments=is_cut or min(place, made_at) <= frontier.arguments,
-            folded=is_old and place <= frontier.folded and number not in self.pinned_steps,
+            media=position <= frontier.tool_media,
+            texts=is_cut or position <= frontier.tool_texts,
+            results=position <= frontier.tool_results,
+            recalled=position <= frontier.recalled,
+            arguments=is_cut or min(position, called_at) <= frontier.arguments,
+            folded=is_old and position <= frontier.folded and index not in self.pinned_steps,
         )
 
-    def form(self, number: int, levels: Levels) -> tuple[ComposedTurn, ...]:
-        """Return the turns of a passage at levels below the fold; unchanged turns are the same."""
-        key = number, levels
-        if key not in self._forms:
-            passage = self.passages[number]
-            turns = self.turns[passage.start : passage.stop]
-            self._forms[key] = tuple(self._form(turn, levels) for turn in turns)
-        return self._forms[key]
+    def shorten_passage(self, index: int, levels: Levels) -> tuple[ComposedTurn, ...]:
+        """Return the turns of a passage that is not folded, shortened to its levels.
 
-    def summary(self, number: int) -> FoldSummary:
+        Turns that need no change are returned themselves, not as copies.
+        """
+        key = index, levels
+        if key not in self._shortened:
+            passage = self.passages[index]
+            turns = self.turns[passage.start : passage.stop]
+            self._shortened[key] = tuple(self._shorten_turn(turn, levels) for turn in turns)
+        return self._shortened[key]
+
+    def summarize(self, index: int) -> FoldSummary:
         """Return the counts of a passage."""
-        passage = self.passages[number]
+        passage = self.passages[index]
         turns = self.turns[passage.start : passage.stop]
-        if (run := _run_of(self.turns, passage, self.folded)) is not None:
+        if (run := _find_folded_run(self.turns, passage, self.folded)) is not None:
             return run
         step = passage.number if isinstance(passage, Step) else 0
-        return summary_of(turns, step, is_late=number in self.late)
+        return summarize_turns(turns, step, is_late=index in self.late)
 
     def page_of(self, turn: ComposedTurn) -> str | None:
         """Return the page of an answer to a page fault; `None` for other turns."""
         recall = self.recall_of(turn)
         return recall.target.name if recall is not None and recall.target.kind == "page" else None
 
-    def is_raised(self, turn: ComposedTurn) -> bool:
+    def has_raised_priority(self, turn: ComposedTurn) -> bool:
         """Return whether an answer is evicted after all others."""
         recall = self.recall_of(turn)
-        return self.options.adaptive and recall is not None and recall.is_raised
+        return self.options.adaptive and recall is not None and recall.has_raised_priority
 
     def recall_of(self, turn: ComposedTurn) -> Recall | None:
         """Return the recall that a turn answers, if there is one."""
@@ -210,44 +222,53 @@ class EvictableTurns:
         """Return the protected turns at a frontier, by their indexes, before they are shortened."""
         protected = self.floor.indexes
         return {
-            at: self.form(number, self.levels(number, frontier))[at - passage.start]
-            for number, passage in enumerate(self.passages)
-            for at in indexes_of(passage)
-            if at in protected
+            passage.start + offset: turn
+            for index, passage in enumerate(self.passages)
+            if not protected.isdisjoint(turn_indexes(passage))
+            for offset, turn in enumerate(
+                self.shorten_passage(index, self.levels_at(index, frontier))
+            )
+            if passage.start + offset in protected
         }
 
-    def floor_shares(self, frontier: Frontier) -> Floor:
-        """Return the shares of the protected turns at a frontier."""
+    def make_floor(self, frontier: Frontier) -> Floor:
+        """Return the protected turns at a frontier, to be shortened to their shares."""
         turns = self.floor_turns(frontier)
         cut = {
-            at
+            turn_index
             for passage in self.passages
-            if passage.place <= frontier.floor
-            for at in indexes_of(passage)
-            if at in turns
+            if passage.position <= frontier.floor
+            for turn_index in turn_indexes(passage)
+            if turn_index in turns
         }
-        most = self.options.max_tokens or 0
-        weighing = Weighing(self.profile)
-        has_older = len(self.turns) > len(turns)
-        return Floor(turns, self.floor, cut, weighing, most, self.page_of, has_older=has_older)
+        return Floor(
+            turns,
+            self.floor,
+            cut,
+            Weighing(self.profile),
+            self.options.max_tokens or 0,
+            self.page_of,
+            has_older=len(self.turns) > len(turns),
+        )
 
-    def _at_floor(self, frontier: Frontier) -> Mapping[int, ComposedTurn]:
+    def _shorten_protected(self, frontier: Frontier) -> Mapping[int, ComposedTurn]:
         """Return the turns that are shortened to a share of the budget, by their indexes."""
         if not frontier.floor or self.options.max_tokens is None:
             return {}
-        shares = self.floor_shares(frontier)
-        cut = {at: shares.pinned(at) for at in self.floor.pinned} | shares.newest()
-        for number, passage in enumerate(self.passages):
-            if passage.place > frontier.floor:
+        floor = self.make_floor(frontier)
+        shortened = {index: floor.shorten_pinned(index) for index in self.floor.pinned}
+        shortened |= floor.shorten_newest_step()
+        for index, passage in enumerate(self.passages):
+            if passage.position > frontier.floor:
                 break
             if isinstance(passage, MessagePassage) and passage.start not in self.floor.system:
-                levels = self.levels(number, frontier)
+                levels = self.levels_at(index, frontier)
                 if not levels.folded:
-                    [turn] = self.form(number, levels)
-                    cut[passage.start] = shares.message(passage.start, turn)
-        return cut
+                    [turn] = self.shorten_passage(index, levels)
+                    shortened[passage.start] = floor.shorten_message(passage.start, turn)
+        return shortened
 
-    def _form(self, turn: ComposedTurn, levels: Levels) -> ComposedTurn:
+    def _shorten_turn(self, turn: ComposedTurn, levels: Levels) -> ComposedTurn:
         if turn.role == "system":
             return turn
         if turn.role != "tool":
@@ -257,37 +278,34 @@ class EvictableTurns:
                 turn = with_previews(turn, None)
             return with_cut_arguments(turn) if levels.arguments and turn.calls else turn
         page_id = self.page_of(turn)
-        if page_id in self.pinned and self._is_newest_showing(turn):
+        if page_id in self.pinned and any(
+            self.turns[index].call_id == turn.call_id for index in self.floor.pinned
+        ):
             return turn
-        is_raised = self.is_raised(turn)
-        if levels.recalled if is_raised else levels.results:
+        has_raised_priority = self.has_raised_priority(turn)
+        if levels.recalled if has_raised_priority else levels.results:
             return as_line(turn, page_id)
-        if is_raised:
+        if has_raised_priority:
             return turn
         if levels.media:
             turn = with_small_media(turn, page_id)
         return with_previews(turn, page_id) if levels.texts else turn
 
-    def _is_newest_showing(self, turn: ComposedTurn) -> bool:
-        return any(self.turns[at].call_id == turn.call_id for at in self.floor.pinned)
-
-    def _folds(self, run: Sequence[int]) -> Iterable[RenderedPassage]:
+    def _fold_run(self, run: Sequence[int]) -> Iterable[RenderedPassage]:
         """Return the fold of a run of passages; nothing for an empty run."""
         if not run:
             return ()
-        summary = sum(map(self.summary, run), FoldSummary())
+        summary = sum(map(self.summarize, run), FoldSummary())
         origin = self.turns[self.passages[run[0]].start].origin
-        fold = fold_turn(summary, origin)
+        fold = make_fold_turn(summary, origin)
         return [RenderedPassage(run[0], run[-1] + 1, (fold,), Levels(folded=True), summary)]
-
-    def _late_results(self, number: int, turns: Sequence[ComposedTurn]) -> tuple[ComposedTurn, ...]:
-        """Return the answers to folded calls, as messages of the user."""
-        called = self.late[number].step
-        return tuple(late_result(turn, called) for turn in turns if turn.role == "tool")
 
 
 def chain_levels(frontier: Frontier) -> Frontier:
-    """Return a frontier in which no level is ahead of a weaker one."""
+    """Return a frontier in which each level is at least as far as the stronger levels.
+
+    Content that has been folded, for example, counts as cut to previews too.
+    """
     arguments = max(frontier.arguments, frontier.folded)
     results = max(frontier.tool_results, arguments)
     texts = max(frontier.tool_texts, results)
@@ -300,12 +318,12 @@ def chain_levels(frontier: Frontier) -> Frontier:
         "tool_media": media,
         "said_texts": said_texts,
     }
-    if all(getattr(frontier, name) == place for name, place in levels.items()):
+    if all(getattr(frontier, name) == position for name, position in levels.items()):
         return frontier
     return frontier.model_copy(update=levels)
 
 
-def history_of(
+def prepare_eviction(
     turns: Sequence[ComposedTurn],
     profile: Profile,
     options: RenderOptions,
@@ -321,22 +339,24 @@ def history_of(
         pinned: The ids of pinned pages.
         prefix_facts: The facts about folded runs, each of which is one step of the conversation.
     """
-    passages = [*passages_in(turns, prefix_facts.runs)]
+    passages = [*split_passages(turns, prefix_facts.runs)]
     recalls = find_recalls(turns, prefix_facts.recalled, prefix_facts.times)
-    late = dict(_late_steps(turns, passages, prefix_facts))
+    late = dict(_find_late_steps(turns, passages, prefix_facts))
     steps = [
-        number
-        for number, passage in enumerate(passages)
-        if isinstance(passage, Step) and _run_of(turns, passage, prefix_facts.runs) is None
+        index
+        for index, passage in enumerate(passages)
+        if isinstance(passage, Step) and _find_folded_run(turns, passage, prefix_facts.runs) is None
     ]
-    newest = max((step for step in steps if step not in late), default=min(steps, default=0))
+    newest = max((index for index in steps if index not in late), default=min(steps, default=0))
     in_progress = frozenset(
-        step for step in steps if step >= newest or _is_waiting(turns, passages[step])
+        index for index in steps if index >= newest or _has_unanswered_call(turns, passages[index])
     )
-    protected = protected_messages(turns)
-    system = opening_turns(turns)
-    newest_turns = [at for number in sorted(in_progress) for at in indexes_of(passages[number])]
-    page_answers = {*newest_page_answers(turns, recalls, pinned)}.difference(newest_turns)
+    protected = find_protected_messages(turns)
+    system = find_opening_turns(turns)
+    newest_turns = list(
+        chain.from_iterable(turn_indexes(passages[index]) for index in sorted(in_progress))
+    )
+    page_answers = {*find_newest_page_answers(turns, recalls, pinned)}.difference(newest_turns)
     messages = _messages_before_newest(turns, passages)
     return EvictableTurns(
         turns=turns,
@@ -350,81 +370,79 @@ def history_of(
         late=late,
         folded=prefix_facts.runs,
         pinned_steps=frozenset(
-            step for step in steps if not page_answers.isdisjoint(indexes_of(passages[step]))
+            index for index in steps if not page_answers.isdisjoint(turn_indexes(passages[index]))
         ),
         old_steps=[
-            step
-            for step in steps
-            if step not in in_progress and passages[step].place < passages[newest].place
+            index
+            for index in steps
+            if index not in in_progress and passages[index].position < passages[newest].position
         ],
         old_messages=[
-            message for message in messages if passages[message].start not in {*protected, *system}
+            index for index in messages if passages[index].start not in {*protected, *system}
         ],
-        old_media=[
-            message for message in messages if turns[passages[message].start].role != "system"
-        ],
+        old_media=[index for index in messages if turns[passages[index].start].role != "system"],
     )
 
 
 def _messages_before_newest(
     turns: Sequence[ComposedTurn], passages: Sequence[Passage]
 ) -> Sequence[int]:
-    """Return the numbers of the messages before the newest one of the user; of all without one.
+    """Return the indexes of the messages before the user's newest message; of all without one.
 
-    Positions behind it would evict it once there is a newer one.
+    A frontier that had passed the user's newest message would evict it once there is a newer one.
     """
-    users = [passage.place for passage in passages if turns[passage.start].role == "user"]
+    users = [passage.position for passage in passages if turns[passage.start].role == "user"]
     return [
-        number
-        for number, passage in enumerate(passages)
-        if isinstance(passage, MessagePassage) and not (users and passage.place >= users[-1])
+        index
+        for index, passage in enumerate(passages)
+        if isinstance(passage, MessagePassage) and not (users and passage.position >= users[-1])
     ]
 
 
-def indexes_of(passage: Passage) -> range:
+def turn_indexes(passage: Passage) -> range:
     """Return the indexes of the turns of a passage."""
     return range(passage.start, passage.stop)
 
 
-def faulted_pages(turns: Sequence[ComposedTurn]) -> set[str]:
+def find_faulted_pages(turns: Sequence[ComposedTurn]) -> set[str]:
     """Return the ids of the pages that calls of `page_fault` name."""
-    named = (recall.target for recall in find_recalls(turns).values())
-    return {what.name for what in named if what.kind == "page"}
+    targets = (recall.target for recall in find_recalls(turns).values())
+    return {target.name for target in targets if target.kind == "page"}
 
 
-def _is_waiting(turns: Sequence[ComposedTurn], step: Passage) -> bool:
+def _has_unanswered_call(turns: Sequence[ComposedTurn], step: Passage) -> bool:
     """Return whether a step has calls without answers."""
     return len(turns[step.start].calls) > step.stop - step.start - 1
 
 
-def _run_of(
+def _find_folded_run(
     turns: Sequence[ComposedTurn], passage: Passage, runs: Mapping[str, FoldSummary]
 ) -> FoldSummary | None:
-    """Return the counts of a folded run, if a passage replaces one."""
+    """Return the counts of the folded run that a passage replaces; `None` for other passages."""
     calls = turns[passage.start].calls
     return runs.get(calls[0].call_id) if calls else None
 
 
-def _late_steps(
+def _find_late_steps(
     turns: Sequence[ComposedTurn], passages: Sequence[Passage], prefix_facts: PrefixFacts
 ) -> Iterator[tuple[int, LateStep]]:
-    """Yield the number of each passage with a late answer, and the step that called first."""
+    """Yield the index of each passage with a late answer, and the step that called first."""
     callers: defaultdict[int | None, list[tuple[int, Collection[str]]]] = defaultdict(list)
     for seq, steps in prefix_facts.calling.items():
         callers[seq] += ((item.number, item.tools) for item in steps)
-    ends = [(item.number, number) for number, item in enumerate(passages) if isinstance(item, Step)]
-    for number, passage in enumerate(passages):
+    ends = [(item.number, index) for index, item in enumerate(passages) if isinstance(item, Step)]
+    for index, passage in enumerate(passages):
         if not isinstance(passage, Step):
             continue
         calling = turns[passage.start]
         answer = turns[passage.stop - 1]
         if answer.late_for is not None and answer.role == "tool":
             tool = calling.calls[0].name
-            found = [step for step, _ in callers[answer.late_for]]
-            named = [step for step, tools in callers[answer.late_for] if tool in tools]
-            for step in (named or found)[:1]:
+            steps_of_entry = [number for number, _ in callers[answer.late_for]]
+            of_tool = [number for number, tools in callers[answer.late_for] if tool in tools]
+            for number in (of_tool or steps_of_entry)[:1]:
                 # A run has the number of its last step.
-                at = ends[bisect_left(ends, (step, -1))][1]
-                yield number, LateStep(at, step)
-        elif _run_of(turns, passage, prefix_facts.runs) is None:
+                passage_index = ends[bisect_left(ends, (number, -1))][1]
+                yield index, LateStep(passage_index, number)
+        elif _find_folded_run(turns, passage, prefix_facts.runs) is None:
             callers[calling.seq].append((passage.number, [call.name for call in calling.calls]))

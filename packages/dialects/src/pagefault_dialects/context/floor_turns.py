@@ -17,7 +17,7 @@ class FloorTurns:
     system: Sequence[int]
     """The system messages before the first message of the user."""
     messages: Sequence[int]
-    """The first and the newest message of the user, and other messages with the same share."""
+    """The messages of `find_protected_messages`."""
     pinned: Sequence[int]
     """The newest answer with each pinned page."""
     newest: Sequence[int]
@@ -29,39 +29,42 @@ class FloorTurns:
         return frozenset((*self.system, *self.messages, *self.pinned, *self.newest))
 
 
-def opening_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
+def find_opening_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     """Return the indexes of the system messages before the first message of the user."""
-    first = next((at for at, turn in enumerate(turns) if turn.role == "user"), None)
+    first = next((index for index, turn in enumerate(turns) if turn.role == "user"), None)
     if first is None:
-        first = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    return [at for at in range(first) if turns[at].role == "system"]
+        first = next(
+            (index for index, turn in enumerate(turns) if turn.role != "system"), len(turns)
+        )
+    return [index for index in range(first) if turns[index].role == "system"]
 
 
-def protected_messages(turns: Sequence[ComposedTurn]) -> Sequence[int]:
-    """Return the indexes of protected messages.
+def find_protected_messages(turns: Sequence[ComposedTurn]) -> Sequence[int]:
+    """Return the indexes of the messages that are never left out.
 
-    These are the first and newest messages of the user, and a message of the assistant without
-    calls that begins or ends the conversation.
+    They are the first and the newest message of the user. A message of the assistant without calls
+    is protected if it is the first or the last turn of the conversation, not counting messages of
+    the system.
     """
-    users = [at for at, turn in enumerate(turns) if turn.role == "user"]
-    spoken = [at for at, turn in enumerate(turns) if turn.role != "system"]
-    outer = (
-        at
-        for at in {*spoken[:1], *spoken[-1:]}
-        if turns[at].role == "assistant" and not turns[at].calls
+    users = [index for index, turn in enumerate(turns) if turn.role == "user"]
+    others = [index for index, turn in enumerate(turns) if turn.role != "system"]
+    first_and_last = (
+        index
+        for index in {*others[:1], *others[-1:]}
+        if turns[index].role == "assistant" and not turns[index].calls
     )
-    return sorted({*users[:1], *users[-1:], *outer})
+    return sorted({*users[:1], *users[-1:], *first_and_last})
 
 
-def newest_page_answers(
+def find_newest_page_answers(
     turns: Sequence[ComposedTurn], recalls: Mapping[str, Recall], pinned: Collection[str]
 ) -> Sequence[int]:
-    """Return the indexes of the newest answers with each pinned page."""
+    """Return the index of the newest answer with each pinned page, in order of the turns."""
     newest: dict[str, int] = {}
-    for at, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         recall = recalls.get(turn.call_id) if turn.role == "tool" else None
         if recall is None or recall.target.kind != "page" or turn.is_error:
             continue
         if recall.target.name in pinned:
-            newest[recall.target.name] = at
+            newest[recall.target.name] = index
     return sorted(newest.values())

@@ -1,7 +1,7 @@
-"""Moves of a frontier, to the position of each level at which a conversation fits its limits.
+"""Moves of a frontier: how far each level of eviction has to go for a conversation to fit.
 
-Each level is applied to the oldest passages first. Old steps that are reduced to lines are folded
-before a newer result becomes a line, so that they take at most a fifth of the budget.
+Each level is applied to the oldest passages first. Steps that are reduced to lines take at most a
+fifth of the budget: above that, the oldest of them are folded before newer results become lines.
 
 Source: `context`, "Budget".
 """
@@ -22,12 +22,13 @@ from pagefault_dialects.context.steps import Step
 from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.model.frontier import Frontier
 
-# Steps reduced to previews take at most a fifth of the budget, and steps reduced to lines another.
-_LEFTOVERS_DIVISOR = 5
+# Steps reduced to previews take at most a fifth of the budget, and so do steps reduced to lines.
+_REDUCED_STEPS_DIVISOR = 5
+# The tokens of a fold, approximately.
 _FOLD_TOKENS = 40
 
 Level: TypeAlias = Literal["media", "texts", "results", "recalled", "arguments", "folded"]
-# The field of a frontier that has the position of a level, for steps and for messages.
+# The fields of a frontier with the position of each level, for steps and for messages.
 _STEP_FIELDS: Mapping[Level, str] = {
     "media": "tool_media",
     "texts": "tool_texts",
@@ -59,19 +60,19 @@ _SHORTENING = (
 class _Group:
     """Passages at one position, which a frontier passes together."""
 
-    place: int
-    numbers: tuple[int, ...]
+    position: int
+    indexes: tuple[int, ...]
 
 
 def advance_frontier(
     history: EvictableTurns, frontier: Frontier, excess: Load, weighing: Weighing
 ) -> Frontier:
-    """Move a frontier until enough is saved, or nothing can be evicted any more.
+    """Move a frontier until enough load is saved, or nothing can be evicted any more.
 
     Args:
         history: The conversation.
         frontier: The frontier before the move.
-        excess: The load to be saved. For media and base64, no text is evicted.
+        excess: The load to be saved. If only media or base64 exceed, no text is evicted.
         weighing: Measures turns.
     """
     move = _FrontierMove(history, frontier, excess, weighing)
@@ -80,43 +81,43 @@ def advance_frontier(
 
 
 def estimate_tokens(history: EvictableTurns, frontier: Frontier, weighing: Weighing) -> int:
-    """Return the tokens of a conversation at a frontier, as moves count them.
+    """Return the tokens of a conversation at a frontier, counted as moves count them.
 
-    The result depends on the positions of the frontier, not on the moves before.
+    The result depends on the positions of the frontier alone, not on the moves that led to them.
     """
 
-    def tokens(passage: RenderedPassage) -> int:
+    def count_tokens(passage: RenderedPassage) -> int:
         if passage.fold is not None:
             return _FOLD_TOKENS
         # A late result is counted in the same form, whether its call is folded or not.
         is_late = passage.first in history.late
-        turns = history.form(passage.first, passage.levels) if is_late else passage.turns
+        turns = history.shorten_passage(passage.first, passage.levels) if is_late else passage.turns
         return weighing.turns(turns).tokens
 
-    return sum(map(tokens, history.passages_at(frontier)))
+    return sum(map(count_tokens, history.passages_at(frontier)))
 
 
 def shorten_protected(history: EvictableTurns, frontier: Frontier) -> Frontier:
-    """Move a frontier by the next level that shortens protected turns.
+    """Move a frontier to the end of the history at the next level that shortens protected turns.
 
     Args:
         history: The conversation; all other turns are evicted already.
         frontier: The frontier before the move.
 
     Returns:
-        The moved frontier; the same one if no level is left.
+        The moved frontier; the same one if every level is at the end.
     """
-    last = max((passage.place for passage in history.passages), default=0)
+    last = max((passage.position for passage in history.passages), default=0)
     for names in _SHORTENING:
         if any(getattr(frontier, name) < last for name in names):
-            # A stored frontier may be ahead of a history of which entries were deleted.
+            # If entries were deleted, a stored frontier may be ahead of the end.
             levels = {name: max(last, getattr(frontier, name)) for name in names}
             return chain_levels(frontier.model_copy(update=levels))
     return frontier
 
 
-class _Queue:
-    """Steps at the same level, the oldest first, with their tokens."""
+class _StepQueue:
+    """Steps that are reduced to the same level, the oldest first, with their tokens."""
 
     def __init__(self) -> None:
         self.tokens = 0
@@ -124,11 +125,11 @@ class _Queue:
 
     @property
     def oldest(self) -> _Group:
-        """The oldest steps."""
+        """The group that was put first."""
         return next(iter(self._tokens))
 
     def put(self, group: _Group, tokens: int) -> None:
-        """Add steps with their tokens; existing ones keep their place."""
+        """Add steps with their tokens; for steps in the queue, replace their tokens."""
         self.tokens += tokens - self._tokens.get(group, 0)
         self._tokens[group] = tokens
 
@@ -145,17 +146,19 @@ class _FrontierMove:
     ) -> None:
         self._history, self._weighing, self._missing = history, weighing, excess
         self._frontier = chain_levels(frontier)
-        self._positions = {name: place for name, place in self._frontier if isinstance(place, int)}
+        self._positions = {
+            name: position for name, position in self._frontier if isinstance(position, int)
+        }
         self._folded: set[int] = set()
         self._levels: dict[int, Levels] = {}
         # Steps reduced to previews, steps reduced to lines, and the latter with whole arguments.
-        self._previews = _Queue()
-        self._lines = _Queue()
+        self._previews = _StepQueue()
+        self._lines = _StepQueue()
         self._lines_with_arguments: deque[_Group] = deque()
 
     @property
     def frontier(self) -> Frontier:
-        """The frontier at present."""
+        """The frontier as far as it has been moved."""
         return chain_levels(self._frontier.model_copy(update=self._positions))
 
     def run(self) -> None:
@@ -173,10 +176,10 @@ class _FrontierMove:
         self._advance(messages, "texts")
         self._advance(messages, "folded")
 
-    def _groups(self, numbers: Iterable[int]) -> Sequence[_Group]:
+    def _groups(self, indexes: Iterable[int]) -> Sequence[_Group]:
         passages = self._history.passages
-        grouped = groupby(numbers, key=lambda number: passages[number].place)
-        return [_Group(place, tuple(item)) for place, item in grouped]
+        grouped = groupby(indexes, key=lambda index: passages[index].position)
+        return [_Group(position, tuple(item)) for position, item in grouped]
 
     def _advance(self, groups: Sequence[_Group], level: Level) -> None:
         """Apply one level to passages until enough is saved."""
@@ -186,14 +189,14 @@ class _FrontierMove:
             if self._is_enough(level):
                 return
             ahead = [
-                item
-                for item in group.numbers
-                if group.place > self._positions[self._field(item, level)]
+                index
+                for index in group.indexes
+                if group.position > self._positions[self._field(index, level)]
             ]
-            for number in ahead:
-                pending += self._saving(number, self._history.levels(number, before), level)
+            for index in ahead:
+                pending += self._saving(index, self._history.levels_at(index, before), level)
             if ahead and (pending.tokens > 0 or pending.media > 0):
-                self._positions |= {self._field(item, level): group.place for item in ahead}
+                self._positions |= {self._field(index, level): group.position for index in ahead}
                 self._missing -= pending
                 pending = Load()
 
@@ -202,110 +205,112 @@ class _FrontierMove:
         if self._is_enough("texts"):
             return
         frontier = self.frontier
-        every = range(len(self._history.passages))
-        self._levels = {item: self._history.levels(item, frontier) for item in every}
-        self._folded = {key for key, levels in self._levels.items() if levels.folded}
+        self._levels = {
+            index: self._history.levels_at(index, frontier)
+            for index in range(len(self._history.passages))
+        }
+        self._folded = {index for index, levels in self._levels.items() if levels.folded}
         for group in steps:
-            if self._positions["tool_results"] < group.place <= self._positions["tool_texts"]:
+            if self._positions["tool_results"] < group.position <= self._positions["tool_texts"]:
                 self._enqueue(self._previews, group)
-            elif self._positions["folded"] < group.place <= self._positions["tool_results"]:
+            elif self._positions["folded"] < group.position <= self._positions["tool_results"]:
                 self._enqueue(self._lines, group)
 
     def _advance_results(self, steps: Sequence[_Group], level: Level) -> None:
         """Reduce results to previews or lines, one step at a time.
 
-        After each step, older steps are reduced further if they exceed their part of the budget.
+        Steps that save nothing are reduced together with the next step that saves tokens. After
+        that, older steps are reduced further if they exceed their part of the budget.
         """
         pending = Load()
-        passed: list[_Group] = []
+        pending_groups: list[_Group] = []
         for group in steps:
-            if group.place <= self._positions[_STEP_FIELDS[level]]:
+            if group.position <= self._positions[_STEP_FIELDS[level]]:
                 continue
             if self._is_enough(level):
                 return
-            passed.append(group)
-            for number in group.numbers:
-                pending += self._saving(number, self._levels[number], level)
+            pending_groups.append(group)
+            for index in group.indexes:
+                pending += self._saving(index, self._levels[index], level)
             if pending.tokens > 0:
                 self._missing -= pending
-                for item in passed:
-                    self._apply(item, level)
-                pending, passed = Load(), []
-                self._limit_leftovers()
+                for pending_group in pending_groups:
+                    self._apply(pending_group, level)
+                pending, pending_groups = Load(), []
+                self._limit_reduced_steps()
 
     def _apply(self, group: _Group, level: Level) -> None:
         """Reduce the results of steps to a level."""
-        self._positions[_STEP_FIELDS[level]] = group.place
-        for number in group.numbers:
-            self._levels[number] = self._levels[number]._replace(**{level: True})
+        self._positions[_STEP_FIELDS[level]] = group.position
+        for index in group.indexes:
+            self._levels[index] = self._levels[index]._replace(**{level: True})
         if level == "results":
             self._previews.drop(group)
         self._enqueue(self._lines if level == "results" else self._previews, group)
 
-    def _enqueue(self, queue: _Queue, group: _Group) -> None:
+    def _enqueue(self, queue: _StepQueue, group: _Group) -> None:
         self._update_tokens(queue, group)
-        if queue is self._lines and group.place > self._positions["arguments"]:
+        if queue is self._lines and group.position > self._positions["arguments"]:
             self._lines_with_arguments.append(group)
 
-    def _update_tokens(self, queue: _Queue, group: _Group) -> None:
-        queue.put(
-            group, sum(self._tokens(number, self._levels[number]) for number in group.numbers)
-        )
+    def _update_tokens(self, queue: _StepQueue, group: _Group) -> None:
+        queue.put(group, sum(self._tokens(index, self._levels[index]) for index in group.indexes))
 
-    def _limit_leftovers(self) -> None:
-        """Limit previews and lines to their part of the budget, as long as more has to be saved.
+    def _limit_reduced_steps(self) -> None:
+        """Reduce the oldest reduced steps further, while they exceed their part of the budget.
 
-        The oldest previews become lines. The arguments of the oldest lines are cut, and then these
-        steps are folded.
+        Previews become lines. Of steps that have lines, the arguments are cut; then the steps are
+        folded. Nothing is reduced once enough load is saved.
         """
-        most = (self._history.options.max_tokens or 0) // _LEFTOVERS_DIVISOR
-        while self._previews.tokens > most and not self._is_enough("results"):
+        max_tokens = (self._history.options.max_tokens or 0) // _REDUCED_STEPS_DIVISOR
+        while self._previews.tokens > max_tokens and not self._is_enough("results"):
             group = self._previews.oldest
-            for number in group.numbers:
-                self._missing -= self._saving(number, self._levels[number], "results")
+            for index in group.indexes:
+                self._missing -= self._saving(index, self._levels[index], "results")
             self._apply(group, "results")
-        while self._lines.tokens > most and not self._is_enough("results"):
+        while self._lines.tokens > max_tokens and not self._is_enough("results"):
             level: Level = "arguments" if self._lines_with_arguments else "folded"
             group = (
                 self._lines_with_arguments.popleft()
                 if self._lines_with_arguments
                 else self._lines.oldest
             )
-            for number in group.numbers:
-                self._missing -= self._saving(number, self._levels[number], level)
-                self._levels[number] = self._levels[number]._replace(**{level: True})
-            self._positions[level] = group.place
+            for index in group.indexes:
+                self._missing -= self._saving(index, self._levels[index], level)
+                self._levels[index] = self._levels[index]._replace(**{level: True})
+            self._positions[level] = group.position
             if level == "folded":
                 self._lines.drop(group)
             else:
                 self._update_tokens(self._lines, group)
 
-    def _tokens(self, number: int, levels: Levels) -> int:
+    def _tokens(self, index: int, levels: Levels) -> int:
         """Return the tokens of a reduced step; 0 if one of its results is protected."""
         history = self._history
-        passage = history.passages[number]
-        is_whole = number in history.pinned_steps or (
+        passage = history.passages[index]
+        is_whole = index in history.pinned_steps or (
             not levels.recalled
-            and any(map(history.is_raised, history.turns[passage.start : passage.stop]))
+            and any(map(history.has_raised_priority, history.turns[passage.start : passage.stop]))
         )
         if is_whole:
             return 0
-        return self._weighing.turns(self._history.form(number, levels)).tokens
+        return self._weighing.turns(history.shorten_passage(index, levels)).tokens
 
-    def _saving(self, number: int, levels: Levels, level: Level) -> Load:
+    def _saving(self, index: int, levels: Levels, level: Level) -> Load:
         """Return the load that is saved by applying a level to a passage."""
         history, weighing = self._history, self._weighing
         if getattr(levels, level):
             return Load()
-        turns = history.form(number, levels)
+        turns = history.shorten_passage(index, levels)
         if level != "folded":
-            reached = dict.fromkeys(self._implied_levels(number, level), True)
-            return weighing.saving(turns, history.form(number, levels._replace(**reached)))
-        if number in history.pinned_steps:
+            reached = dict.fromkeys(self._implied_levels(index, level), True)
+            shortened = history.shorten_passage(index, levels._replace(**reached))
+            return weighing.saving(turns, shortened)
+        if index in history.pinned_steps:
             return Load()
-        folded_neighbours = (number - 1 in self._folded) + (number + 1 in self._folded)
-        self._folded.add(number)
-        # This adds a fold, extends one, or joins two.
+        folded_neighbours = (index - 1 in self._folded) + (index + 1 in self._folded)
+        self._folded.add(index)
+        # Folding a passage adds a fold, extends one, or joins two.
         return weighing.turns(turns) - Load((1 - folded_neighbours) * _FOLD_TOKENS)
 
     def _is_enough(self, level: Level) -> bool:
@@ -313,11 +318,11 @@ class _FrontierMove:
         exceeds_media = missing.media > 0 or missing.base64_chars > 0
         return missing.tokens <= 0 and not (exceeds_media and level == "media")
 
-    def _implied_levels(self, number: int, level: Level) -> Sequence[Level]:
+    def _implied_levels(self, index: int, level: Level) -> Sequence[Level]:
         """Return the weaker levels that a level implies, and the level itself."""
-        is_chained = isinstance(self._history.passages[number], Step) and level in _CHAIN
+        is_chained = isinstance(self._history.passages[index], Step) and level in _CHAIN
         return _CHAIN[: _CHAIN.index(level) + 1] if is_chained else [level]
 
-    def _field(self, number: int, level: Level) -> str:
-        is_step = isinstance(self._history.passages[number], Step)
+    def _field(self, index: int, level: Level) -> str:
+        is_step = isinstance(self._history.passages[index], Step)
         return (_STEP_FIELDS if is_step else _MESSAGE_FIELDS)[level]

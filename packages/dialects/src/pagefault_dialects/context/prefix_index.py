@@ -1,12 +1,9 @@
 """An index of the prefix of a history, so that a rendering that folds it need not read its entries.
 
-A fold of steps is rendered as their counts, and the counts of two runs of steps can be added. So
-the index has counts for runs of steps. What may be rendered in full has references to its entries,
-which are then read one by one: messages between steps, the newest step, and the newest answers with
-pinned pages, since these two are never folded.
-
-A *place* (`place`) is the position of a passage in the history, which frontiers are compared with;
-see `places_of_turns`. A local variable `at` is the index of a passage in a list.
+Folded steps are rendered as counts, so the index has the counts of each run of steps, which can be
+added. Some passages may have to be rendered in full: messages between steps, the newest step, and
+the newest answers with pinned pages. For these, the index has references to their entries, which
+are read one by one.
 """
 
 from collections import Counter, defaultdict
@@ -19,12 +16,12 @@ from pagefault_dialects.context.steps import (
     FoldSummary,
     MessagePassage,
     Step,
-    passages_in,
-    summary_of,
+    is_added_answer,
+    split_passages,
+    summarize_turns,
 )
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
-    SyntheticNote,
     Turn,
     TurnCall,
     TurnRole,
@@ -32,8 +29,8 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.targets.base64_leaves import text_of
 
-_CallPlace: TypeAlias = tuple[int, int] | None
-"""`TurnCall.place`: the entry of a call and its index there, if they differ from its turn's."""
+_EntryIndex: TypeAlias = tuple[int, int]
+"""The `seq` of the entry of a call, and the index of the call in that entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +40,12 @@ class PrefixMessage:
     seq: int
     index: int
     is_recorded: bool
-    """False if the message differs from its record, as when a note was added to it."""
-    place: int
+    """False if the message differs from its record, for example because a note was added to it."""
+    position: int
+    """Its position, which frontiers are compared with; see `turn_positions`."""
     role: TurnRole
     origin: str
-    """The path of its record."""
+    """The HTTP path of its record."""
     summary: FoldSummary
     chars: int
     """The length of its texts."""
@@ -61,11 +59,15 @@ class RecordedTurn:
     index: int
     call_id: str
     tool_name: str
-    calls: tuple[tuple[str, str, _CallPlace], ...]
+    calls: tuple[tuple[str, str, _EntryIndex | None], ...]
     """The id, the tool and the `TurnCall.place` of each call, which may differ from the record."""
 
     def restore(self, recorded: Sequence[ComposedTurn]) -> ComposedTurn:
-        """Return the turn, given the turns of the entry as they were recorded."""
+        """Return the turn.
+
+        Args:
+            recorded: The turns of its entry, as they were recorded.
+        """
         turn = recorded[self.index]
         calls = tuple(
             replace(call, call_id=call_id, name=name, place=place)
@@ -78,10 +80,10 @@ class RecordedTurn:
 class FoldedRun:
     """Consecutive steps without messages between them, as counts."""
 
-    place: int
+    position: int
     """The position of its last step."""
     origin: str
-    """The path of its first record."""
+    """The HTTP path of its first record."""
     summary: FoldSummary
 
 
@@ -90,14 +92,14 @@ class ReferencedStep(FoldedRun):
     """A run of one step, with references to its turns, so that they can be read again."""
 
     turns: tuple[RecordedTurn | ComposedTurn, ...]
-    """References to its turns; an answer that Pagefault has added is here itself, since it has no
-    record. Empty if a turn differs from its record."""
+    """References to its turns. An answer that Pagefault has added has no record, so the turn itself
+    is here. Empty if a turn differs from its record."""
     pages: Mapping[str, int | None]
     """The pages in its answers, each with the `seq` of the answer."""
     times: Mapping[str, int]
     """The `Recall.times` of its recalls, by the ids of their calls."""
     is_late: bool
-    """True if the step repeats an earlier call, to precede an answer that came late."""
+    """True if the step was added for an answer that came late: it repeats the earlier call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,9 @@ class UnansweredStep:
     """A step whose entry has a call without an answer."""
 
     number: int
+    """The number of the step, from 1."""
     tools: frozenset[str]
+    """The tools that it calls."""
 
 
 PrefixPassage: TypeAlias = PrefixMessage | FoldedRun
@@ -116,8 +120,8 @@ class PrefixIndex:
     """The passages of a prefix that will not change, for frontiers that have folded its steps."""
 
     passages: tuple[PrefixPassage, ...] = ()
-    """Its passages in order. Steps are joined to runs, except the newest step, and steps with the
-    newest answer that shows some page."""
+    """Its passages in order. Steps are joined into runs, except the newest step and each step with
+    the newest answer with a page."""
     recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object."""
     steps: int = 0
@@ -127,14 +131,14 @@ class PrefixIndex:
 
     @property
     def pages(self) -> set[str]:
-        """The pages that were faulted in."""
+        """The ids of the pages that calls of `page_fault` named."""
         return {item.name for item in self.recalled if item.kind == "page"}
 
     @property
     def page_answers(self) -> Mapping[str, int | None]:
         """The `seq` of the newest answer with each page, by page."""
-        named = (passage for passage in self.passages if isinstance(passage, ReferencedStep))
-        return {page_id: seq for item in named for page_id, seq in item.pages.items()}
+        steps = (passage for passage in self.passages if isinstance(passage, ReferencedStep))
+        return {page_id: seq for step in steps for page_id, seq in step.pages.items()}
 
     def extend(
         self, turns: Sequence[ComposedTurn], recorded: Mapping[int, Sequence[ComposedTurn]]
@@ -148,34 +152,35 @@ class PrefixIndex:
         passages, steps = [*self.passages], self.steps
         recalls = find_recalls(turns, self.recalled)
         steps_by_seq: defaultdict[int, list[tuple[UnansweredStep, bool]]] = defaultdict(list)
-        found = [*passages_in(turns)]
-        is_late = {span.start: turns[span.stop - 1].late_for is not None for span in found}
-        calling = [at for at, is_old in is_late.items() if turns[at].calls and not is_old]
-        for passage in found:
-            part = turns[passage.start : passage.stop]
+        added = [*split_passages(turns)]
+        is_late = {span.start: turns[span.stop - 1].late_for is not None for span in added}
+        calling = [start for start, late in is_late.items() if turns[start].calls and not late]
+        for passage in added:
+            passage_turns = turns[passage.start : passage.stop]
+            first = passage_turns[0]
             if isinstance(passage, Step):
                 steps += 1
-                summary = summary_of(part, steps, is_late=is_late[passage.start])
-                run = FoldedRun(passage.place, part[0].origin, summary)
-                pages = _pages_of(part, recalls)
+                summary = summarize_turns(passage_turns, steps, is_late=is_late[passage.start])
+                run = FoldedRun(passage.position, first.origin, summary)
+                pages = _find_pages(passage_turns, recalls)
                 if pages or passage.start in calling[-1:]:
-                    run = _index_step(run, part, pages, recalls, recorded)
+                    run = _index_step(run, passage_turns, pages, recalls, recorded)
                 passages.append(run)
-                if not is_late[passage.start] and part[0].seq is not None:
-                    tools = frozenset(call.name for call in part[0].calls)
-                    lacks_answer = any(map(_is_added_answer, part))
-                    steps_by_seq[part[0].seq].append((UnansweredStep(steps, tools), lacks_answer))
-            elif part[0].seq is not None:
-                passages.append(_index_message(passage, part[0], recorded.get(part[0].seq, ())))
+                if not is_late[passage.start] and first.seq is not None:
+                    tools = frozenset(call.name for call in first.calls)
+                    lacks_answer = any(map(is_added_answer, passage_turns))
+                    steps_by_seq[first.seq].append((UnansweredStep(steps, tools), lacks_answer))
+            elif first.seq is not None:
+                passages.append(_index_message(passage, first, recorded.get(first.seq, ())))
         recalled = Counter(self.recalled)
         recalled.update(recall.target for recall in recalls.values())
-        waiting = {
+        unanswered = {
             seq: [step for step, _ in steps_of_entry]
             for seq, steps_of_entry in steps_by_seq.items()
             if any(lacks_answer for _, lacks_answer in steps_of_entry)
         }
         joined = _join_runs(passages, _find_unfolded(passages))
-        return PrefixIndex(tuple(joined), dict(recalled), steps, {**self.calling, **waiting})
+        return PrefixIndex(tuple(joined), dict(recalled), steps, {**self.calling, **unanswered})
 
     def passages_at(
         self, frontier: Frontier, pinned: Collection[str] = ()
@@ -186,44 +191,47 @@ class PrefixIndex:
         user's newest message; the newest step; and steps with `pinned` pages. Without messages of
         the user, the first message and those of the system are never folded.
         """
-        foldable = {*self._foldable()}
-        kept = {
-            at
-            for at, passage in enumerate(self.passages)
+        foldable = {*self._find_foldable_messages()}
+        unfolded = {
+            index
+            for index, passage in enumerate(self.passages)
             if isinstance(passage, ReferencedStep) and not passage.pages.keys().isdisjoint(pinned)
         }
-        kept.update(_newest_steps(self.passages)[:1])
+        unfolded.update(_newest_steps(self.passages)[:1])
         return _join_runs(
             (
-                FoldedRun(passage.place, passage.origin, passage.summary)
-                if at in foldable and passage.place <= frontier.said_folded
+                FoldedRun(passage.position, passage.origin, passage.summary)
+                if index in foldable and passage.position <= frontier.said_folded
                 else passage
-                for at, passage in enumerate(self.passages)
+                for index, passage in enumerate(self.passages)
             ),
-            kept,
+            unfolded,
         )
 
-    def _foldable(self) -> Iterator[int]:
+    def _find_foldable_messages(self) -> Iterator[int]:
         """Yield the indexes of messages that may be folded."""
         roles = [
             passage.role if isinstance(passage, PrefixMessage) else None
             for passage in self.passages
         ]
-        users = [at for at, role in enumerate(roles) if role == "user"]
-        spoken = [at for at, role in enumerate(roles) if role != "system"]
-        first = next(iter((*users, *spoken)), 0)
-        for at, role in enumerate(roles):
+        users = [index for index, role in enumerate(roles) if role == "user"]
+        others = [index for index, role in enumerate(roles) if role != "system"]
+        first = next(iter((*users, *others)), 0)
+        for index, role in enumerate(roles):
             is_system = role == "system" and not users
-            if role is not None and at > first and at not in users[-1:] and not is_system:
-                yield at
+            if role is not None and index > first and index not in users[-1:] and not is_system:
+                yield index
 
     def find_message_fold(self, max_chars: int) -> int:
-        """Return the position up to which messages are folded, to leave at most `max_chars`."""
+        """Return the position up to which messages have to be folded to keep `max_chars` or less.
+
+        The newest messages are kept. The result is 0 if no message has to be folded.
+        """
         for passage in reversed(self.passages):
             if isinstance(passage, PrefixMessage):
                 max_chars -= passage.chars
                 if max_chars < 0:
-                    return passage.place
+                    return passage.position
         return 0
 
 
@@ -258,49 +266,54 @@ def make_run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedT
     """
     call = TurnCall(f"\0folded {number}", "", {})
     return (
-        Turn("assistant", (), run.origin, run.place, calls=(call,)),
-        Turn("tool", (), run.origin, run.place, call_id=call.call_id),
+        Turn("assistant", (), run.origin, run.position, calls=(call,)),
+        Turn("tool", (), run.origin, run.position, call_id=call.call_id),
     )
 
 
 def _index_message(
     passage: MessagePassage, turn: ComposedTurn, recorded: Sequence[ComposedTurn]
 ) -> PrefixMessage:
-    equal = [at for at, found in enumerate(recorded) if found == turn]
-    with_same_role = [at for at, found in enumerate(recorded) if found.role == turn.role]
-    index = next(iter((*equal, *with_same_role)), 0)
-    place, role, summary = passage.place, turn.role, summary_of([turn], 0)
-    chars = sum(len(text_of(item) or "") for item in turn.items)
+    equal = [index for index, item in enumerate(recorded) if item == turn]
+    with_same_role = [index for index, item in enumerate(recorded) if item.role == turn.role]
     return PrefixMessage(
-        *(turn.seq or 0, index, bool(equal), place, role, turn.origin, summary, chars)
+        seq=turn.seq or 0,
+        index=next(iter((*equal, *with_same_role)), 0),
+        is_recorded=bool(equal),
+        position=passage.position,
+        role=turn.role,
+        origin=turn.origin,
+        summary=summarize_turns([turn], 0),
+        chars=sum(len(text_of(item) or "") for item in turn.items),
     )
 
 
-def _pages_of(
-    part: Sequence[ComposedTurn], recalls: Mapping[str, Recall]
+def _find_pages(
+    step: Sequence[ComposedTurn], recalls: Mapping[str, Recall]
 ) -> Mapping[str, int | None]:
     """Return the pages in the answers of a step, each with the `seq` of the answer."""
-    answers = [turn for turn in part if turn.role == "tool" and not turn.is_error]
+    answers = [turn for turn in step if turn.role == "tool" and not turn.is_error]
     recalled = [(recalls[turn.call_id], turn.seq) for turn in answers if turn.call_id in recalls]
     return {recall.target.name: seq for recall, seq in recalled if recall.target.kind == "page"}
 
 
 def _index_step(
     run: FoldedRun,
-    part: Sequence[ComposedTurn],
+    turns: Sequence[ComposedTurn],
     pages: Mapping[str, int | None],
     recalls: Mapping[str, Recall],
     recorded: Mapping[int, Sequence[ComposedTurn]],
 ) -> ReferencedStep:
-    turns = [_refer_to_turn(turn, recorded.get(turn.seq or 0, ())) for turn in part]
-    readable = tuple(turn for turn in turns if turn is not None)
-    ids = [call.call_id for call in part[0].calls]
+    """Return the run of one step with references to its turns."""
+    references = [_refer_to_turn(turn, recorded.get(turn.seq or 0, ())) for turn in turns]
+    readable = tuple(reference for reference in references if reference is not None)
+    call_ids = [call.call_id for call in turns[0].calls]
     return ReferencedStep(
-        *(run.place, run.origin, run.summary),
-        readable if len(readable) == len(turns) else (),
+        *(run.position, run.origin, run.summary),
+        readable if len(readable) == len(references) else (),
         pages,
-        {call_id: recalls[call_id].times for call_id in ids if call_id in recalls},
-        is_late=part[-1].late_for is not None,
+        {call_id: recalls[call_id].times for call_id in call_ids if call_id in recalls},
+        is_late=turns[-1].late_for is not None,
     )
 
 
@@ -308,36 +321,31 @@ def _refer_to_turn(
     turn: ComposedTurn, recorded: Sequence[ComposedTurn]
 ) -> RecordedTurn | ComposedTurn | None:
     """Return a reference to a turn, or an added answer itself; `None` if its record differs."""
-    if _is_added_answer(turn):
+    if is_added_answer(turn):
         return turn
     calls = tuple((call.call_id, call.name, call.place) for call in turn.calls)
     for index, item in enumerate(recorded):
         if len(item.calls) == len(calls):
-            found = RecordedTurn(turn.seq or 0, index, turn.call_id, turn.tool_name, calls)
-            if found.restore(recorded) == turn:
-                return found
+            reference = RecordedTurn(turn.seq or 0, index, turn.call_id, turn.tool_name, calls)
+            if reference.restore(recorded) == turn:
+                return reference
     return None
-
-
-def _is_added_answer(turn: ComposedTurn) -> bool:
-    """Return whether Pagefault added this answer to a call that has none."""
-    return turn.role == "tool" and any(isinstance(item, SyntheticNote) for item in turn.items)
 
 
 def _newest_steps(passages: Sequence[PrefixPassage]) -> Sequence[int]:
     """Return the indexes of the referenced steps, the newest first, without late ones."""
     return [
-        at
-        for at in reversed(range(len(passages)))
-        if isinstance(passage := passages[at], ReferencedStep) and not passage.is_late
+        index
+        for index in reversed(range(len(passages)))
+        if isinstance(passage := passages[index], ReferencedStep) and not passage.is_late
     ]
 
 
 def _find_unfolded(passages: Sequence[PrefixPassage]) -> Collection[int]:
-    """Return the indexes of the newest step, and of steps with the newest answer of some page."""
+    """Return the indexes of the newest step, and of the steps with the newest answer of a page."""
     newest = {
-        page_id: at
-        for at, passage in enumerate(passages)
+        page_id: index
+        for index, passage in enumerate(passages)
         if isinstance(passage, ReferencedStep)
         for page_id in passage.pages
     }
@@ -345,19 +353,19 @@ def _find_unfolded(passages: Sequence[PrefixPassage]) -> Collection[int]:
 
 
 def _join_runs(
-    passages: Iterable[PrefixPassage], kept: Collection[int] = ()
+    passages: Iterable[PrefixPassage], unfolded: Collection[int] = ()
 ) -> Sequence[PrefixPassage]:
-    """Return passages with adjacent runs joined, except those at the `kept` indexes."""
-    merged: list[PrefixPassage] = []
+    """Return passages with adjacent runs joined, except those at the `unfolded` indexes."""
+    joined: list[PrefixPassage] = []
     may_join = False
-    for at, passage in enumerate(passages):
-        before = merged[-1] if merged and may_join else None
-        may_join = at not in kept
+    for index, passage in enumerate(passages):
+        previous = joined[-1] if joined and may_join else None
+        may_join = index not in unfolded
         if not isinstance(passage, FoldedRun) or not may_join:
-            merged.append(passage)
-        elif isinstance(before, FoldedRun):
-            summary = before.summary + passage.summary
-            merged[-1] = FoldedRun(passage.place, before.origin, summary)
+            joined.append(passage)
+        elif isinstance(previous, FoldedRun):
+            summary = previous.summary + passage.summary
+            joined[-1] = FoldedRun(passage.position, previous.origin, summary)
         else:
-            merged.append(FoldedRun(passage.place, passage.origin, passage.summary))
-    return merged
+            joined.append(FoldedRun(passage.position, passage.origin, passage.summary))
+    return joined

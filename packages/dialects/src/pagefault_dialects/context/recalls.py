@@ -1,8 +1,8 @@
-"""Recalls: calls that return content which is no longer in the context.
+"""Recalls: calls that bring evicted content back into the context.
 
-A page, a stored medium or an entry of the history is *recalled* by a call of `page_fault`,
-`view_media` or `read_text` that names it. Such calls are entries of the history, so the number of
-recalls depends on the history alone, and appending changes no earlier count.
+A call of `page_fault` recalls the page that it names, `view_media` a stored medium, and `read_text`
+an entry of the history or a stored text. Such calls are entries of the history themselves, so the
+number of recalls depends on the history alone, and appending changes no earlier count.
 
 Source: `context`, "Budget"; the working set of spec 000's memory.
 """
@@ -20,13 +20,13 @@ from pagefault_dialects.model.page import Level, parse_level
 
 RecallKind: TypeAlias = Literal["page", "medium", "entry"]
 
-RAISED_AT = 3
-"""The number of recalls of an object after which its answers are evicted last."""
+RECALLS_FOR_RAISED_PRIORITY = 3
+"""From this recall of an object on, the answers have raised priority: they are evicted last."""
 
 PAGE_FAULT = "page_fault"
 _READ_TEXT, _VIEW_MEDIA = "read_text", "view_media"
 WORD_END = r"(?![_.~%/-]*+[0-9A-Za-z])"
-"""The end of a handle: up to the next blank only punctuation follows."""
+"""A pattern for the end of a handle: no letter or digit follows, not even behind punctuation."""
 MEDIUM_HANDLE = re.compile(r"(?<![0-9A-Za-z])(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
 """The handle of a medium, in any text."""
 ENTRY_HANDLE = re.compile(
@@ -38,10 +38,11 @@ ENTRY_HANDLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RecalledObject:
-    """An object that calls return: a page or a medium by its id, or an entry by its `seq`."""
+    """An object that calls return."""
 
     kind: RecallKind
     name: str
+    """The id of a page or a medium, or the `seq` of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +52,16 @@ class Recall:
     target: RecalledObject
     """The recalled object."""
     level: Level
-    """The requested level of a page."""
+    """The requested level, if the object is a page."""
     times: int
-    """The number of calls up to this one that named the object."""
+    """The number of recalls of the object so far, including this one."""
     index: int
     """The index of the turn with the call."""
 
     @property
-    def is_raised(self) -> bool:
-        """Return whether the answer is evicted last."""
-        return self.times >= RAISED_AT
+    def has_raised_priority(self) -> bool:
+        """Return whether the object was recalled so often that the answer is evicted last."""
+        return self.times >= RECALLS_FOR_RAISED_PRIORITY
 
 
 def find_recalls(
@@ -72,8 +73,9 @@ def find_recalls(
 
     Args:
         turns: The conversation.
-        earlier_counts: The number of recalls of each object before the conversation.
-        earlier_times: The `times` of recalls that are among those, by the ids of their calls.
+        earlier_counts: The number of recalls of each object before these turns.
+        earlier_times: The `times` of recalls in these turns that `earlier_counts` includes, by the
+            ids of their calls.
     """
     counts = Counter(earlier_counts)
     recalls: dict[str, Recall] = {}
@@ -85,7 +87,7 @@ def find_recalls(
                 if times is None:
                     counts[target] += 1
                     times = counts[target]
-                level = _level(call.arguments.get("target_level"))
+                level = _requested_level(call.arguments.get("target_level"))
                 recalls[call.call_id] = Recall(target, level, times, index)
     return recalls
 
@@ -104,6 +106,6 @@ def _recalled_object(call: TurnCall) -> RecalledObject | None:
     return None if medium is None else RecalledObject("medium", medium.group(1))
 
 
-def _level(value: JsonValue) -> Level:
+def _requested_level(value: JsonValue) -> Level:
     level = parse_level(str(value).strip()) if isinstance(value, str | int) else None
     return Level.ABSTRACT if level is None else level

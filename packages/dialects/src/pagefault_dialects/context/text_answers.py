@@ -1,4 +1,4 @@
-"""Answers of `read_text`: a piece of a text under a line with the next position.
+"""Answers of `read_text`: a line with the position to read on from, and a piece of the text.
 
 Source: `agents`, "Tools for models".
 """
@@ -13,30 +13,33 @@ from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgu
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
 
 # For the line above a piece.
-_HEAD_TOKENS = 64
+_HEADER_TOKENS = 64
 
 
-def stretch_answer(
-    what: str, text: str, known_chars: int, request: ReadTextArguments, max_tokens: int
+def answer_with_characters(
+    name: str, text: str, total_chars: int, request: ReadTextArguments, max_tokens: int
 ) -> str:
-    """Return a piece of a text under a line with the next offset.
+    """Return the characters from an offset on, under a line with the next offset.
 
     Args:
-        what: The name of the text.
+        name: The name of the text; see `text_name`.
         text: The text from the offset on, or more of it than is requested.
-        known_chars: The length of the text, as far as it is known.
+        total_chars: The length of the text, as far as it is known.
         request: The offset and the limit.
         max_tokens: The most tokens of the answer.
+
+    Raises:
+        WrongArgumentsError: The offset is behind the end of the text.
     """
     if not text and request.offset:
         raise WrongArgumentsError(
-            f"The text has {known_chars} characters; offset is behind its end."
+            f"The text has {total_chars} characters; offset is behind its end."
         )
     piece = _shorten(text, min(request.limit, MAX_TEXT_CHARS), max_tokens)
     end = request.offset + len(piece)
     has_more = len(text) > len(piece)
     next_step = f"; go on with offset={end}" if has_more else "; this is its end"
-    return f"[{what}, characters {request.offset} to {end}{next_step}]\n{piece}"
+    return f"[{name}, characters {request.offset} to {end}{next_step}]\n{piece}"
 
 
 def text_name(mime_type: str, charset: str) -> str:
@@ -44,51 +47,59 @@ def text_name(mime_type: str, charset: str) -> str:
     return f"{mime_type}, decoded from {charset}" if charset else mime_type
 
 
-def found_answer(
-    what: str,
+def answer_with_excerpt(
+    name: str,
     total_lines: int | None,
-    found: LineExcerpt | Matches | JsonExcerpt,
+    excerpt: LineExcerpt | Matches | JsonExcerpt,
     max_tokens: int,
 ) -> str:
-    """Return the matches in a text that fit one answer, under a line with the next position.
+    """Return lines, matches or a JSON value of a text, under a line with the next line to read.
+
+    What does not fit one answer is left out.
 
     Args:
-        what: The name of the text.
+        name: The name of the text; see `text_name`.
         total_lines: The number of its lines; `None` for a value in JSON.
-        found: The lines, the matches or the value.
+        excerpt: The lines, the matches or the value.
         max_tokens: The most tokens of the answer.
     """
-    if isinstance(found, JsonExcerpt):
-        piece = _mark_cut(found.words, max_tokens)
-        cut = "" if piece == found.words else "; cut here: ask for a longer pointer"
-        return f"[{what}, at {found.pointer or 'the root'}{cut}]\n{piece}"
-    if isinstance(found, Matches):
-        lines = [(part.line, f"{part.line}: {part.text}") for part in found.found]
+    if isinstance(excerpt, JsonExcerpt):
+        piece = _mark_cut(excerpt.words, max_tokens)
+        cut = "" if piece == excerpt.words else "; cut here: ask for a longer pointer"
+        return f"[{name}, at {excerpt.pointer or 'the root'}{cut}]\n{piece}"
+    if isinstance(excerpt, Matches):
+        lines = [(part.line, f"{part.line}: {part.text}") for part in excerpt.found]
     else:
-        lines = list(enumerate(found.lines, start=found.first_line))
+        lines = list(enumerate(excerpt.lines, start=excerpt.first_line))
     kept, next_line = take_lines(lines, MAX_TEXT_CHARS, max_tokens)
-    next_line = found.next_line if next_line is None else next_line
-    head = f"of {total_lines} lines"
-    if isinstance(found, Matches):
-        head = f"{found.total} {head} match"
+    next_line = excerpt.next_line if next_line is None else next_line
+    header = f"of {total_lines} lines"
+    if isinstance(excerpt, Matches):
+        header = f"{excerpt.total} {header} match"
     elif kept:
-        head = f"lines {found.first_line} to {found.first_line + len(kept) - 1} {head}"
+        header = f"lines {excerpt.first_line} to {excerpt.first_line + len(kept) - 1} {header}"
     # A line that is longer than an answer is the only one in it.
     is_cut = bool(lines) and len(kept[0]) < len(lines[0][1])
     cut = f"; line {lines[0][0]} is cut: read it by offset, without lines" if is_cut else ""
     go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
-    return "\n".join([f"[{what}, {head}{cut}{go_on}]", *kept])
+    return "\n".join([f"[{name}, {header}{cut}{go_on}]", *kept])
 
 
 def take_lines(
     lines: Sequence[tuple[int, str]], max_chars: int, max_tokens: int
 ) -> tuple[Sequence[str], int | None]:
-    """Return the lines that fit one answer, or the beginning of the first one.
+    """Return the lines that fit one answer; at least the beginning of the first one.
 
-    The second value is the number of the first line left out; `None` if all fit.
+    Args:
+        lines: Each line with its number.
+        max_chars: The most characters of the answer.
+        max_tokens: The most tokens of the answer, including the line above.
+
+    Returns:
+        The lines, and the number of the first line that was left out; `None` if all fit.
     """
     kept: list[str] = []
-    tokens = max_tokens - _HEAD_TOKENS
+    tokens = max_tokens - _HEADER_TOKENS
     for number, text in lines:
         max_chars -= len(text) + 1
         if max_chars < 0 or (tokens := tokens - count_tokens(text) - 1) < 0:
@@ -100,6 +111,7 @@ def take_lines(
 
 
 def _mark_cut(text: str, max_tokens: int) -> str:
+    """Return a text, or its beginning with an ellipsis if it does not fit."""
     piece = _shorten(text, MAX_TEXT_CHARS, max_tokens)
     return text if len(piece) == len(text) else f"{piece} […]"
 
@@ -107,8 +119,8 @@ def _mark_cut(text: str, max_tokens: int) -> str:
 def _shorten(text: str, max_chars: int, max_tokens: int) -> str:
     """Return the beginning of a text that fits."""
     beginning = text[:max_chars]
-    most = chars_within(beginning, max_tokens - _HEAD_TOKENS)
-    if most == len(text):
+    length = chars_within(beginning, max_tokens - _HEADER_TOKENS)
+    if length == len(text):
         return text
     # A grapheme that does not fit is cut, so that each piece makes progress.
-    return text[: boundary_at_or_before(text, most) or max(1, most)]
+    return text[: boundary_at_or_before(text, length) or max(1, length)]

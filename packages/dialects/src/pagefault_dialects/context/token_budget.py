@@ -1,4 +1,4 @@
-"""The budget of a rendering: the load to be evicted, and the error for budgets that are too small.
+"""The token budget of a rendering: how much is evicted, and the error if a budget is too small.
 
 Source: `context`, "Budget" and "A prefix that stays".
 """
@@ -17,36 +17,37 @@ from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.ladder import ResolvedTurns
 
-# The part of a limit that is evicted at once, so that the next turns only append.
+# A quarter of the limit is evicted at once, so that the turns after it evict nothing.
 _BATCHES_IN_LIMIT = 4
 _SPARE_TOKENS = 64
-# Up to nine tenths of each additional token may go to shares of the budget.
-_OF_EACH_MISSING = 4
+# The shares of protected turns grow with the budget, and can take nine tenths of what is added. So
+# a budget is raised by a multiple of the missing tokens.
+_TOKENS_PER_MISSING_TOKEN = 4
 _MAX_TRIES = 16
 
 
-def excess_load(load: int, most: int | None, batch: int | None) -> int:
-    """Return how much has to be evicted for a load to fit, with room for the turns that follow.
+def excess_load(load: int, limit: int | None, batch: int | None) -> int:
+    """Return how many tokens have to be evicted to fit a limit, with room for the turns after it.
 
     Args:
-        load: The load at present.
-        most: The limit, if there is one.
+        load: The tokens at present.
+        limit: The most tokens; `None` without a limit.
         batch: The room that is made below the limit; `None` for a quarter of it.
     """
-    if most is None or load <= most:
+    if limit is None or load <= limit:
         return 0
-    room = most // _BATCHES_IN_LIMIT if batch is None else min(batch, most)
-    return load - most + room
+    room = limit // _BATCHES_IN_LIMIT if batch is None else min(batch, limit)
+    return load - limit + room
 
 
 def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: ResolvedTurns) -> Frontier:
-    """Return the frontier at which a conversation comes closer to its limits; the same if it fits.
+    """Return the next frontier to try for a conversation to fit its limits; the same if it fits.
 
     Protected turns are shortened only if nothing else can be evicted.
 
     Args:
         history: The conversation.
-        frontier: The frontier at present.
+        frontier: The last frontier that was tried.
         resolved: The conversation as it is rendered at that frontier.
 
     Raises:
@@ -58,26 +59,26 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: Resolve
     if excess == Load():
         return frontier
     if excess.tokens > 0:
-        # The same positions follow from any earlier frontier, so those of old steps are not needed.
+        # The estimate depends on positions alone, so any earlier frontier leads to the same move.
         estimate = estimate_tokens(history, frontier, weighing)
         estimated = excess.tokens - load.tokens + estimate
         excess = replace(excess, tokens=estimated if estimated > 0 else excess.tokens)
     if excess.tokens > 0 and _is_floor_too_large(history, frontier, weighing):
         return shorten_protected(history, frontier)
-    further = advance_frontier(history, frontier, excess, weighing)
-    if further != frontier or excess.tokens <= 0:
+    advanced = advance_frontier(history, frontier, excess, weighing)
+    if advanced != frontier or excess.tokens <= 0:
         # Media over the limit are replaced when turns are resolved.
-        return further
-    further = shorten_protected(history, frontier)
-    if further == frontier:
-        raise _too_small(history, frontier, load.tokens)
-    return further
+        return advanced
+    advanced = shorten_protected(history, frontier)
+    if advanced == frontier:
+        raise _budget_too_small(history, frontier, load.tokens)
+    return advanced
 
 
 def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, weighing: Weighing) -> bool:
-    """Return whether protected turns exceed the budget without any other turn."""
+    """Return whether the protected turns alone exceed the budget, and can still be shortened."""
     passages = history.passages
-    if not passages or frontier.floor >= passages[-1].place:
+    if not passages or frontier.floor >= passages[-1].position:
         return False
     turns = history.floor_turns(frontier).values()
     return weighing.turns(turns).tokens > (history.options.max_tokens or 0)
@@ -91,34 +92,36 @@ def _excess(resolved: ResolvedTurns, load: Load, options: RenderOptions) -> Load
         # Media over the limit are replaced when turns are resolved.
         return Load(tokens)
     codes = [entry.code for entry in resolved.loss]
-    crowded, is_large = codes.count("too-many-media"), "request-too-large" in codes
-    media = crowded + load.media // 4 if crowded else 0
+    excess_media, is_large = codes.count("too-many-media"), "request-too-large" in codes
+    media = excess_media + load.media // 4 if excess_media else 0
     base64_chars = max(1, load.base64_chars // 4) if is_large else 0
     return Load(tokens, media, base64_chars)
 
 
-def _too_small(history: EvictableTurns, frontier: Frontier, tokens: int) -> InvalidPayloadError:
-    floor = history.floor_shares(frontier)
-    most = history.options.max_tokens or 0
-    other_tokens = tokens - _floor_tokens(history, frontier, most)
-    least = max(most + 2 * (tokens - most), 2 * floor.system_tokens) + _SPARE_TOKENS
-    # The shares of protected turns grow with the budget.
+def _budget_too_small(
+    history: EvictableTurns, frontier: Frontier, tokens: int
+) -> InvalidPayloadError:
+    """Return the error for a budget that the shortest form exceeds, with one that is enough."""
+    floor = history.make_floor(frontier)
+    max_tokens = history.options.max_tokens or 0
+    other_tokens = tokens - _floor_tokens(history, frontier, max_tokens)
+    enough = max(max_tokens + 2 * (tokens - max_tokens), 2 * floor.system_tokens) + _SPARE_TOKENS
     for _ in range(_MAX_TRIES):
-        missing = other_tokens + _floor_tokens(history, frontier, least) + _SPARE_TOKENS - least
+        missing = other_tokens + _floor_tokens(history, frontier, enough) + _SPARE_TOKENS - enough
         if missing <= 0:
             break
-        least += _OF_EACH_MISSING * missing
-    parts = ", ".join(f"{name} {count}" for name, count in floor.parts())
+        enough += _TOKENS_PER_MISSING_TOKEN * missing
+    parts = ", ".join(f"{name} {count}" for name, count in floor.count_parts())
     return InvalidPayloadError(
-        f"`maxTokens` is {most}, and what is never left out takes about "
+        f"`maxTokens` is {max_tokens}, and what is never left out takes about "
         f"{tokens} tokens even at its shortest: {parts}. Raise the limit, shorten the system "
         "message, or unpin pages.",
-        faults=[Fault("/maxTokens", f"must be {least} or more for this history")],
+        faults=[Fault("/maxTokens", f"must be {enough} or more for this history")],
         code="budget-too-small",
     )
 
 
-def _floor_tokens(history: EvictableTurns, frontier: Frontier, most: int) -> int:
-    """Return the tokens of protected turns within a budget."""
-    within = replace(history, options=replace(history.options, max_tokens=most))
-    return sum(count for _, count in within.floor_shares(frontier).parts())
+def _floor_tokens(history: EvictableTurns, frontier: Frontier, max_tokens: int) -> int:
+    """Return the tokens of protected turns that are shortened to their shares of a budget."""
+    history = replace(history, options=replace(history.options, max_tokens=max_tokens))
+    return sum(count for _, count in history.make_floor(frontier).count_parts())

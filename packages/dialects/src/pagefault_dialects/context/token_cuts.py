@@ -14,15 +14,16 @@ from pagefault_dialects.texts.cuts import Excerpt, boundary_at_or_after, boundar
 ANSWER_TOKENS = 8_000
 """The most tokens of an answer of a memory tool without a budget."""
 
-_COUNTED_CHARS = 2_048
-# An answer gets this part of a budget; protected turns need the rest.
+# Tokens are counted in pieces of this length.
+_PIECE_CHARS = 2_048
+# An answer gets at most half of a budget; protected turns need the rest.
 _ANSWERS_IN_BUDGET = 2
-_FEWEST_TOKENS = 100
-# For the line between head and tail.
+_MIN_ANSWER_TOKENS = 100
+# For the line between beginning and end.
 _GAP_TOKENS = 64
 
 
-def answer_tokens(budget: int | None, rule: TokenRule) -> int:
+def max_answer_tokens(budget: int | None, rule: TokenRule) -> int:
     """Return the most tokens of an answer of a memory tool.
 
     Args:
@@ -31,7 +32,7 @@ def answer_tokens(budget: int | None, rule: TokenRule) -> int:
     """
     if budget is None:
         return ANSWER_TOKENS
-    return max(_FEWEST_TOKENS, budget * 100 // rule.text_percent // _ANSWERS_IN_BUDGET)
+    return max(_MIN_ANSWER_TOKENS, budget * 100 // rule.text_percent // _ANSWERS_IN_BUDGET)
 
 
 def upper_token_bound(text: str) -> int:
@@ -41,12 +42,12 @@ def upper_token_bound(text: str) -> int:
 
 
 def chars_within(text: str, max_tokens: int) -> int:
-    """Return the number of first characters of a text that have at most that many tokens."""
+    """Return the length of the longest beginning of a text that has at most `max_tokens`."""
     if len(text) <= max_tokens and upper_token_bound(text) <= max_tokens:
         return len(text)
     start, room = 0, max_tokens
     while start < len(text):
-        piece = text[start : start + _COUNTED_CHARS]
+        piece = text[start : start + _PIECE_CHARS]
         tokens = count_tokens(piece)
         if tokens > room:
             return start + _chars_within_piece(piece, room)
@@ -55,12 +56,12 @@ def chars_within(text: str, max_tokens: int) -> int:
 
 
 def head_and_tail_within(text: str, max_tokens: int, hint_at: Callable[[int], str]) -> Excerpt:
-    """Return a text, or its beginning and end within a number of tokens.
+    """Return a text, or its beginning and end if it has more than `max_tokens`.
 
     Args:
         text: The whole text.
         max_tokens: The most tokens, including the line between beginning and end.
-        hint_at: Returns the hint in that line for reading on from an offset.
+        hint_at: Returns the hint for that line, which says how to read on from an offset.
     """
     if chars_within(text, max_tokens) == len(text):
         return Excerpt(text, 0, len(text), len(text))
@@ -75,7 +76,7 @@ def head_and_tail_within(text: str, max_tokens: int, hint_at: Callable[[int], st
 
 
 def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
-    """Return the first lines that have at most that many tokens together."""
+    """Return the first lines, as many as have at most `max_tokens` together."""
     if sum(upper_token_bound(line) + 1 for line in lines) <= max_tokens:
         return lines
     room = max_tokens
@@ -87,16 +88,16 @@ def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
 
 
 def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[JsonValue]:
-    """Return the blocks of an answer, with their texts cut to that many tokens together."""
+    """Return the blocks of an answer, with their texts cut to `max_tokens` together."""
     texts = (block.get("text") for block in content if isinstance(block, dict))
     if sum(upper_token_bound(text) for text in texts if isinstance(text, str)) <= max_tokens:
         return content
     bounded: list[JsonValue] = []
     for block in content:
         if isinstance(block, dict) and isinstance(text := block.get("text"), str):
-            kept = head_and_tail_within(text, max_tokens, lambda _: "").text
-            max_tokens = max(0, max_tokens - count_tokens(kept))
-            bounded.append({**block, "text": kept})
+            excerpt = head_and_tail_within(text, max_tokens, lambda _: "").text
+            max_tokens = max(0, max_tokens - count_tokens(excerpt))
+            bounded.append({**block, "text": excerpt})
         else:
             bounded.append(block)
     return bounded
@@ -112,8 +113,8 @@ def _chars_within_piece(piece: str, max_tokens: int) -> int:
 
 
 def _last_chars_within(text: str, max_tokens: int) -> int:
-    """Return the number of last characters of a text that have at most that many tokens."""
-    size = min(len(text), _COUNTED_CHARS, 4 * max_tokens)
+    """Return the length of an end of a text that has at most `max_tokens`, in one piece at most."""
+    size = min(len(text), _PIECE_CHARS, 4 * max_tokens)
     while size and (tokens := count_tokens(text[-size:])) > max_tokens:
         size = min(size - 1, size * max_tokens // tokens)
     return size

@@ -1,4 +1,4 @@
-"""The load of turns in a rendering: tokens, media, and characters of base64.
+"""The load of turns in a rendering: their tokens, media, and characters of base64.
 
 Source: `context`, "Budget".
 """
@@ -31,7 +31,7 @@ TURN_TOKENS = 4
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A load of tokens, media, and characters of base64."""
+    """The size of turns, in the units of the limits."""
 
     tokens: int = 0
     media: int = 0
@@ -52,7 +52,8 @@ class Load:
         )
 
 
-_Place: TypeAlias = tuple[int | None, str, str]
+_ItemKey: TypeAlias = tuple[int | None, str, str]
+"""The `seq` of the entry of an item, the id of the call it answers, and its JSON pointer."""
 
 _LINE = Load(24)
 """The load of the line for a medium that the target does not support."""
@@ -70,7 +71,7 @@ class Weighing:
     def __init__(self, profile: Profile, resolved: Sequence[ResolvedTurn] | None = None) -> None:
         self._profile = profile
         self._rule = profile.tokens
-        self._resolved = None if resolved is None else _items_by_place(resolved)
+        self._resolved = None if resolved is None else _group_items(resolved)
 
     def total(self, resolved: Sequence[ResolvedTurn]) -> Load:
         """Return the load of a resolved conversation."""
@@ -80,7 +81,7 @@ class Weighing:
         return Load(self._rule.turns(turns, system), len(chars), sum(chars))
 
     def turns(self, turns: Iterable[ComposedTurn]) -> Load:
-        """Return the load of turns."""
+        """Return the load of turns together."""
         return sum(map(self.turn, turns), Load())
 
     def turn(self, turn: ComposedTurn) -> Load:
@@ -91,8 +92,9 @@ class Weighing:
         return load
 
     def saving(self, old: Sequence[ComposedTurn], new: Sequence[ComposedTurn]) -> Load:
-        """Return the load that another form of turns saves."""
+        """Return the load that is saved if `old` turns are replaced by `new` ones."""
         if len(old) == len(new):
+            # Turns that are in both lists save nothing and need not be measured.
             pairs = [(a, b) for a, b in zip(old, new, strict=True) if a is not b]
             old, new = [a for a, _ in pairs], [b for _, b in pairs]
         return self.turns(old) - self.turns(new)
@@ -117,8 +119,8 @@ class Weighing:
         if item.is_line:
             return Load(self._rule.text(item.instead or ""))
         if self._resolved is None:
-            is_taken = self._profile.rule(item.kind) is not None
-            return Load(self._rule.medium(_as_attached(item)), 1) if is_taken else _LINE
+            is_supported = self._profile.rule(item.kind) is not None
+            return Load(self._rule.medium(_as_attached(item)), 1) if is_supported else _LINE
         resolved = self._resolved.get((item.seq or turn.seq, turn.call_id, item.pointer), ())
         return sum(map(self._resolved_item, resolved), Load())
 
@@ -128,22 +130,23 @@ class Weighing:
         return Load(self._rule.medium(item), 1, _base64_chars(item))
 
 
-def _items_by_place(
+def _group_items(
     resolved: Sequence[ResolvedTurn],
-) -> Mapping[_Place, Sequence[TextItem | MediaItem]]:
-    """Return texts and media by their places; the lines of a medium have its place."""
-    items: defaultdict[_Place, list[TextItem | MediaItem]] = defaultdict(list)
+) -> Mapping[_ItemKey, Sequence[TextItem | MediaItem]]:
+    """Return texts and media by their keys; the lines about a medium have the medium's key."""
+    items: defaultdict[_ItemKey, list[TextItem | MediaItem]] = defaultdict(list)
     for turn in resolved:
         for item in turn.items:
             if isinstance(item, MediaItem):
-                place = (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer)
-                items[place].append(item)
+                key = (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer)
+                items[key].append(item)
             elif isinstance(item, TextItem):
                 items[item.seq or turn.seq, turn.call_id, item.pointer].append(item)
     return items
 
 
 def _as_attached(medium: Medium) -> MediaItem:
+    """Return a medium as if it were attached to a message unchanged."""
     address = medium.source.url if isinstance(medium.source, Address) else None
     return MediaItem(
         *(medium, medium.source, medium.kind, medium.mime_type),
