@@ -32,6 +32,8 @@ class Limits(BaseModel):
     streamed. A longer text goes to `/api/resources`."""
     history_bytes: PositiveInt = 64 * MIB
     """A history sent to the doctor, media included, which is kept in memory."""
+    session_file_bytes: PositiveInt = 32 * MIB
+    """A file that is read as a session and not stored. A bundle may unpack to twice as much."""
     medium_bytes: PositiveInt = 1 * GIB
     """One decoded medium."""
     media_per_result: PositiveInt = 2_000

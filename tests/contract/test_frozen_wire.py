@@ -273,6 +273,7 @@ def _tell_the_rest(story: _Story, uri: str) -> None:
     story.send("POST /api/sessions/import", content=bundle.content, headers=zipped)
     story.send("DELETE /api/sessions/{session_id}", path=demo)
     story.send("POST /api/sessions/import", content=bundle.content, headers=zipped)
+    story.send("POST /api/sessions/read", content=b'{"role": "user", "content": "Hello"}')
     story.listen("GET /api/sessions/{session_id}/events", demo)
     story.listen("GET /api/events", {})
     story.send("POST /api/events/ticket")

@@ -1,10 +1,10 @@
 """Stores media: their bytes in the blob store, their type and hints in descriptors."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from app.models.identity import utc_now
 from app.models.resource_descriptor import derive_resource_id
@@ -40,11 +40,25 @@ class KeptMedium:
         return self.resource.reference if self.resource else self.inline_base64 or ""
 
 
+class BlobPuts(Protocol):
+    """The part of a `BlobStore` that keeps media."""
+
+    async def put_all(
+        self,
+        project_id: str,
+        sources: Sequence[MediaSource],
+        *,
+        limit_bytes: int,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> list[StoredBlob]:
+        """Store all bytes of several sources; see `BlobStore.put_all`."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MediaKeeper:
     """Stores the media of one request."""
 
-    blobs: BlobStore
+    blobs: BlobPuts
     """The store of the bytes."""
     project_id: str
     """The project of the media."""

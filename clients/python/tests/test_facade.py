@@ -174,6 +174,11 @@ def test_session_is_counted_exported_deleted_and_imported(
     assert [item["id"] for item in pf.sessions.list(session.id)] == [session.id]
 
 
+def test_file_is_read_and_not_stored(pf: Pagefault) -> None:
+    found = pf.sessions.read_file(b'{"role": "user", "content": "Hi"}')
+    assert [entry["title"] for entry in found["outline"]] == ["Hi"]
+
+
 @pytest.mark.anyio
 async def test_awaited_bundles_are_files_too(url: str, session: Session, tmp_path: Path) -> None:
     session.append({"role": "user", "content": "Hi"})

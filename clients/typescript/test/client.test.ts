@@ -206,6 +206,7 @@ test("interactions, aliases, links, references and bundles do their round trip",
   const receipt = await session.delete();
   assert.equal(receipt?.deleted.interactions, 1);
   assert.equal((await pf.sessions.importBundle(bundle)).id, "asked");
+  assert.equal((await pf.sessions.readFile(bundle)).sessionId, "asked");
   assert.equal((await pf.sessions.list({ q: "aske" }).all()).length, 1);
 });
 

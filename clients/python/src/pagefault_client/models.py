@@ -141,6 +141,8 @@ class AudioContent(TypedDict):
     duration_seconds: float | None
 
 
+BlobsByDigest: TypeAlias = dict[str, str]
+
 ImageDetail: TypeAlias = Literal["low", "high", "auto", "original"]
 
 
@@ -1523,6 +1525,20 @@ class SessionDeletedFrame(TypedDict):
     data: SessionDeletedEvent
 
 
+class SessionFile(TypedDict):
+    """A file that was read as a session. Nothing of it is stored."""
+
+    format: Literal["json", "lines", "bundle"]
+    sessionId: NotRequired[str | None]
+    dialect: NotRequired[str | None]
+    outline: list[OutlineEntry]
+    entries: list[HistoryEntry]
+    resources: list[ResourceRecord]
+    blobs: BlobsByDigest
+    passedOver: NotRequired[int]
+    warnings: NotRequired[list[BodyWarning]]
+
+
 class SessionForkedEvent(TypedDict):
     """A session was forked from the beginning of another one; `seq` is the last number copied."""
 
@@ -1954,6 +1970,7 @@ __all__ = [
     "AttachmentStatus",
     "Audience",
     "AudioContent",
+    "BlobsByDigest",
     "Block",
     "Blocks",
     "BodyWarning",
@@ -2099,6 +2116,7 @@ __all__ = [
     "SessionCounts",
     "SessionDeletedEvent",
     "SessionDeletedFrame",
+    "SessionFile",
     "SessionForkedEvent",
     "SessionForkedFrame",
     "SessionImportedEvent",

@@ -1794,6 +1794,17 @@ def import_session(body: Body) -> Call[models.SessionRecord]:
     )
 
 
+def read_session_file(body: Body) -> Call[models.SessionFile]:
+    """Read a file as a session, without storing anything."""
+    return Call(
+        "POST",
+        "/api/sessions/read",
+        decode=json_of,
+        content=body,
+        content_type="application/octet-stream",
+    )
+
+
 def examine_history(
     body: models.Examination,
     *,

@@ -28,6 +28,7 @@ import type {
   RenderedRecord,
   RenderedToolResult,
   RenderRequest,
+  SessionFile,
   SessionPage,
   SessionPatch,
   SessionRecord,
@@ -89,6 +90,21 @@ export class Sessions {
       method: "POST",
       path: "/api/sessions/import",
       body: bundle as BodyInit,
+      headers,
+    });
+  }
+
+  /** Read a transcript, a body of a provider or a bundle as a session; nothing is stored. */
+  readFile(
+    file: Blob | ArrayBuffer | Uint8Array,
+    options: RequestOptions = {},
+  ): ApiPromise<SessionFile> {
+    const headers = { "Content-Type": "application/octet-stream", ...options.headers };
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/sessions/read",
+      body: file as BodyInit,
       headers,
     });
   }

@@ -4,12 +4,9 @@ All rows of a session are written in one transaction.
 """
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import IO
 
 import anyio
 import anyio.to_thread
@@ -51,11 +48,11 @@ from pagefault_bundles.bundle_lines import (
 from pagefault_bundles.bundle_reader import ENTRY_KINDS, BundleCheck, BundleFile, read_bundle
 from pagefault_bundles.bundle_records import BundleRecords, Entry
 from pagefault_bundles.record_checks import read_bundled_page
+from pagefault_bundles.spooled_files import spool
 from pagefault_dialects.model.page import Page
 
 _BUNDLES_AT_ONCE = 2
 _BLOBS_AT_ONCE = 8
-_SPOOLED_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +81,7 @@ class BundleImports:
             StoredBytesQuotaError: The project has no room for its blobs.
             StoreUnavailableError: A store did not answer. Nothing was stored; retry.
         """
-        async with _spool(chunks) as file, self._limiter:
+        async with spool(chunks) as file, self._limiter:
             bundle = await anyio.to_thread.run_sync(read_bundle, file, self.limits.bundle_bytes)
             check = BundleCheck(bundle, project_id, self.limits)
             session = await anyio.to_thread.run_sync(check.run)
@@ -251,37 +248,3 @@ def _conflict(noun: str, existing_id: str) -> ConflictError:
         "Nothing was stored.",
         code=f"{noun.replace(' ', '-')}-exists",
     )
-
-
-@asynccontextmanager
-async def _spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
-    """Write all chunks into a temporary file, which exists for the length of the block.
-
-    Raises:
-        StoreFullError: The disk is full.
-    """
-    file = await anyio.to_thread.run_sync(_open_temporary_file)
-    try:
-        buffer = bytearray()
-        async for chunk in chunks:
-            buffer += chunk
-            if len(buffer) >= _SPOOLED_BYTES:
-                await anyio.to_thread.run_sync(_write, file, bytes(buffer))
-                buffer.clear()
-        await anyio.to_thread.run_sync(_write, file, bytes(buffer))
-        yield file
-    finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(file.close)
-
-
-def _open_temporary_file() -> IO[bytes]:
-    # Unbuffered, since it is read by position.
-    return tempfile.TemporaryFile(buffering=0)
-
-
-def _write(file: IO[bytes], data: bytes) -> None:
-    view = memoryview(data)
-    with archive.translate_disk_full():
-        while view:
-            view = view[file.write(view) :]

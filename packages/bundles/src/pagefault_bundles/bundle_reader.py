@@ -46,6 +46,8 @@ from pagefault_dialects.model.resource import Resource
 MAX_MEMBERS = 100_000
 """Members of one bundle: the files of lines, the manifest, and one for each distinct blob."""
 
+RAISE_LIMIT = "The operator of the service can raise `PAGEFAULT_LIMITS__BUNDLE_BYTES`."
+
 # A file in the manifest has a name of 70 characters, a digest of 64, a size, and punctuation.
 _MAX_FILE_LINE_BYTES = 256
 # Of a message, a frontier has 16 bytes; a move of one has up to 300.
@@ -112,12 +114,16 @@ class BundleFile:
             require(not begun_bytes, "has no end")
 
 
-def read_bundle(file: IO[bytes], max_bytes: int) -> BundleFile:
+def read_bundle(
+    file: IO[bytes], max_bytes: int, *, use: str = "imported", remedy: str = RAISE_LIMIT
+) -> BundleFile:
     """Return the bundle in a file, after a check of every byte; blocks.
 
     Args:
         file: The zip, which is read by position.
         max_bytes: The most that its members may have unpacked.
+        use: What is done with it, for the error if they have more.
+        remedy: Advice for that error.
 
     Raises:
         InvalidBundleError: The file is not a bundle, or is damaged.
@@ -126,7 +132,7 @@ def read_bundle(file: IO[bytes], max_bytes: int) -> BundleFile:
     with errors_at(""):
         members = _members_by_name(descriptor)
         require(MANIFEST in members, f"has no `{MANIFEST}`", REPACK)
-        _check_unpacked_size(descriptor, members, max_bytes)
+        _check_unpacked_size(descriptor, members, max_bytes, use, remedy)
     with errors_at(MANIFEST):
         manifest = _read_manifest(descriptor, members)
     files = {item.name: item for item in manifest.files}
@@ -158,13 +164,13 @@ def _members_by_name(descriptor: int) -> dict[str, ArchiveMember]:
 
 
 def _check_unpacked_size(
-    descriptor: int, members: Mapping[str, ArchiveMember], max_bytes: int
+    descriptor: int, members: Mapping[str, ArchiveMember], max_bytes: int, use: str, remedy: str
 ) -> None:
     size_bytes = sum(member.size_bytes for member in members.values())
     require(
         size_bytes <= max_bytes,
-        f"unpacks to more than {max_bytes} bytes, the most that is imported here",
-        "The operator of the service can raise `PAGEFAULT_LIMITS__BUNDLE_BYTES`.",
+        f"unpacks to more than {max_bytes} bytes, the most that is {use} here",
+        remedy,
     )
     packed_bytes = os.fstat(descriptor).st_size
     require(

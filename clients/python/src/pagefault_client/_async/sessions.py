@@ -60,6 +60,10 @@ class AsyncSessions:
         """
         return await self._transport.send(operations.import_session(bundle))
 
+    async def read_file(self, file: Body) -> models.SessionFile:
+        """Read a transcript, a body of a provider or a bundle as a session; store nothing."""
+        return await self._transport.send(operations.read_session_file(file))
+
 
 @dataclass(frozen=True, slots=True)
 class AsyncFitResult:

@@ -62,6 +62,10 @@ class Sessions:
         """
         return self._transport.send(operations.import_session(bundle))
 
+    def read_file(self, file: Body) -> models.SessionFile:
+        """Read a transcript, a body of a provider or a bundle as a session; store nothing."""
+        return self._transport.send(operations.read_session_file(file))
+
 
 @dataclass(frozen=True, slots=True)
 class FitResult:

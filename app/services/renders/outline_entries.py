@@ -1,0 +1,183 @@
+"""Entries of outlines: a summary of each entry of a session, from its turns."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
+from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
+from app.models.stored_interaction import StoredAnswer, StoredInteraction
+from app.services.renders.loaded_sessions import entry_size_bytes
+from app.wire.outlines import OutlinedCall, OutlineEntry, StepLevel
+from app.wire.shape import moment
+from app.words.entry_texts import first_line
+from pagefault_dialects.json.values import json_text, parse_stored_json
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    DataItem,
+    InlineBytes,
+    Item,
+    Medium,
+    MediumSource,
+    NativeMessage,
+    Omission,
+    ProviderBlock,
+    StoredBytes,
+    SyntheticNote,
+    TextItem,
+)
+from pagefault_dialects.pages.sizes import image_tokens, text_tokens
+
+_AUTHOR = b'"author"'
+_HEX_DIGITS = 32
+"""The length of a fingerprint."""
+# The beginning of the message of a page fault; see `pagefault_dialects.turns.page_turns`.
+_FAULT_TEXT = re.compile(r"Page (\S+) \((\w+), ")
+
+
+def outline_entry(
+    entry: StoredEntry, turns: Sequence[ComposedTurn], *, step_level: StepLevel | None = None
+) -> OutlineEntry:
+    """Return the summary of an entry, from its turns."""
+    kind = _kind(entry)
+    items = [item for turn in turns for item in turn.items]
+    media = Counter[str](item.kind for item in items if isinstance(item, Medium))
+    natives = [native for turn in turns for native in turn.natives]
+    name = entry.tool_name if isinstance(entry, StoredMessage) else None
+    if kind == PAGE_FAULT and (faulted := _FAULT_TEXT.match(_title(items) or "")):
+        name, modality = faulted.groups()
+        # A recording is only described by the text, because models take none in messages.
+        media[modality] += modality in ("audio", "video") and not media[modality]
+    return OutlineEntry(
+        seq=entry.seq,
+        entry=kind,
+        created_at=moment(entry.created_at),
+        role=turns[-1].role if turns else "user",
+        name=name,
+        title=_title(items),
+        calls=tuple(
+            OutlinedCall(id=call.call_id, name=call.name) for turn in turns for call in turn.calls
+        ),
+        answers=tuple(turn.call_id for turn in turns if turn.role == "tool" and turn.call_id),
+        failed=any(turn.is_error for turn in turns),
+        images=media["image"],
+        audios=media["audio"],
+        videos=media["video"],
+        files=media["binary"] + media["text"],
+        bytes=entry_size_bytes(entry),
+        tokens_est=sum(map(_tokens, items))
+        + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
+        fingerprint=fingerprint_of(turns),
+        model=next((native.model for native in natives if native.model), None),
+        parent_call=_find_member(natives, "parent_tool_use_id"),
+        author=_author(entry),
+        step_level=step_level,
+    )
+
+
+def _author(entry: StoredEntry) -> str | None:
+    """Return the author, if the entry is an event of a framework with a message and an author."""
+    if not isinstance(entry, StoredHistoryMessage) or not entry.is_wrapped:
+        return None
+    if _AUTHOR not in entry.message:
+        return None
+    author = cast(Mapping[str, object], parse_stored_json(entry.sent)).get("author")
+    return author if isinstance(author, str) else None
+
+
+def _find_member(natives: Sequence[NativeMessage], name: str) -> str | None:
+    """Return the first text that a member has in messages as they were sent."""
+    values = (native.message.get(name) for native in natives)
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def _kind(entry: StoredEntry) -> EntryKind:
+    match entry:
+        case StoredMessage():
+            return TOOL_RESULT
+        case StoredHistoryMessage():
+            return PAGE_FAULT if entry.is_page_fault else MESSAGE
+        case StoredInteraction():
+            return INTERACTION
+        case StoredAnswer():
+            return ANSWER
+
+
+def _title(items: Sequence[Item]) -> str | None:
+    """Return the first line that is not blank."""
+    return next((line for item in items if (line := first_line(_text(item)))), None)
+
+
+def _text(item: Item) -> str:
+    if isinstance(item, TextItem):
+        return item.text
+    return (item.before or "") if isinstance(item, Medium) else ""
+
+
+def _tokens(item: Item) -> int:
+    tokens = text_tokens(_text(item))
+    match item:
+        case DataItem():
+            return text_tokens(json_text(item.value))
+        case Medium() if item.kind == "image":
+            return tokens + image_tokens(item.hints.width, item.hints.height)
+        case _:
+            return tokens
+
+
+def fingerprint_of(turns: Sequence[ComposedTurn]) -> str:
+    """Return the fingerprint of an entry, which entries with equal content share.
+
+    It covers the content of the turns, but neither times, ids of calls nor the dialect.
+    """
+    digest = hashlib.sha256()
+    for turn in turns:
+        digest.update(
+            _encode_parts("turn", turn.role, turn.tool_name, "failed" if turn.is_error else "")
+        )
+        for item in turn.items:
+            digest.update(_encode_parts(*_content(item)))
+        for call in turn.calls:
+            digest.update(_encode_parts("call", call.name, json_text(call.arguments)))
+        if turn.structured is not None:
+            digest.update(_encode_parts("structured", json_text(turn.structured[0])))
+    return digest.hexdigest()[:_HEX_DIGITS]
+
+
+def _encode_parts(*parts: str) -> bytes:
+    """Return the lengths of parts, and the parts, as bytes; no other parts have the same bytes."""
+    # A text of a model may have lone surrogates.
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    lengths = " ".join(str(len(part)) for part in encoded)
+    return b"".join([f"{lengths}\n".encode(), *encoded])
+
+
+def _content(item: Item) -> tuple[str, ...]:
+    """Return the content of an item, without its pointer."""
+    match item:
+        case TextItem():
+            return ("text", item.text)
+        case DataItem():
+            return ("data", json_text(item.value))
+        case Medium():
+            source = _source(item.source)
+            return (item.kind, item.mime_type, item.filename or "", item.before or "", source)
+        case Omission():
+            return ("left out", item.what, item.code)
+        case SyntheticNote():
+            return ("invented", item.what)
+        case ProviderBlock():
+            return ("block", item.what, json_text(dict(item.forms)))
+
+
+def _source(source: MediumSource) -> str:
+    match source:
+        case StoredBytes():
+            return source.digest
+        case InlineBytes():
+            return hashlib.sha256(source.data).hexdigest()
+        case Address():
+            return source.url

@@ -1,0 +1,123 @@
+"""The JSON of a file that was read as a session."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from msgspec import Raw
+from pydantic import ConfigDict
+from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
+
+from app.models.message import StoredEntry
+from app.services.renders.loaded_sessions import LoadedSession
+from app.services.renders.outline_entries import outline_entry
+from app.services.renders.turn_cache import TurnCache
+from app.wire.history import HistoryEntry, history_entry
+from app.wire.outlines import OutlineEntry
+from app.wire.resources import ResourceRecord, resource_record
+from app.wire.shape import Shape, ShownAs
+from pagefault_dialects.model.normalized import BodyWarning
+from pagefault_dialects.model.resource import Resource
+
+FileFormat = Literal["json", "lines", "bundle"]
+BlobsByDigest = TypeAliasType("BlobsByDigest", dict[str, str])
+
+_CREATED_AT = "2026-11-29T05:30:00.000000Z"
+_OUTLINE: JsonDict = {
+    "seq": 1,
+    "entry": "message",
+    "createdAt": _CREATED_AT,
+    "role": "user",
+    "name": None,
+    "title": "Open the page.",
+    "calls": [],
+    "answers": [],
+    "failed": False,
+    "images": 0,
+    "audios": 0,
+    "videos": 0,
+    "files": 0,
+    "bytes": 44,
+    "tokensEst": 4,
+    "fingerprint": "5c0e9f3a7b1d4e8890a2c6d3f7e1b045",
+}
+_ENTRY: JsonDict = {
+    "seq": 1,
+    "id": "1",
+    "created_at": _CREATED_AT,
+    "entry": "message",
+    "role": "user",
+    "content": "Open the page.",
+}
+_EXAMPLE: JsonDict = {
+    "format": "lines",
+    "dialect": "openai-chat",
+    "outline": [_OUTLINE],
+    "entries": [_ENTRY],
+    "resources": [],
+    "blobs": {},
+}
+
+
+class SessionFile(Shape, kw_only=True):
+    """A file that was read as a session. Nothing of it is stored."""
+
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    format: FileFormat
+    """`json` and `lines` are stored by `PUT /api/sessions/{session_id}/history`, `bundle` by
+    `POST /api/sessions/import`."""
+    session_id: str | None = None
+    """The id in a bundle, which its import keeps."""
+    dialect: str | None = None
+    """The dialect of most messages, if it can be detected; absent for a bundle."""
+    outline: tuple[Annotated[Raw, ShownAs(OutlineEntry)], ...]
+    """The outline of all entries, in the order of `seq`."""
+    entries: tuple[Annotated[Raw, ShownAs(HistoryEntry)], ...]
+    """All entries, in the order of `seq`."""
+    resources: tuple[Annotated[Raw, ShownAs(ResourceRecord)], ...]
+    """The media of the entries."""
+    blobs: Annotated[Mapping[str, bytes], ShownAs(BlobsByDigest)]
+    """The bytes of the media in base64, by the `digest` of their resource."""
+    passed_over: int = 0
+    """The number of elements that are not messages: lines of a transcript, reports, states."""
+    warnings: tuple[BodyWarning, ...] = ()
+    """Parts of the file that were not taken as sent: keys that an object has more than once."""
+
+
+def session_file(  # noqa: PLR0913 - one for each part of the answer
+    file_format: FileFormat,
+    entries: Sequence[StoredEntry],
+    resources: Mapping[str, Resource],
+    blobs: Mapping[str, bytes],
+    *,
+    session_id: str | None = None,
+    dialect: str | None = None,
+    passed_over: int = 0,
+    warnings: Sequence[BodyWarning] = (),
+) -> bytes:
+    """Return the JSON of a `SessionFile`; blocks.
+
+    Args:
+        file_format: The format of the file.
+        entries: Its entries, in the order of `seq`.
+        resources: Their resources, by id.
+        blobs: The bytes of the resources, by their SHA-256 as hex digits.
+        session_id: The id in a bundle.
+        dialect: The dialect of a conversation.
+        passed_over: The number of elements that are not messages.
+        warnings: Parts that were not taken as sent.
+    """
+    loaded = LoadedSession(session_id or "", entries, resources, {}, TurnCache(max_bytes=0))
+    outline = (outline_entry(entry, loaded.turns_of(entry, "assistant")) for entry in entries)
+    return SessionFile(
+        format=file_format,
+        session_id=session_id,
+        dialect=dialect,
+        outline=tuple(Raw(line.encode()) for line in outline),
+        entries=tuple(Raw(history_entry(entry)) for entry in entries),
+        resources=tuple(Raw(resource_record(each)) for each in resources.values()),
+        blobs={f"sha-256:{digest}": data for digest, data in blobs.items()},
+        passed_over=passed_over,
+        warnings=tuple(warnings),
+    ).encode()
