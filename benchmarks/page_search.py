@@ -32,7 +32,7 @@ from app.stores.records.finding import find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_page_index
 from app.wiring.stores import migrate_database, open_database
 from app.words.search_terms import SearchableText, parse_search
@@ -210,7 +210,7 @@ def _write(written: Sequence[GeneratedPage], unit: UnitOfWork) -> None:
     numbers = unit[PageRecords].insert_absent([_version(page) for page in written])
     choose_page_index(unit).index_all(
         {
-            numbers[f"page-{page.number}"]: IndexedPage(
+            numbers[f"page-{page.number}"]: IndexedRecord(
                 page.searchable(), page.session_id, page.modality
             )
             for page in written
@@ -239,7 +239,7 @@ def _write_questions(unit: UnitOfWork) -> None:
     )
     choose_page_index(unit).index_all(
         {
-            numbers[page["page_id"]]: IndexedPage(
+            numbers[page["page_id"]]: IndexedRecord(
                 SearchableText((), (page["text"],)), None, fields.modality
             )
             for page in asked

@@ -247,7 +247,7 @@ class Metrics:
             for pool in read_pools():
                 self._connections.labels(pool.name, "used").set(pool.used)
                 self._connections.labels(pool.name, "idle").set(pool.idle)
-                self._max_connections.labels(pool.name).set(pool.most)
+                self._max_connections.labels(pool.name).set(pool.size)
                 self._waiting.labels(pool.name).set(pool.waiting)
 
         self._watches.append(set_gauges)

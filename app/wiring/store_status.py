@@ -126,7 +126,7 @@ class _Reader:
             read_at=utc_now(),
             version=VERSION,
             python=platform.python_version(),
-            database_place=self.engines.address.place,
+            database_place=self.engines.address.display_name,
             blobs_place=settings.blobs.url or str(settings.data_dir / "blobs"),
             disk=Disk(disk.free, disk.total),
             quotas=QuotaLimits(

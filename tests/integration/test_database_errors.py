@@ -20,8 +20,8 @@ from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailable
 from app.stores.records.database_errors import (
     ADVICE,
     database_error,
-    is_fault,
-    translated_errors,
+    is_database_failure,
+    translate_errors,
 )
 from app.wiring.stores import migrate_database
 from tests.kit.process import ROOT
@@ -242,7 +242,7 @@ WORDS = {
 @pytest.mark.parametrize(("words", "cause"), WORDS.items())
 def test_connection_that_failed_is_named_by_what_the_driver_says(words: str, cause: str) -> None:
     error = _connecting(words)
-    assert is_fault(error)
+    assert is_database_failure(error)
     found = database_error(error)
     assert found.cause is not None
     assert found.cause.name == cause
@@ -265,7 +265,7 @@ def test_statement_prepared_over_another_connection_is_named(
         with (
             engine.connect() as connection,
             pytest.raises(StoreMisconfiguredError) as raised,
-            translated_errors(),
+            translate_errors(),
         ):
             connection.exec_driver_sql(statement)
     assert raised.value.cause is not None
@@ -279,7 +279,7 @@ def test_full_disk_is_no_room_and_a_mistake_of_ours_no_fault() -> None:
     ours = psycopg.errors.UndefinedTable('relation "invalid value" does not exist')
     mistake = DBAPIError.instance("", None, ours, psycopg.Error)
     assert isinstance(mistake, DBAPIError)
-    assert not is_fault(mistake)
+    assert not is_database_failure(mistake)
 
 
 def test_document_says_what_to_do_about_each_cause() -> None:

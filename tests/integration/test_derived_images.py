@@ -30,7 +30,7 @@ from app.services.media.media_keeper import MediaKeeper
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.resources.resources import Resources
 from app.stores.blobs.store import BlobMissingError, BlobStore
-from app.stores.records.derived_images import DerivedImageRecords, NotedImage
+from app.stores.records.derived_images import DerivedImageRecords, ImageOutcome
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_resources import SessionResourceRecords
@@ -543,11 +543,11 @@ async def test_deleted_session_waits_for_an_image_before_it_holds_the_source(ben
         over.append("session")
 
     async with anyio.create_task_group() as tasks, writing(bench.stores.records, PROJECT) as unit:
-        assert await unit[ResourceRecords].hold(image.resource_id)
+        assert await unit[ResourceRecords].lock(image.resource_id)
         tasks.start_soon(end)
         await bench.until_one_waits()
         # Whoever holds several goes on in the order of their ids.
-        assert await unit[ResourceRecords].hold(source.resource_id)
+        assert await unit[ResourceRecords].lock(source.resource_id)
         over.append("other")
     assert over == ["other", "session"]
     assert await bench.resources() == set()
@@ -573,7 +573,7 @@ async def test_verdict_on_a_video_is_that_of_its_decoder(bench: Bench) -> None:
     with pytest.raises(NotFoundError):
         await posters.get(PROJECT, video)
     noted = await bench.images.find(PROJECT, video.digest, f"poster/2;{av.__version__}")
-    assert noted == NotedImage(None)
+    assert noted == ImageOutcome(None)
 
 
 async def test_nothing_of_another_project_is_seen_or_removed(bench: Bench) -> None:
@@ -583,7 +583,7 @@ async def test_nothing_of_another_project_is_seen_or_removed(bench: Bench) -> No
     async with writing(bench.stores.records, "other") as unit:
         assert await unit[DerivedImageRecords].find(source.digest, key) is None
         assert not await unit[DerivedImageRecords].has_source(source.digest)
-        assert await unit[DerivedImageRecords].hold_sources([source]) == set()
+        assert await unit[DerivedImageRecords].lock_sources([source]) == set()
         await unit[DerivedImageRecords].remove_sourceless([source.digest])
     async with reading(bench.stores.records, PROJECT) as unit:
-        assert await unit[DerivedImageRecords].find(source.digest, key) == NotedImage(image)
+        assert await unit[DerivedImageRecords].find(source.digest, key) == ImageOutcome(image)

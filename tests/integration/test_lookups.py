@@ -33,7 +33,7 @@ from app.stores.records.projects import _FIND_SECRET
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
-from app.stores.records.statements import Lookup, NotAtOnceError
+from app.stores.records.statements import Lookup, WouldBlockError
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring.stores import migrate_database, open_database
@@ -300,7 +300,7 @@ async def test_loop_does_not_wait_for_a_file_that_others_hold(tmp_path: Path) ->
     holder.execute("PRAGMA locking_mode=EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
     loop = loop_reader(tmp_path)
-    with pytest.raises(NotAtOnceError):
+    with pytest.raises(WouldBlockError):
         loop.read(find)
     holder.close()
     assert loop.read(find) == []

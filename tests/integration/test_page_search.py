@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.stores.records.finding import IN_PAGES, RankedMatch, SearchPlace, find
+from app.stores.records.finding import IN_PAGES, RankedMatch, SearchedIndex, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_page_index
 from app.words.search_terms import SearchableText, SearchWords, parse_search, search_words
 from pagefault_dialects.errors import InvalidPayloadError
@@ -163,7 +163,9 @@ async def index(
     modality: Modality = "text",
 ) -> dict[str, int]:
     numbers = await insert(unit, *texts)
-    indexed = {numbers[key]: IndexedPage(text, session_id, modality) for key, text in texts.items()}
+    indexed = {
+        numbers[key]: IndexedRecord(text, session_id, modality) for key, text in texts.items()
+    }
     await unit.run(lambda unit: choose_page_index(unit).index_all(indexed))
     return numbers
 
@@ -175,7 +177,7 @@ async def remove(unit: OpenUnit, number: int) -> None:
 async def matches(unit: OpenUnit, text: str, **narrowed: Any) -> list[RankedMatch]:  # noqa: ANN401 - any narrowing
     def search(unit: UnitOfWork) -> list[RankedMatch]:
         pages = choose_page_index(unit)
-        place = SearchPlace(IN_PAGES, pages, pages.narrowed(**narrowed))
+        place = SearchedIndex(IN_PAGES, pages, pages.required_marks(**narrowed))
         return list(find(parse_search(text), [place]).matches)
 
     found: list[RankedMatch] = await unit.run(search)
@@ -278,7 +280,7 @@ async def test_another_projects_pages_are_neither_found_nor_forgotten(records: R
 async def test_words_of_a_changed_page_replace_those_before(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         numbers = await index(unit, {"a": said("zebra"), "b": said("lion")})
-        indexed = {numbers["a"]: IndexedPage(search_words(said("lion")), None, "text")}
+        indexed = {numbers["a"]: IndexedRecord(search_words(said("lion")), None, "text")}
         await unit.run(lambda unit: choose_page_index(unit).index_all(indexed))
         assert await ids(unit, "zebra") == []
         assert await ids(unit, "lion") == ["b", "a"]

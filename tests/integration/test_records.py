@@ -33,7 +33,7 @@ from app.services.requests.session_keys import (
 from app.stores.records.aliases import AliasRecords, AliasTarget
 from app.stores.records.answered_calls import AnsweredCallRecords
 from app.stores.records.database_address import parse_address
-from app.stores.records.database_errors import translated_errors
+from app.stores.records.database_errors import translate_errors
 from app.stores.records.engine import open_engines
 from app.stores.records.history import SessionHistory
 from app.stores.records.idempotency import Claim, IdempotencyRecords
@@ -212,7 +212,7 @@ async def test_link_to_a_resource_that_is_not_there_is_refused(
 
 async def delete_unless_used(records: Records) -> bool:
     async with writing(records, PROJECT) as unit:
-        if not await unit[ResourceRecords].hold(resource().resource_id):
+        if not await unit[ResourceRecords].lock(resource().resource_id):
             return False
         if await unit[ResourceRecords].owners(resource().resource_id, limit=1):
             return False
@@ -387,7 +387,7 @@ async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -
         assert await unit[ResourceRecords].page(before=None, limit=9) == []
         assert await unit[ToolResultRecords].find(result.tool_result_id) is None
         assert await unit[ToolResultRecords].page(None, before_id=None, limit=9) == []
-        assert not await unit[ResourceRecords].hold(resource().resource_id)
+        assert not await unit[ResourceRecords].lock(resource().resource_id)
         await unit[ResourceRecords].remove(resource().resource_id)
         assert await append(unit) == 1
     async with reading(records, PROJECT) as unit:
@@ -452,13 +452,13 @@ async def test_full_disk_is_said_to_be_full_and_can_be_read(tmp_path: Path) -> N
 async def test_fault_of_the_database_becomes_ours(
     fault: Exception, expected: type[Exception]
 ) -> None:
-    with pytest.raises(expected) as raised, translated_errors():
+    with pytest.raises(expected) as raised, translate_errors():
         raise fault
     assert (type(raised.value), raised.value.__cause__) == (expected, fault)
 
 
 async def test_mistake_of_ours_passes_through() -> None:
-    with pytest.raises(sql.ProgrammingError), translated_errors():
+    with pytest.raises(sql.ProgrammingError), translate_errors():
         raise sql.ProgrammingError("s", {}, Exception("no such column"))
 
 

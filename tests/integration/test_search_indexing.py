@@ -15,7 +15,7 @@ from app.models.message import StoredHistoryMessage
 from app.models.session import MESSAGE
 from app.services.search.backlog import BacklogGauge
 from app.services.search.indexing import SearchIndexing
-from app.stores.records.finding import IN_ENTRIES, IN_PAGES, RankedMatch, SearchPlace, find
+from app.stores.records.finding import IN_ENTRIES, IN_PAGES, RankedMatch, SearchedIndex, find
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.search_entries import SearchEntryRecords
@@ -51,8 +51,8 @@ def found(text: str) -> Callable[[UnitOfWork], list[RankedMatch]]:
     def search(unit: UnitOfWork) -> list[RankedMatch]:
         pages, entries = choose_page_index(unit), choose_entry_index(unit)
         places = [
-            SearchPlace(IN_PAGES, pages, pages.narrowed()),
-            SearchPlace(IN_ENTRIES, entries, entries.narrowed()),
+            SearchedIndex(IN_PAGES, pages, pages.required_marks()),
+            SearchedIndex(IN_ENTRIES, entries, entries.required_marks()),
         ]
         return list(find(parse_search(text), places).matches)
 

@@ -236,8 +236,8 @@ async def test_use_counts_blobs_once_and_base64_in_every_record(records: Records
     async with writing(records, "other") as unit:
         await link(unit, [first], "m1", "s")
     async with reading(records, PROJECT) as unit:
-        found = await unit[SessionResourceRecords].use_of(["s", "t", "u"])
-        assert await unit[SessionResourceRecords].use_of([]) == {}
+        found = await unit[SessionResourceRecords].measure_use(["s", "t", "u"])
+        assert await unit[SessionResourceRecords].measure_use([]) == {}
         assert await unit[SessionResourceRecords].all_of("s") == [first, renamed, other, empty]
     large = (2**40 + 2) // 3 * 4
     assert found == {
@@ -285,7 +285,7 @@ async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records:
             ("page", "p1"),
         ]
         assert await unit[SessionResourceRecords].all_of("s") == []
-        assert (await unit[SessionResourceRecords].use_of(["s"]))["s"] == SessionUse()
+        assert (await unit[SessionResourceRecords].measure_use(["s"]))["s"] == SessionUse()
     assert await records.read("other", lambda unit: unit[SessionResourceRecords].all_of("s")) == [
         alone
     ]

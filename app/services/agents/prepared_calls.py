@@ -219,7 +219,7 @@ def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
     Answers do not count, because those of parallel calls follow the message.
     """
     call_json = json_text(call_id).encode()
-    newest = unit[SessionHistory].newest_messages(session_id, most=_RECENT_ENTRIES)
+    newest = unit[SessionHistory].newest_messages(session_id, max_numbers=_RECENT_ENTRIES)
     messages = islice(
         (message for message in newest if message.tool_call_id is None and message.role != "tool"),
         _RECENT_MESSAGES,

@@ -119,7 +119,7 @@ def _recent_messages(
 ) -> Iterator[StoredHistoryMessage]:
     """Yield the messages among the last entries of a session, the newest first."""
     history = unit[SessionHistory]
-    return history.newest_messages(session_id, most=_MAX_REPEAT_ENTRIES, after_seq=after_seq)
+    return history.newest_messages(session_id, max_numbers=_MAX_REPEAT_ENTRIES, after_seq=after_seq)
 
 
 def _last_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> dict[str, bool]:
@@ -163,7 +163,7 @@ def _find_calls(
     """
     encoded_id = _encode_id(call_id)
     for entry in unit[SessionHistory].newest_messages(
-        session_id, most=_MAX_CALL_ENTRIES, after_seq=after_seq, to=to
+        session_id, max_numbers=_MAX_CALL_ENTRIES, after_seq=after_seq, to=to
     ):
         if encoded_id in entry.message and makes_call(entry, call_id):
             yield entry.seq

@@ -108,7 +108,7 @@ def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | N
     ended = unit[EventRecords].first_deletion_from(session_id, after)
     if ended is None:
         # The event of the deletion may have been removed from the log.
-        return after <= unit[SessionRecords].last_ended(session_id)
+        return after <= unit[SessionRecords].last_seq_of_deleted(session_id)
     # A stream that begins at the deletion receives its event.
     return number is not None and ended < number
 

@@ -23,7 +23,7 @@ from app.services.images.image_worker import UndecidedError
 from app.services.media.media_checks import probe_media
 from app.services.media.media_keeper import MediaKeeper
 from app.stores.blobs.store import BlobStore, read_whole
-from app.stores.records.derived_images import DerivedImageRecords, NotedImage
+from app.stores.records.derived_images import DerivedImageRecords, ImageOutcome
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.media.raw_audio import WAV_TYPE, wav_of
@@ -81,7 +81,7 @@ class DerivedImages:
         # With the limits and the decoder, so that a failure is tried again when they change.
         key = f"{recipe.key};{self.limits.image_pixels};{CODEC_VERSION}"
 
-        async def make(decode: Decode) -> NotedImage | None:
+        async def make(decode: Decode) -> ImageOutcome | None:
             # Another request may have derived it while this one waited.
             noted = await self.find(project_id, digest, key)
             if noted is not None:
@@ -139,7 +139,7 @@ class DerivedImages:
                 noted = await run_to_completion(self._keep_again(project_id, digest, key, made))
         return noted.image
 
-    async def find(self, project_id: str, digest: str, key: str) -> NotedImage | None:
+    async def find(self, project_id: str, digest: str, key: str) -> ImageOutcome | None:
         """Return the recorded result of an earlier attempt, if there was one.
 
         Args:
@@ -153,7 +153,7 @@ class DerivedImages:
 
     async def _keep_again(
         self, project_id: str, digest: str, key: str, fitted: FittedImage | None
-    ) -> NotedImage:
+    ) -> ImageOutcome:
         keep = partial(self.keep, project_id, digest, key, fitted)
         try:
             return await keep()
@@ -163,7 +163,7 @@ class DerivedImages:
 
     async def keep(
         self, project_id: str, digest: str, key: str, fitted: FittedImage | None
-    ) -> NotedImage:
+    ) -> ImageOutcome:
         """Store the bytes of an image, then its rows if the source still exists.
 
         Args:
@@ -183,14 +183,14 @@ class DerivedImages:
             resource = await keeper.store(InMemoryMedia(fitted.data), fitted.mime_type, None)
             image = DerivedImage(resource, fitted.is_first_picture)
 
-        def note(unit: UnitOfWork) -> NotedImage:
+        def note(unit: UnitOfWork) -> ImageOutcome:
             unit[DerivedImageRecords].lock()
             noted = unit[DerivedImageRecords].find(digest, key)
             if noted is not None:
                 return noted
             if unit[DerivedImageRecords].has_source(digest):
                 unit[DerivedImageRecords].note(digest, key, image, now=now)
-            return NotedImage(image)
+            return ImageOutcome(image)
 
         return await self.records.write(project_id, note)
 

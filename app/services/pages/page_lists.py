@@ -9,7 +9,7 @@ from app.errors import InvalidCursorError
 from app.models.identity import ListName, decode_cursor, digest_query, encode_cursor
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.stored_pages import bounded_pages, stored_texts
-from app.stores.records.finding import IN_PAGES, Found, RankedMatch, SearchPlace, find
+from app.stores.records.finding import IN_PAGES, RankedMatch, SearchedIndex, SearchResult, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
@@ -121,7 +121,9 @@ class PageLists:
         listed = SearchList("page-search", text, filters.session_id, filters.modality)
         last, weights = listed.position(cursor)
 
-        def search(unit: UnitOfWork) -> tuple[Found, Sequence[RankedMatch], list[StoredPage]]:
+        def search(
+            unit: UnitOfWork,
+        ) -> tuple[SearchResult, Sequence[RankedMatch], list[StoredPage]]:
             place = page_place(unit, filters.session_id, filters.modality)
             found = find(query, [place], weights)
             named = [(IN_PAGES, number) for number in named_pages(unit, text, filters)]
@@ -151,11 +153,13 @@ class PageLists:
 
 def page_place(
     unit: UnitOfWork, session_id: str | None, *modalities: Modality | None
-) -> SearchPlace:
+) -> SearchedIndex:
     """Return the index of pages, narrowed to a session and to modalities."""
     chosen = [modality for modality in modalities if modality is not None]
     index = choose_page_index(unit)
-    return SearchPlace(IN_PAGES, index, index.narrowed(session_id=session_id, modalities=chosen))
+    return SearchedIndex(
+        IN_PAGES, index, index.required_marks(session_id=session_id, modalities=chosen)
+    )
 
 
 def named_pages(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:

@@ -32,7 +32,7 @@ from app.stores.records.records import MAX_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_page_index
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import PageFields, StoredPage
@@ -209,7 +209,7 @@ def _write_related(
     )
     choose_page_index(unit).index_all(
         {
-            number: IndexedPage(
+            number: IndexedRecord(
                 change.words, change.version.fields.session_id, change.version.fields.modality
             )
             for number, change in changes.items()

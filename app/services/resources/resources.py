@@ -159,7 +159,7 @@ class Resources:
         resource = await self.get(project_id, uri)
 
         def delete(unit: UnitOfWork) -> None:
-            locked = unit[DerivedImageRecords].hold_sources([resource])
+            locked = unit[DerivedImageRecords].lock_sources([resource])
             if resource.resource_id not in locked:
                 raise NotFoundError("resource")
             owners = unit[ResourceRecords].owners(resource.resource_id, limit=_NAMED_OWNERS)

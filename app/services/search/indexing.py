@@ -32,7 +32,7 @@ from app.services.search.backlog import BacklogGauge, pause_seconds
 from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords, find_projects_to_index
 from app.stores.records.unit_of_work import UnitOfWork
-from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_index import IndexedRecord
 from app.telemetry.metrics import Metrics
 from app.words.entry_texts import entry_texts
 from app.words.search_terms import search_words
@@ -154,7 +154,7 @@ class SearchIndexing:
         loaded = await self.records.read(project_id, load)
         if not loaded:
             return _Work()
-        prepared: dict[WaitingEntry, IndexedPage | None] = {}
+        prepared: dict[WaitingEntry, IndexedRecord | None] = {}
         took = 0.0
         for entry, source in loaded.items():
             prepared[entry], seconds = await _prepare(source)
@@ -195,7 +195,7 @@ async def _pause(seconds: float) -> bool:
     return time.process_time() - used > _BUSY_SHARE * (time.monotonic() - began)
 
 
-async def _prepare(source: EntrySource | None) -> tuple[IndexedPage | None, float]:
+async def _prepare(source: EntrySource | None) -> tuple[IndexedRecord | None, float]:
     """Return the words of an entry, `None` if it is not searched or was deleted, and the time."""
     if source is None or not source.is_found:
         return None, 0.0
@@ -206,10 +206,10 @@ async def _prepare(source: EntrySource | None) -> tuple[IndexedPage | None, floa
     return _index_words(source)
 
 
-def _index_words(source: EntrySource) -> tuple[IndexedPage, float]:
+def _index_words(source: EntrySource) -> tuple[IndexedRecord, float]:
     began = time.thread_time()
     kind = resource_kind(source.mime_type) if source.mime_type else None
-    page = IndexedPage(
+    page = IndexedRecord(
         search_words(entry_texts(source).searchable),
         source.session_id,
         next((modality for modality in MODALITIES if modality == kind), None),

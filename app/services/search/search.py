@@ -16,7 +16,14 @@ from app.models.search_entry import (
 from app.services.pages.page_lists import SearchList, named_pages, page_place
 from app.services.pages.stored_pages import read_descriptor, stored_texts
 from app.services.search.indexing import SearchIndexing
-from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Found, RankedMatch, SearchPlace, find
+from app.stores.records.finding import (
+    IN_ENTRIES,
+    IN_PAGES,
+    RankedMatch,
+    SearchedIndex,
+    SearchResult,
+    find,
+)
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords
@@ -59,7 +66,7 @@ class SearchAnswer:
 class _LoadedMatches:
     """Matches, with the pages and entries of the first ones."""
 
-    found: Found
+    found: SearchResult
     matches: Sequence[RankedMatch]
     pages: Mapping[int, StoredPage]
     entries: Mapping[int, WaitingEntry]
@@ -94,7 +101,7 @@ class Search:
             found = find(query, _places(unit, request), weights)
             matches = found.after(_find_named(unit, request), last)
             numbers = {
-                place: [match.number for match in matches[:limit] if match.place == place]
+                place: [match.number for match in matches[:limit] if match.index_id == place]
                 for place in (IN_ENTRIES, IN_PAGES)
             }
             return _LoadedMatches(
@@ -124,7 +131,7 @@ class Search:
             entries = [
                 loaded.entries[match.number]
                 for match in batch
-                if match.place == IN_ENTRIES and match.number in loaded.entries
+                if match.index_id == IN_ENTRIES and match.number in loaded.entries
             ]
             sources = await self.records.read(project_id, partial(_sources, entries))
             by_number = {entry.number: source for entry, source in sources.items()}
@@ -138,7 +145,7 @@ def _sources(entries: Sequence[WaitingEntry], unit: UnitOfWork) -> dict[WaitingE
     return unit[SearchEntryRecords].sources(entries)
 
 
-def _places(unit: UnitOfWork, request: SearchRequest) -> list[SearchPlace]:
+def _places(unit: UnitOfWork, request: SearchRequest) -> list[SearchedIndex]:
     """Return the indexes of the requested kinds."""
     kinds = set(request.kinds)
     places = []
@@ -146,8 +153,8 @@ def _places(unit: UnitOfWork, request: SearchRequest) -> list[SearchPlace]:
         places.append(page_place(unit, request.session_id, *_modalities(request)))
     if not kinds or kinds & _ENTRY_KINDS:
         index = choose_entry_index(unit)
-        marks = index.narrowed(session_id=request.session_id, kinds=kinds & _ENTRY_KINDS)
-        places.append(SearchPlace(IN_ENTRIES, index, marks))
+        marks = index.required_marks(session_id=request.session_id, kinds=kinds & _ENTRY_KINDS)
+        places.append(SearchedIndex(IN_ENTRIES, index, marks))
     return places
 
 
@@ -166,7 +173,7 @@ def _find_named(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int
     if not kinds or kinds & _ENTRY_KINDS:
         ids = [parse_resource_id(resource_id) or resource_id for resource_id in ids]
         entry_kinds = (kinds & _ENTRY_KINDS) or _ENTRY_KINDS
-        entries = unit[SearchEntryRecords].named(ids, entry_kinds)
+        entries = unit[SearchEntryRecords].find_by_id(ids, entry_kinds)
         if request.session_id is not None:
             sources = unit[SearchEntryRecords].sources(entries)
             entries = [entry for entry in entries if _is_in(sources.get(entry), request.session_id)]
@@ -187,9 +194,9 @@ def _make_hits(
 ) -> list[SearchMatch]:
     hits = []
     for match in matches:
-        if match.place == IN_PAGES and match.number in pages:
+        if match.index_id == IN_PAGES and match.number in pages:
             hits.append(_page_hit(pages[match.number], passages))
-        elif match.place == IN_ENTRIES and match.number in sources:
+        elif match.index_id == IN_ENTRIES and match.number in sources:
             source = sources[match.number]
             # The index is updated some seconds after a session loses a file.
             if session_id is None or _is_in(source, session_id):

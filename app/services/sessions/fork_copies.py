@@ -50,7 +50,7 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
         ConflictError: There is a session with the new id.
         NotFoundError, InvalidPayloadError: See `find_origin`.
     """
-    unit[SessionRecords].keep(session_id)
+    unit[SessionRecords].prevent_deletion(session_id)
     origin = find_origin(unit, session_id, up_to)
     now = utc_now()
     counts = unit[SessionCopyRecords].measure(session_id, up_to).counts

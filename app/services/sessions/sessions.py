@@ -186,7 +186,7 @@ def uses_of(unit: UnitOfWork, session_ids: Collection[str]) -> dict[str, Session
     openings = unit[SessionResourceRecords].openings(session_ids)
     return {
         session_id: replace(use, title=_title(openings.get(session_id, ())))
-        for session_id, use in unit[SessionResourceRecords].use_of(session_ids).items()
+        for session_id, use in unit[SessionResourceRecords].measure_use(session_ids).items()
     }
 
 

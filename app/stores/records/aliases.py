@@ -14,10 +14,10 @@ from app.stores.records.resources import stored_resource
 from app.stores.records.scope import values_of
 from app.stores.records.statements import (
     is_among,
+    overwrite,
     scoped_delete,
     scoped_select,
     scoped_update,
-    touch,
 )
 from app.stores.records.tables import aliases, resources
 from app.stores.records.unit_of_work import Repository
@@ -29,7 +29,7 @@ _SELECT = scoped_select(
 _FIND = _SELECT.where(aliases.c.alias == bindparam("alias"))
 _FIND_ALL = _SELECT.where(is_among(aliases.c.alias, "values"))
 _UPDATE = scoped_update(aliases, by={"alias": "of_alias"})
-# This updates a row with its own value, which locks it on every database.
+# Sets the alias to itself, which locks the row on both databases.
 _LOCK = _UPDATE.values(alias=aliases.c.alias)
 _LOCK_AND_FIND = _LOCK.returning(*aliases.c)
 _REMOVE = scoped_delete(aliases, by=["alias"])
@@ -42,7 +42,7 @@ _COUNT = (
 
 @dataclass(frozen=True, slots=True)
 class AliasTarget:
-    """The id of the resource that an alias names; `created_at` is when it began to name it."""
+    """The id of the resource of an alias, and the time when the alias was stored."""
 
     resource_id: str
     created_at: datetime
@@ -72,7 +72,7 @@ class AliasRecords(Repository):
         row = {"alias": alias, "resource_id": resource_id, "created_at": now}
         while not self._scope.insert_if_absent(aliases, **row):
             found = self._scope.first(_LOCK_AND_FIND, of_alias=alias)
-            # Another transaction may have removed it in between; then the insert is tried again.
+            # If another transaction has removed it since, the insert is tried again.
             if found is not None:
                 return AliasTarget(found.resource_id, found.created_at), False
         return AliasTarget(resource_id, now), True
@@ -92,9 +92,9 @@ class AliasRecords(Repository):
     def list(
         self, *, before: tuple[datetime, str] | None, resource_id: str | None, limit: int
     ) -> Sequence[Alias]:
-        """Return up to `limit` aliases, newest first, after a (created_at, alias) position.
+        """Return up to `limit` aliases, newest first, optionally of one resource.
 
-        With `resource_id`, only those of this resource.
+        `before` is a (created_at, alias).
         """
         statement = _SELECT
         if resource_id is not None:
@@ -126,12 +126,12 @@ class AliasRecords(Repository):
                 code="too-many-aliases",
             )
 
-    def add_all(self, named: Mapping[str, AliasTarget]) -> Sequence[str]:
-        """Store the aliases that do not exist; return those that name another resource."""
-        rows = [values_of(item, alias=alias) for alias, item in sorted(named.items())]
-        self._scope.merge_all(aliases, rows, touch("alias"))
-        found = self._scope.rows_with(aliases.c.alias, named)
-        return [row.alias for row in found if row.resource_id != named[row.alias].resource_id]
+    def add_all(self, targets: Mapping[str, AliasTarget]) -> Sequence[str]:
+        """Store the aliases that do not exist; return those that exist for another resource."""
+        rows = [values_of(target, alias=alias) for alias, target in sorted(targets.items())]
+        self._scope.merge_all(aliases, rows, overwrite("alias"))
+        found = self._scope.rows_with(aliases.c.alias, targets)
+        return [row.alias for row in found if row.resource_id != targets[row.alias].resource_id]
 
 
 def _alias(row: Row[Any]) -> Alias:

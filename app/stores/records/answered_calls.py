@@ -22,7 +22,7 @@ def _find_answers(table: AnyTable, key: str) -> Lookup:
     return Lookup(answers.where(is_among(table.c.tool_call_id, "keys")))
 
 
-# For each result, so without a list: those of parameters take twice as long.
+# Executed for each stored result, so without `IN`, which takes twice as long.
 _HAS_ANSWER = Lookup(
     scoped_any(
         scoped_select(table, table.c.seq, by=["session_id"]).where(
@@ -32,18 +32,18 @@ _HAS_ANSWER = Lookup(
     )
 )
 _FIND_ANSWERS = {table.name: _find_answers(table, key) for table, key in _ANSWERS}
-# The number of keys that are looked up at once; a history has at most 2**24 answers.
+# The number of keys in one lookup; a history has at most 2**24 answers.
 _AT_ONCE = 32
 _DOUBLINGS = tuple(2**power for power in range(25))
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """The answer to a call of a session: its entry, and the digest of the request it came with."""
+    """An answer to a tool call: its history entry, and the digest of the request that stored it."""
 
     tool_call_id: str
     answer_number: int
-    """The number of the answer among those of its id, from 1."""
+    """The number of the answer among the answers to the same call id, from 1."""
     seq: int
     entry_id: str
     request_digest: str
@@ -55,10 +55,10 @@ class AnsweredCallRecords(Repository):
     """The answers to tool calls of one project."""
 
     def newest_answer(self, session_id: str, call_id: str) -> RecordedAnswer | None:
-        """Return the newest answer to the calls of a session with an id; mostly there is none.
+        """Return the newest answer to a call id in a session, or `None`, which is usual.
 
-        The numbers have no gaps, because a history only grows and is deleted as a whole. But the
-        first may be in a message with more than that answer, which is not found here.
+        The numbers have no gaps, because a history only grows and is deleted as a whole. But
+        answers in messages with several answers are not found.
         """
         first, second = (call_key(call_id, number) for number in (1, 2))
         rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, first=first, second=second)
@@ -75,14 +75,14 @@ class AnsweredCallRecords(Repository):
         return newest
 
     def answer(self, session_id: str, call_id: str, number: int) -> RecordedAnswer | None:
-        """Return one of the answers to the calls of a session with an id."""
+        """Return the answer to a call id in a session with this number."""
         found = self._answers(session_id, call_id, [number])
         return found[0] if found else None
 
     def _answers(
         self, session_id: str, call_id: str, numbers: Sequence[int]
     ) -> Sequence[RecordedAnswer]:
-        """Return the answers with some numbers that exist, in order."""
+        """Return the answers with these numbers that exist, in order."""
         keys = [call_key(call_id, number) for number in numbers]
         found = [
             read_row(RecordedAnswer, row, is_result=name == tool_results.name, **call_fields(row))
@@ -93,7 +93,7 @@ class AnsweredCallRecords(Repository):
 
 
 def call_fields(row: Row[Any]) -> dict[str, Any]:
-    """Return the call that a row answers: the whole id, and the number of the answer."""
+    """Return the fields of the call that a row answers: its id, and the number of the answer."""
     key, whole = row.tool_call_id, row.whole_call_id
     if whole is None:
         return {"tool_call_id": key, "answer_number": 1}

@@ -1,4 +1,4 @@
-"""Compare the blobs that are counted towards a quota with the rows that need blobs."""
+"""Compare the blobs that count towards a quota with the blobs that rows need."""
 
 from sqlalchemy import ColumnElement, Integer, bindparam
 
@@ -36,9 +36,10 @@ class BlobCountRecords(Repository):
     """The blobs of one project that are counted and not needed, or needed and not counted."""
 
     def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
-        """Return up to `limit` blobs that rows need and are not counted, after a digest or `""`.
+        """Return up to `limit` blobs that rows need and that are not counted.
 
-        Sizes by digest, in order.
+        Returns:
+            Sizes by digest, in order, after the digest `after`, which may be `""`.
         """
         found: dict[str, int] = {}
         for statement in _UNCOUNTED:
@@ -47,5 +48,5 @@ class BlobCountRecords(Repository):
         return {digest: found[digest] for digest in sorted(found)[:limit]}
 
     def unneeded(self, *, after: str, limit: int) -> list[str]:
-        """Return up to `limit` digests that are counted and no row needs, after one or `""`."""
+        """Return up to `limit` digests after `after` that are counted and that no row needs."""
         return list(self._scope.execute(_UNNEEDED, after=after, limit=limit).scalars())

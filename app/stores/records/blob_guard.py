@@ -16,8 +16,8 @@ from app.stores.records.tables import swept_blobs
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 
 CLAIM_LOCK = 7_224_013
-"""The key of the advisory lock that writers take shared, and sweeps exclusively for a claim."""
-# Far above CLAIM_SECONDS, so the sweep of such a claim has been killed.
+"""The key of the advisory lock: shared by writers, and exclusive to a sweep that claims."""
+# Far above CLAIM_SECONDS: the sweep of an older claim was killed.
 _ABANDONED_AFTER = timedelta(minutes=10)
 
 
@@ -36,7 +36,7 @@ class BlobGuard(Repository):
 
         Raises:
             BlobSweptError: A blob is being removed, or was removed and not stored again.
-            SizeUnknownError: A size was not looked up before the transaction, which is repeated.
+            SizeUnknownError: The size of a blob is needed; `Records.write` looks it up and retries.
         """
         if not digests:
             return
@@ -48,7 +48,7 @@ class BlobGuard(Repository):
         for digest, size_bytes in self._sizes_of(ended).items():
             if size_bytes is None:
                 raise BlobSweptError
-            # The sweep stopped counting the blob, which was stored again, so it is counted anew.
+            # The sweep has stopped counting the blob, and the blob was stored again.
             self._stored_blobs.count_blobs({digest: size_bytes})
 
     def count_blobs(

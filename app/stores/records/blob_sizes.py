@@ -1,7 +1,7 @@
-"""Sizes of blobs that a transaction needs, looked up in the blob store before it begins.
+"""Sizes of blobs that a transaction needs. They are looked up in the blob store before it begins.
 
-A size is needed if a sweep has claimed the blob and the claim has ended (see `swept_blobs`). The
-blob exists only if it was stored again since.
+A size is needed if a sweep has claimed the blob and the claim has ended (see `swept_blobs`): the
+blob exists only if it was stored again.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -30,20 +30,20 @@ metadata = MetaData(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-# PostgreSQL text cannot hold U+0000. Both engines store it escaped, so that neither differs; the
-# escape character is itself escaped, so that nothing is lost.
+# PostgreSQL cannot store U+0000 in a text. It is escaped with U+001A on both databases, and U+001A
+# itself is escaped as well.
 _ESCAPES = str.maketrans({"\x1a": "\x1a1", "\x00": "\x1a0"})
 
 
 def escape_text(value: str) -> str:
-    """Return a text as columns of `ClientText` have it."""
+    """Return a text as it is stored in a `ClientText` column."""
     if "\x00" not in value and "\x1a" not in value:
         return value
     return value.translate(_ESCAPES)
 
 
 class ClientText(TypeDecorator[str]):
-    """Text that a client sent: any code point, U+0000 included, comes back as it was."""
+    """Text of a client, which may contain any code point, even U+0000."""
 
     impl = String
     cache_ok = True
@@ -60,7 +60,7 @@ class ClientText(TypeDecorator[str]):
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A moment in UTC, kept as microseconds since 1970: both engines sort and round it alike."""
+    """A time in UTC, stored as microseconds since 1970, which both databases sort alike."""
 
     impl = BigInteger
     cache_ok = True
@@ -75,7 +75,7 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 def microseconds(moment: datetime) -> int:
-    """Return a moment as `UtcTime` keeps it."""
+    """Return a time as microseconds since 1970."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
@@ -87,10 +87,9 @@ def newest_first(
     before: tuple[datetime, str] | None,
     limit: int,
 ) -> Select[Any]:
-    """Order a list by a moment and then an id, both descending, and begin behind a place in it.
+    """Sort rows by a time and then an id, both descending, and start after the row `before`.
 
-    Both engines read such a comparison of rows from an index over the columns: they begin at the
-    place, and do not pass over what lies on its other side.
+    Both databases compare the two columns with an index, so earlier rows of the list are not read.
     """
     if before is not None:
         statement = statement.where(tuple_(moment, identity) < before)
@@ -98,5 +97,5 @@ def newest_first(
 
 
 def is_shared_schema(name: str | None, kind: str, _: object) -> bool:
-    """Say whether something in a database belongs to `metadata`, for Alembic's `include_name`."""
+    """Return whether a table belongs to `metadata`; a callback for Alembic's `include_name`."""
     return kind != "table" or not (name or "").startswith(("page_search", "entry_search"))

@@ -1,7 +1,4 @@
-"""The contract of a database: it runs functions over connections, in transactions.
-
-`engine` opens one, with its threads, and commits short changes together.
-"""
+"""The contract of a database, which runs functions over connections. `engine` implements it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +13,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Written(Generic[_Result]):
-    """The result of a function that writes, and the events to write at the end."""
+    """The result of a function that writes, and its events, which are written before the commit."""
 
     result: _Result
     project_id: str
@@ -31,7 +28,7 @@ class PoolUse(NamedTuple):
     """The used and idle connections of a pool, and the callers that wait for one."""
 
     name: str
-    most: int
+    size: int
     used: int
     idle: int
     waiting: int
@@ -51,12 +48,12 @@ class Database(Protocol):
 
         Args:
             work: The function.
-            is_snapshot: All its statements see what was committed at one moment.
-            tries_event_loop: It is run in the event loop first, and again in a thread if a
-                statement would block the loop; see `refuse_in_event_loop`.
+            is_snapshot: Whether all its statements see the same committed state.
+            tries_event_loop: Whether it is run in the event loop first, and again in a thread if a
+                statement would block the loop; see `Lookup`.
 
         Raises:
-            StoreUnavailableError: The database does not answer, or no connection became free.
+            StoreUnavailableError: The database does not respond, or no connection became free.
         """
 
     async def write(
@@ -65,20 +62,20 @@ class Database(Protocol):
         """Run a function in a transaction; it is committed when this returns.
 
         If the function raises, its changes are rolled back. If the caller is cancelled, a
-        change that was begun is committed all the same.
+        change that was begun is still committed.
 
         Args:
             work: The function.
-            is_alone: It takes so long that no other change should wait for its commit.
-            is_durable: It survives a power loss when this returns; else it does from the next
-                durable commit on.
+            is_alone: Commit it without other changes, which would wait too long for it.
+            is_durable: Whether it survives a power loss when this returns. Otherwise it does after
+                the next durable commit.
 
         Returns:
             The result of the function, and the number of the project's newest event, if it added
             any.
 
         Raises:
-            StoreUnavailableError: The database does not answer, or the transaction failed.
+            StoreUnavailableError: The database does not respond, or the transaction failed.
         """
 
     def pools(self) -> Sequence[PoolUse]:

@@ -1,14 +1,15 @@
-"""Names what went wrong at the database, from the errors of SQLAlchemy and the drivers.
+"""Translate the errors of SQLAlchemy and the drivers, and name their causes.
 
-A driver's message may repeat users, hosts and stored values, so only the error's code leaves this
-module. libpq passes on no code of a server that refuses a connection. The cause is then read from
-the message, which is in the server's language; a message that is not in English is a `failed`.
+A driver's message may contain users, hosts and stored values, so only the error's code leaves this
+module. libpq has no code if a server refuses a connection. The cause is then read from the message,
+which is in the server's language; the cause of a message in another language than English is
+`failed`.
 
 A caller gets one of these:
 
-    StoreFullError            507  there is no room left
+    StoreFullError            507  the disk is full
     StoreMisconfiguredError   503  it fails until the operator acts
-    StoreUnavailableError     503  anything else, above all a database that is not there or hangs
+    StoreUnavailableError     503  any other failure, mostly a database that does not respond
 
 Sources: PostgreSQL, "PostgreSQL Error Codes"; its `auth.c`, `postinit.c` and `hba.c`, and libpq's
 `fe-connect.c` and `fe-secure-openssl.c`; SQLite, "Result and Error Codes".
@@ -113,7 +114,7 @@ _BY_STATE: Mapping[str, str] = {
     "57P": "connection-lost",
     "08": "connection-lost",
 }
-# By the lowest byte, which is the kind of the error.
+# By the lowest byte of the error code, which is the primary code.
 _BY_SQLITE: Mapping[int, str] = {
     sqlite3.SQLITE_BUSY: "locked",
     sqlite3.SQLITE_LOCKED: "locked",
@@ -124,9 +125,9 @@ _BY_SQLITE: Mapping[int, str] = {
         (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY), "no-access"
     ),
 }
-_NO_ROOM = re.compile("No space left on device|disk is full")
-# For failed connections. A message may list several attempts, so causes that say more come first.
-_BY_WORDS: Mapping[str, str] = {
+_DISK_FULL = re.compile("No space left on device|disk is full")
+# For failed connections. A message may list several attempts, so specific causes come first.
+_BY_MESSAGE: Mapping[str, str] = {
     r"password authentication failed": "wrong-password",
     r"no password supplied": "no-password",
     r"database \".*\" does not exist|no such database": "missing-database",
@@ -151,31 +152,30 @@ _BY_WORDS: Mapping[str, str] = {
     r"closed the connection|terminating connection|[Cc]onnection reset|Broken pipe|SSL SYSCALL|"
     r"connection is (lost|closed)|EOF detected": "connection-lost",
 }
-_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
-# Errors that SQLAlchemy takes for mistakes in a statement, and that the setup makes.
-_OF_THE_SETUP = frozenset(
+_FAILURES = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
+# Causes that the setup has, although SQLAlchemy classifies them as errors of a statement.
+_SETUP_CAUSES = frozenset(
     ("access-denied", "read-only", "damaged", "wrong-option", "transaction-pooler")
 )
 
 
-def run_over_connection(work: Callable[[], _Result]) -> _Result:
-    """Run a function that gets a connection, and once more if that turns out to be lost.
+def run_and_reconnect(work: Callable[[], _Result]) -> _Result:
+    """Run a function that uses a connection, and run it again if the connection was lost.
 
-    Idle connections are lost when a proxy forgets them, and when the server restarts. The pool
-    replaces all of its connections after the first error of this kind. The function must not fail
-    with such an error once it may have committed.
+    Idle connections are lost if a proxy closes them or the server restarts. The pool replaces all
+    of its connections after the first such error. The function must not raise it after a commit.
     """
     try:
         return work()
     except sql.DBAPIError as exc:
-        if not is_lost(exc):
+        if not is_connection_lost(exc):
             raise
         _log.info("database connection lost, trying another", cause=_cause(exc)[0])
     return work()
 
 
-def is_lost(error: BaseException) -> bool:
-    """Return whether an error is that of a connection, so that another one may work."""
+def is_connection_lost(error: BaseException) -> bool:
+    """Return whether the connection was lost, so that another one may work."""
     is_invalid = isinstance(error, sql.DBAPIError) and error.connection_invalidated
     return is_invalid and not _is_pool_exhausted(error)
 
@@ -183,7 +183,7 @@ def is_lost(error: BaseException) -> bool:
 def leave_replica(context: ExceptionContext) -> None:
     """Make the pool replace its connections if their server has become a replica.
 
-    An event listener of an engine. Another server of the address may take writes by now.
+    This is an event listener of an engine. Another server of the address may now be the primary.
     """
     if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True
@@ -194,41 +194,45 @@ def _is_pool_exhausted(error: BaseException) -> bool:
 
 
 @contextmanager
-def translated_errors() -> Iterator[None]:
-    """Raise the database's own faults as ours; mistakes of ours pass through."""
+def translate_errors() -> Iterator[None]:
+    """Translate failures of the database; errors in our statements pass through."""
     try:
         yield
     except sql.SQLAlchemyError as exc:
-        if not is_fault(exc):
+        if not is_database_failure(exc):
             raise
         raise database_error(exc) from exc
 
 
-def is_fault(error: BaseException) -> bool:
-    """Return whether an error is the database's, or its setup's, rather than one of ours."""
-    if isinstance(error, sql.DatabaseError) and _cause(error)[0] in _OF_THE_SETUP:
+def is_database_failure(error: BaseException) -> bool:
+    """Return whether the database or its setup has failed, and not our statement."""
+    if isinstance(error, sql.DatabaseError) and _cause(error)[0] in _SETUP_CAUSES:
         return True
-    return isinstance(error, _FAULTS)
+    return isinstance(error, _FAILURES)
 
 
 def database_error(error: BaseException) -> StoreUnavailableError:
-    """Log a fault of the database, and return it as one of ours; it is the cause."""
+    """Log a failure of the database; return the translated error, with `error` as its cause."""
     name, code = _cause(error)
-    fault = unavailable(name, code)
-    level = _log.error if isinstance(fault, StoreMisconfiguredError) else _log.warning
-    level("database failed", cause=name, code=code, advice=fault.cause and fault.cause.sentence)
-    fault.__cause__ = error
-    return fault
+    translated = unavailable_error(name, code)
+    sentence = translated.cause and translated.cause.sentence
+    level = _log.error if isinstance(translated, StoreMisconfiguredError) else _log.warning
+    level("database failed", cause=name, code=code, advice=sentence)
+    translated.__cause__ = error
+    return translated
 
 
-def unavailable(name: str, code: str | None = None) -> StoreUnavailableError:
-    """Return the error of a cause; `code` is the database's own name of it."""
+def unavailable_error(name: str, code: str | None = None) -> StoreUnavailableError:
+    """Return the error of a cause; `code` is the error code of the database."""
     sentence = f"the database {_SENTENCES[name]}" + (f" ({code})" if code else "")
     return _ERRORS[name]("database", detail=_DETAILS.get(name), cause=StoreCause(name, sentence))
 
 
-def unconfirmed(error: StoreUnavailableError) -> StoreUnavailableError:
-    """Return the error for a commit whose outcome is not known, or the one there is if it is."""
+def unconfirmed_error(error: StoreUnavailableError) -> StoreUnavailableError:
+    """Return the error for a commit with this error, after which the outcome is unknown.
+
+    After a `StoreFullError` the outcome is known, so it is returned as it is.
+    """
     if isinstance(error, StoreFullError):
         return error
     return StoreUnavailableError(
@@ -241,7 +245,7 @@ def unconfirmed(error: StoreUnavailableError) -> StoreUnavailableError:
 
 
 def _cause(error: BaseException) -> tuple[str, str | None]:
-    """Return the name of why an error happened, and the code that the database has for it."""
+    """Return the name of the cause of an error, and the error code of the database."""
     driver = getattr(error, "orig", None) or error
     if isinstance(error, sql.TimeoutError):
         return "busy", None
@@ -249,13 +253,13 @@ def _cause(error: BaseException) -> tuple[str, str | None]:
     if number is not None:
         return _BY_SQLITE.get(number & 0xFF, "failed"), getattr(driver, "sqlite_errorname", None)
     state: str | None = getattr(driver, "sqlstate", None)
-    words = str(driver)
+    message = str(driver)
     if _is_pool_exhausted(error):
         return "pooler-busy", state
-    if _NO_ROOM.search(words):
+    if _DISK_FULL.search(message):
         return "full", state
     if state is not None:
-        named = [_BY_STATE.get(beginning) for beginning in (state, state[:3], state[:2])]
+        names = [_BY_STATE.get(prefix) for prefix in (state, state[:3], state[:2])]
     else:
-        named = [name for key, name in _BY_WORDS.items() if re.search(key, words)]
-    return next(filter(None, named), "failed"), state
+        names = [name for pattern, name in _BY_MESSAGE.items() if re.search(pattern, message)]
+    return next(filter(None, names), "failed"), state

@@ -1,6 +1,6 @@
 """The state of a database for operators: its size, its queues, its connections and statements.
 
-The statements read counters and short queues, so that they are fast while the database is not.
+Only counters and short queues are read, so this is fast even while the database is slow.
 """
 
 import re
@@ -22,7 +22,7 @@ from app.stores.records.tables import projects, stored_totals, uploads
 from app.stores.records.unit_of_work import UnitOfWork
 
 _LISTED = 5
-# Some clients write values into their statements.
+# Literals in statements may be data of clients.
 _LITERALS = re.compile(r"\$(\w*)\$.*?(?:\$\1\$|\Z)|'(?:[^']|'')*(?:'|\Z)", re.DOTALL)
 _SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 _SERVER = text("""
@@ -88,18 +88,18 @@ class SlowStatement:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The state of a PostgreSQL server, as far as the role of the service may see it."""
+    """The state of a PostgreSQL server that the role of the service can see."""
 
     is_replica: bool
     connections: int
-    """Those of all clients."""
+    """Connections of all clients."""
     max_connections: int
     of_service: int
     """Connections of processes of the service; 0 if none runs."""
     waiting: int
     """Connections to the database that wait for a lock."""
     running: Sequence[RunningStatement]
-    """Those of the oldest transactions."""
+    """The last statements of the oldest transactions."""
     slow: Sequence[SlowStatement] | None
     """`None` if the database has no statistics of statements."""
 
@@ -131,10 +131,10 @@ class QueueStatus:
     search_entries: int
     """Entries that wait for the search index."""
     oldest_entry: datetime | None
-    """When the record of the oldest of them was written."""
+    """The time when the record of the oldest of these entries was written."""
     open_uploads: int
     oldest_expiry: datetime | None
-    """When the first upload expires, or has expired."""
+    """The earliest expiry of an upload; it may be in the past."""
     largest: Sequence[ProjectBytes]
 
 
@@ -171,7 +171,7 @@ def _read_slow(connection: Connection) -> Sequence[SlowStatement] | None:
     try:
         return [_statement(SlowStatement, item) for item in _list(connection, _SLOW)]
     except DBAPIError:
-        # Its library is not loaded, or the role may not read it.
+        # The extension is not loaded, or the role may not read it.
         return None
 
 
@@ -185,7 +185,7 @@ def _statement(kind: Any, row: Row[Any]) -> Any:  # noqa: ANN401 - either of the
 
 
 def _created_at(connection: Connection, number: int) -> datetime | None:
-    """Return when the record of a search entry was written; `None` if it is gone."""
+    """Return the time when the record of a search entry was written; `None` if it was deleted."""
     project = select(search_entries.c.project_id).where(search_entries.c.entry_number == number)
     project_id = connection.execute(project).scalar()
     if project_id is None:

@@ -1,6 +1,6 @@
 """Threads in which functions wait for a database.
 
-They are daemon threads: a server that does not answer does not keep the process from ending.
+They are daemon threads, so the process can end even if a server does not respond.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
 from app.errors import StoreUnavailableError
-from app.stores.records.database_errors import unavailable
+from app.stores.records.database_errors import unavailable_error
 
 _Result = TypeVar("_Result")
 
@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 class Job(Generic[_Result]):
     """A function that waits for a thread, and the future of its result.
 
-    The thread that runs it and the event loop, which gives it up, compete for it by `begin`.
+    Either a thread runs it, or the event loop rejects it: the first call of `begin` decides.
     """
 
     def __init__(self, work: Callable[..., Any]) -> None:
@@ -29,14 +29,14 @@ class Job(Generic[_Result]):
 
     @property
     def is_waiting(self) -> bool:
-        """True until it has begun or was given up."""
+        """True until it has begun or was rejected."""
         return not self._begun.locked()
 
     def begin(self) -> bool:
-        """Return true once."""
+        """Return true for the first call, and false afterwards."""
         return self._begun.acquire(blocking=False)
 
-    def give_up(self, error: StoreUnavailableError) -> None:
+    def reject(self, error: StoreUnavailableError) -> None:
         """Raise an error to the caller, unless the function has begun."""
         if self.begin():
             self.future.set_exception(error)
@@ -53,7 +53,7 @@ class Job(Generic[_Result]):
         try:
             result = self.outcome()
         except (StopIteration, asyncio.CancelledError) as exc:
-            # A future does not raise these as they are.
+            # A future cannot raise these exceptions.
             error = RuntimeError(repr(exc))
         except BaseException as exc:  # noqa: BLE001 - the caller raises it
             error = exc
@@ -63,15 +63,15 @@ class Job(Generic[_Result]):
 
 
 class DatabaseThreads:
-    """Threads for one event loop, one for each connection; each is started when it is needed.
+    """Threads for the functions of one event loop; each is started when it is needed.
 
     Args:
-        most: The number of threads.
+        max_threads: The maximum number of threads: one for each connection.
         timeout_seconds: How long a function waits for a thread, and `close` for running functions.
     """
 
-    def __init__(self, most: int, timeout_seconds: float) -> None:
-        self._most = most
+    def __init__(self, max_threads: int, timeout_seconds: float) -> None:
+        self._max_threads = max_threads
         self._timeout_seconds = timeout_seconds
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._jobs: dict[asyncio.Future[Any], Job[Any]] = {}
@@ -84,7 +84,7 @@ class DatabaseThreads:
         return sum(job.is_waiting for job in self._jobs.values())
 
     async def run(self, work: Callable[[], _Result]) -> _Result:
-        """Run a function in a thread. If the caller is cancelled, a running function goes on.
+        """Run a function in a thread. If the caller is cancelled, a running function continues.
 
         Raises:
             StoreUnavailableError: No thread became free in time, or the threads are closed.
@@ -95,7 +95,7 @@ class DatabaseThreads:
         """Refuse waiting functions, and wait for running ones up to the time-out."""
         self._is_closed = True
         for job in self._jobs.values():
-            job.give_up(StoreUnavailableError("database"))
+            job.reject(StoreUnavailableError("database"))
         for _ in range(self._started):
             self._queue.put(None)
         self._started = 0
@@ -111,36 +111,38 @@ class DatabaseThreads:
         job.future.add_done_callback(self._forget)
         self._queue.put(job)
         self._start_thread(job)
-        timer = loop.call_later(self._timeout_seconds, lambda: job.give_up(unavailable("busy")))
+        timer = loop.call_later(
+            self._timeout_seconds, lambda: job.reject(unavailable_error("busy"))
+        )
         try:
             return await asyncio.shield(job.future)
         finally:
             timer.cancel()
-            # A cancelled caller takes its function along, unless it has begun.
+            # If the caller was cancelled, a function that has not begun is not run.
             if job.begin():
                 job.future.cancel()
 
     def _forget(self, future: asyncio.Future[Any]) -> None:
         del self._jobs[future]
-        # Counts as raised, as the caller may be cancelled.
+        # Marks the exception as retrieved, since a cancelled caller does not retrieve it.
         if not future.cancelled():
             future.exception()
 
     def _start_thread(self, job: Job[Any]) -> None:
-        if self._started < min(self._most, len(self._jobs)):
+        if self._started < min(self._max_threads, len(self._jobs)):
             try:
                 Thread(target=self._serve, name="database", daemon=True).start()
                 self._started += 1
             except RuntimeError:
-                # The threads that were started before run it, if there are any.
+                # No thread could be started; running threads will take the job.
                 if not self._started:
-                    job.give_up(StoreUnavailableError("database"))
+                    job.reject(StoreUnavailableError("database"))
 
     def _serve(self) -> None:
         while jobs := self._take():
             if begun := [job for job in jobs if job.begin()]:
                 self._run_jobs(begun)
-            # An idle thread keeps no references.
+            # An idle thread must not reference finished jobs.
             del jobs, begun
 
     def _take(self) -> Sequence[Job[Any]]:

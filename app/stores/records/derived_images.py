@@ -1,15 +1,14 @@
-"""Smaller images that were derived from stored ones, so that each is made once.
+"""Smaller images that were made from stored images, so that each is made only once.
 
-A row has the image that a recipe has made of the bytes of a source, or that none can be made. An
-image is a resource of its own, with its blob and without links, and is marked as derived until the
+A row has the image that a *recipe* has made from the bytes of a source, or that none can be made.
+The image is itself a resource, with a blob and without links. It is marked as derived until the
 same file is stored or linked. It is removed with its source:
 
     resources    source ──── same digest ──── derived_images ── resource_id ──> resources  derived
                  last one is removed: remove_sourceless removes both
 
-A transaction that adds an image or removes a source acquires a lock of the project first. So
-neither misses the other, and all resources that are removed can be locked in the order of their
-ids.
+A transaction that adds an image or removes a source acquires a lock of the project first. So it
+sees all images and sources, and can lock the resources in the order of their ids.
 """
 
 from collections.abc import Collection, Sequence
@@ -57,8 +56,8 @@ _REMOVE_UNUSED = scoped_delete(resources).where(
 
 
 @dataclass(frozen=True, slots=True)
-class NotedImage:
-    """The image of a source and a recipe; `None` if none can be made."""
+class ImageOutcome:
+    """The stored outcome of a recipe: the image, or `None` if none can be made."""
 
     image: DerivedImage | None
 
@@ -77,17 +76,17 @@ class DerivedImageRecords(Repository):
         """
         self._scope.lock(_LOCK, shared=False)
 
-    def find(self, source_digest: str, recipe_key: str) -> NotedImage | None:
-        """Return the image of a source and a recipe; `None` if none was stored."""
+    def find(self, source_digest: str, recipe_key: str) -> ImageOutcome | None:
+        """Return the stored outcome for a source and a recipe; `None` if there is none yet."""
         row = self._scope.first(_FIND, source_digest=source_digest, recipe=recipe_key)
         if row is None:
             return None
         if not row.is_made:
-            return NotedImage(None)
-        return NotedImage(DerivedImage(stored_resource(row), row.is_first_picture))
+            return ImageOutcome(None)
+        return ImageOutcome(DerivedImage(stored_resource(row), row.is_first_picture))
 
     def has_source(self, source_digest: str) -> bool:
-        """Return whether a resource with these bytes is stored that was not derived itself."""
+        """Return whether there is a resource with these bytes that is not itself derived."""
         return bool(self._with_source([source_digest]))
 
     def note(
@@ -98,7 +97,7 @@ class DerivedImageRecords(Repository):
         The caller has checked that there is a source, and no image yet.
 
         Raises:
-            BlobSweptError: A sweep has removed the blob of the image meanwhile.
+            BlobSweptError: A sweep has removed the blob of the image.
         """
         if image is not None:
             self._resources.ensure_derived(image.resource)
@@ -111,10 +110,10 @@ class DerivedImageRecords(Repository):
         }
         self._scope.insert_new(derived_images, [row])
 
-    def hold_sources(self, sources: Collection[Resource]) -> set[str]:
+    def lock_sources(self, sources: Collection[Resource]) -> set[str]:
         """Acquire the lock, and lock the rows of resources and of images derived from them.
 
-        In the order of their ids, as every writer does. Transactions that link one of them wait.
+        The rows are locked in the order of their ids. Transactions that link one of them wait.
 
         Returns:
             The ids of the rows that exist.
@@ -127,7 +126,7 @@ class DerivedImageRecords(Repository):
     def remove_sourceless(self, digests: Collection[str]) -> None:
         """Remove images whose sources were removed; the blobs become garbage.
 
-        Images that have links, or were stored as files, stay. The caller has called `hold_sources`
+        Images that have links, or were stored as files, stay. The caller has called `lock_sources`
         before it removed the sources.
         """
         for batch in in_batches(digests):
@@ -141,5 +140,5 @@ class DerivedImageRecords(Repository):
         return {row.resource_id for row in self._scope.in_batches(_MADE_OF, digests)}
 
     def _with_source(self, digests: Sequence[str]) -> set[str]:
-        """Return the digests of resources that were not derived themselves."""
+        """Return the digests, out of `digests`, of resources that are not themselves derived."""
         return {row.digest for row in self._scope.in_batches(_SOURCES, digests)}

@@ -1,10 +1,9 @@
-"""Engines: how each database is opened, so that both keep the same promises, and migrated.
+"""Engines of SQLAlchemy for SQLite and PostgreSQL, with the same guarantees.
 
-SQLite has two engines: one for the connection that writes, in a thread that serialises the writers
-instead of letting them compete for the file's lock, and a pool of read-only connections, which do
-not wait for it (WAL). PostgreSQL has one for the connection of the thread that writes short
-changes, and a pool for everything else. A function that needs a connection of a pool runs in a
-thread.
+SQLite has two engines: one with a single connection, used by the thread that writes, and a pool of
+read-only connections, which do not wait for writes (WAL). PostgreSQL has one with a single
+connection, used by the thread that writes short changes, and a pool for everything else. Functions
+that use a connection of a pool run in threads.
 """
 
 import sqlite3
@@ -33,46 +32,47 @@ from app.stores.records.database import PoolUse, Work
 from app.stores.records.database_address import DatabaseAddress
 from app.stores.records.database_errors import (
     leave_replica,
-    run_over_connection,
-    translated_errors,
+    run_and_reconnect,
+    translate_errors,
 )
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.group_commits import ContendedError, GroupCommits, commit_alone
 from app.stores.records.loop_reader import LoopReader
-from app.stores.records.statements import NotAtOnceError
+from app.stores.records.statements import WouldBlockError
 
 _Result = TypeVar("_Result")
 _POSTGRESQL_OPTIONS = {
     "fallback_application_name": "pagefault",
     "connect_timeout": 2,
-    # A server that does not answer is detected within half a minute.
+    # A server that does not respond is detected within half a minute.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
-    # Until a connection is known to lead to the server itself.
+    # Set on each connection that has no pooler in between.
     "prepare_threshold": None,
 }
-# How often a statement is executed before it is prepared.
+# A statement is prepared when it has been executed so many times.
 _PREPARE_THRESHOLD = 2
 _IS_POOLED = "is_pooled"
 _WRITER_PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
 _WAIT_SECONDS = 0.01
-# A search reads more pages of the file than SQLite caches by default, again and again.
+# A search reads more pages of the file than SQLite caches by default, and reads them repeatedly.
 _READER_PRAGMAS = ("query_only=ON", "cache_size=-8192")
 
 
 class Engines:
-    """An open database: `writer` runs transactions, `reader` runs single statements outside of any.
+    """An open database. See `Database`.
 
     Args:
         address: The address.
         writer: The engine of transactions.
-        reader: The engine of statements outside of any; the same as `writer` on PostgreSQL.
-        group: Commits short changes together, and all changes of a SQLite file.
-        pool_size: How many connections `reader` has.
-        timeout_seconds: How long a connection, a turn to write or a lock is waited for.
-        loop: Reads lookups of a SQLite file without a thread.
+        reader: The engine of statements outside of transactions; the same as `writer` on
+            PostgreSQL.
+        group: Commits short changes together; on SQLite, all changes.
+        pool_size: The number of connections of `reader`.
+        timeout_seconds: The maximum wait for a connection, a turn to write or a lock.
+        loop: Executes lookups in a SQLite file in the event loop.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Engines:
         self.group, self.loop = group, loop
         self._timeout_ms = int(timeout_seconds * 1_000)
         self._threads = DatabaseThreads(pool_size, timeout_seconds)
-        # Changes that wait for locks leave half of the connections to others.
+        # Changes that wait for locks use at most half of the connections.
         self._contended = DatabaseThreads(max(1, pool_size // 2), timeout_seconds)
 
     @property
@@ -112,7 +112,7 @@ class Engines:
         if self.loop is not None and tries_event_loop:
             try:
                 return self.loop.read(work)
-            except NotAtOnceError:
+            except WouldBlockError:
                 pass
         return await self._threads.run(partial(_read, self.reader, work))
 
@@ -153,21 +153,21 @@ def open_engines(
     timeout_seconds: float,
     transaction_pooler: bool | None = None,
 ) -> Engines:
-    """Return engines over a database; they connect when they are first used.
+    """Return the engines of a database; they connect when they are first used.
 
     Args:
         address: The address.
-        pool_size: How many connections run functions in threads.
-        timeout_seconds: How long a connection, a turn to write or a lock is waited for.
-        transaction_pooler: True if a pooler may run each transaction over another connection to
-            PostgreSQL; `None` to recognize a pooler on each new connection.
+        pool_size: The number of connections for functions in threads.
+        timeout_seconds: The maximum wait for a connection, a turn to write or a lock.
+        transaction_pooler: True if a pooler may run each transaction on another connection to
+            PostgreSQL; `None` to detect a pooler on each new connection.
     """
     pool = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": timeout_seconds}
     if address.url.get_backend_name() == "sqlite":
         return _open_sqlite(address, pool, timeout_seconds)
     options = {**_POSTGRESQL_OPTIONS, **address.parameters}
-    opened = partial(_create_engine, address.url, connect_args=options)
-    engine, group_writer = opened(**pool), opened(pool_size=1, max_overflow=0)
+    create = partial(_create_engine, address.url, connect_args=options)
+    engine, group_writer = create(**pool), create(pool_size=1, max_overflow=0)
     for item in (engine, group_writer):
         event.listen(item, "connect", partial(_allow_prepared_statements, transaction_pooler))
         event.listen(item, "checkout", _check_not_ended)
@@ -185,17 +185,19 @@ def _open_sqlite(
     # A connection is used by one thread at a time, but not always by the same.
     options = {"timeout": timeout_seconds, "check_same_thread": False}
     writer = _create_engine(url, connect_args=options, pool_size=1, max_overflow=-1)
-    # Each connection has a cache of its own, so the same few are used.
+    # Each connection has its own cache, so recently used connections are preferred.
     reader = _create_engine(url, connect_args=options, pool_use_lifo=True, **pool)
     event.listen(writer, "connect", partial(_become_writer, timeout_seconds))
     event.listen(reader, "connect", partial(_run_pragmas, _READER_PRAGMAS))
-    # A second connection may not see a database that is not a file.
+    # A database in memory exists only in one connection.
     is_file = bool(url.database) and not url.query and ":" not in str(url.database)
     loop = None
     if is_file:
-        at_once = _create_engine(url, connect_args={**options, "timeout": 0}, poolclass=NullPool)
-        event.listen(at_once, "connect", partial(_run_pragmas, ("query_only=ON",)))
-        loop = LoopReader(at_once)
+        loop_engine = _create_engine(
+            url, connect_args={**options, "timeout": 0}, poolclass=NullPool
+        )
+        event.listen(loop_engine, "connect", partial(_run_pragmas, ("query_only=ON",)))
+        loop = LoopReader(loop_engine)
     group = GroupCommits(writer, timeout_seconds)
     return Engines(
         address,
@@ -209,11 +211,11 @@ def _open_sqlite(
 
 
 def _create_engine(url: URL, **options: Any) -> Engine:  # noqa: ANN401 - as SQLAlchemy's
-    """Return an engine on whose connections transactions are begun by `begin`, not by the driver.
+    """Return an engine whose driver begins no transactions; see `group_commits.begin`.
 
-    A statement outside of a transaction is one round trip to PostgreSQL.
+    So a statement outside of a transaction is one round trip to PostgreSQL.
     """
-    # Parameters are data of clients, and the text of an error ends up in the log.
+    # Errors are logged, and parameters are data of clients.
     return create_engine(url, hide_parameters=True, isolation_level="AUTOCOMMIT", **options)
 
 
@@ -225,7 +227,7 @@ def _pool_use(name: str, engine: Engine, waiting: int) -> PoolUse:
 
 
 def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: object) -> None:
-    """Set a connection up to write, with a write-ahead log."""
+    """Prepare a connection for writing, with a write-ahead log."""
     cursor = connection.cursor()
     until = time.monotonic() + timeout_seconds
     while True:
@@ -233,7 +235,7 @@ def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: 
             cursor.execute("PRAGMA journal_mode=WAL")
             break
         except sqlite3.OperationalError as exc:
-            # One process at a time changes a new file, and SQLite does not wait for it.
+            # Another process may be changing the mode, and SQLite does not wait for that.
             if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
             time.sleep(_WAIT_SECONDS)
@@ -253,49 +255,49 @@ def _allow_prepared_statements(
     connection: Any,  # noqa: ANN401 - of PostgreSQL's driver
     record: ConnectionPoolEntry,
 ) -> None:
-    """Prepare frequent statements, unless a pooler may run them over another connection.
+    """Let the driver prepare frequent statements, unless a pooler may change the server connection.
 
-    A prepared statement is a name in one connection to the server. Over another connection, the
-    name is unknown, or that of another statement, which is then run.
+    A prepared statement has a name in one connection to the server. In another connection, the name
+    is unknown, or is the name of another statement.
     """
     try:
         is_pooled = _is_pooled(connection) if transaction_pooler is None else transaction_pooler
     except BaseException:
-        # The pool does not know it yet.
+        # The pool does not close a connection that it does not have yet.
         connection.close()
         raise
     record.info[_IS_POOLED] = is_pooled
     if not is_pooled:
         connection.prepare_threshold = _PREPARE_THRESHOLD
         return
-    # Another client may have left a LISTEN in a connection of the pooler. Without a handler, the
-    # driver would keep its notifications.
+    # Another client may have run LISTEN on a connection of the pooler. Without a handler, the
+    # driver would collect the notifications.
     connection.add_notify_handler(lambda _: None)
 
 
 def _is_pooled(connection: Any) -> bool:  # noqa: ANN401 - of PostgreSQL's driver
-    """Return whether transactions run in another server process than the one that greeted us.
+    """Return whether statements run in another server process than the handshake named.
 
-    A pooler sends a number of its own, or that of one of its connections.
+    In the handshake, a pooler sends its own number, or that of one of its connections.
     """
     processes = [connection.execute("SELECT pg_backend_pid()").fetchone()[0] for _ in range(2)]
     return set(processes) != {connection.info.backend_pid}
 
 
 def is_pooled(engine: Engine) -> bool:
-    """Return whether statements are not prepared because of a pooler. False for SQLite."""
-    with translated_errors(), engine.connect() as connection:
+    """Return whether the connection of an engine goes through a pooler; false for SQLite."""
+    with translate_errors(), engine.connect() as connection:
         return bool(connection.info.get(_IS_POOLED))
 
 
 def _check_not_ended(connection: Any, *_: object) -> None:  # noqa: ANN401 - of PostgreSQL's driver
     """Make the pool replace a connection that the server has ended.
 
-    The pool's own check is a round trip to the server, which takes as long as most reads.
+    SQLAlchemy's `pool_pre_ping` is a round trip to the server, which takes as long as most reads.
     """
     is_ended = connection.closed
     if not is_ended:
-        # A message of the server, such as that of a shutdown, was received and not read yet.
+        # Received bytes that were not read are a message of the server, such as a shutdown.
         socket = poll()
         socket.register(connection.fileno(), POLLIN)
         is_ended = bool(socket.poll(0))
@@ -308,15 +310,15 @@ def _read(engine: Engine, work: Callable[[Connection], _Result]) -> _Result:
         with engine.connect() as connection:
             return work(connection)
 
-    with translated_errors():
-        return run_over_connection(read)
+    with translate_errors():
+        return run_and_reconnect(read)
 
 
 def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _Result:
     options = " ISOLATION LEVEL REPEATABLE READ READ ONLY" if engines.is_postgresql else ""
 
     def read_in_transaction(connection: Connection) -> _Result:
-        # The pool rolls the transaction back when it gets the connection back.
+        # The pool rolls the transaction back when the connection is returned.
         connection.exec_driver_sql(f"BEGIN{options}")
         return work(connection)
 
@@ -327,17 +329,17 @@ def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _
 async def open_change_counter(
     engines: Engines,
 ) -> AsyncIterator[Callable[[], Coroutine[Any, Any, int]]]:
-    """Count what other connections have committed to a SQLite file, also those of this process.
+    """Yield a function that detects commits of other connections to a SQLite file.
 
-    The yielded function returns a number that changes whenever the file does. It has a connection
-    of its own, because the count is specific to a connection. Each call must end within the block.
+    It returns a number that changes with each commit, also of this process. It uses its own
+    connection, because the number is specific to a connection. Each call must end within the block.
     """
-    with translated_errors():
-        # Not one of the pool of readers, which would have one connection less.
+    with translate_errors():
+        # Not from the pool of readers, which would have one connection less.
         connection = await anyio.to_thread.run_sync(engines.writer.connect)
 
     def count() -> int:
-        with translated_errors():
+        with translate_errors():
             return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
 
     try:

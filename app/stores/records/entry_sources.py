@@ -1,4 +1,4 @@
-"""The sources of the words of search entries: the beginnings of stored records."""
+"""Read the beginnings of stored records, from which the words of search entries are made."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -40,13 +40,13 @@ def _call_id_of(table: AnyTable) -> ColumnElement[Any]:
 
 
 def _select_records(kind: IndexedKind) -> Select[Any]:
-    """Select records by their ids: the first bytes of their texts, and whether these are cut.
+    """Select records by ids, with the first bytes of their texts, and whether these are truncated.
 
     The texts are the last columns.
     """
     identity, texts = _RECORDS[kind]
     columns = identity.table.c
-    # Both databases know the length of a blob without reading it.
+    # Both databases return the length of a blob without reading it.
     is_cut = or_(*(func.coalesce(func.length(text), 0) > MAX_READ_BYTES for text in texts))
     starts = [func.substr(text, 1, MAX_READ_BYTES, type_=LargeBinary) for text in texts]
     is_found = history_entries.c.kind.is_distinct_from(PAGE_FAULT)
@@ -59,7 +59,7 @@ def _select_records(kind: IndexedKind) -> Select[Any]:
         *(columns.get(name, null()).label(name) for name in ("dialect", "reading", "role")),
         is_cut.label("is_cut"),
         (is_found if kind == "message" else true()).label("is_found"),
-        *(start.label(f"text_{place}") for place, start in enumerate(starts)),
+        *(start.label(f"text_{index}") for index, start in enumerate(starts)),
     )
     if kind == "message":
         statement = statement.outerjoin(history_entries, _OF_MESSAGE)
@@ -80,7 +80,7 @@ _SELECTED: Mapping[IndexedKind, Select[Any]] = {kind: _select_records(kind) for 
 def read_sources(
     scope: ProjectScope, kind: IndexedKind, ids: Collection[str]
 ) -> Iterator[EntrySource]:
-    """Yield the sources of the words of some entries that exist."""
+    """Yield the beginnings of the records with these ids that exist."""
     yield from _files(scope, ids) if kind == "file" else _records(scope, kind, ids)
 
 

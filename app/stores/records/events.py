@@ -35,7 +35,7 @@ from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewE
 from app.models.message import sent_message
 from app.models.stored_interaction import StoredInteraction
 from app.stores.records.columns import microseconds
-from app.stores.records.history import MAX_BYTES, as_many_as_fit, stored_interaction
+from app.stores.records.history import MAX_BYTES, limit_row_bytes, stored_interaction
 from app.stores.records.scope import read_row, values_of
 from app.stores.records.statements import (
     AnyTable,
@@ -63,14 +63,14 @@ _INCREMENT = (
     .values(last_event=projects.c.last_event + bindparam("count"))
     .returning(projects.c.last_event)
 )
-# On PostgreSQL, one statement sets the timeout of the lock, increments the counter and inserts the
+# On PostgreSQL, one statement sets the lock timeout, increments the counter and inserts the
 # events from JSON, because each statement is a round trip.
 _SET_TIMEOUT = func.set_config("lock_timeout", bindparam("timeout", type_=String()), True)
 _INCREMENTED = _INCREMENT.where(_SET_TIMEOUT.is_not(None)).cte("numbered")
 _ROWS = (
     func.json_to_recordset(cast(bindparam("rows", type_=String()), JSON))
     .table_valued(
-        Column("place", BigInteger),
+        Column("index", BigInteger),
         *(Column(name, Text) for name in ("type", "subject_id", "session_id", "members")),
         *(Column(name, BigInteger) for name in ("seq", "created_at", "size_bytes")),
         name="new_events",
@@ -83,8 +83,8 @@ _WRITE = with_inserts(
         (
             events,
             {
-                **{column.key: column for column in _ROWS.c if column.key != "place"},
-                "number": _INCREMENTED.c.last_event - bindparam("count") + _ROWS.c.place,
+                **{column.key: column for column in _ROWS.c if column.key != "index"},
+                "number": _INCREMENTED.c.last_event - bindparam("count") + _ROWS.c["index"],
                 "members": func.convert_to(_ROWS.c.members, "UTF8"),
             },
         )
@@ -133,14 +133,14 @@ _SET_REMOVED = (
 
 
 def _content_of(event_type: EventType, table: AnyTable, key: str) -> Select[Any]:
-    # The event of an answer has no input, and an input may be as large as a whole list of events.
+    # The event of an answer does not contain the input, which may be large.
     names = [key, "output"] if event_type == "interaction:answered" else table.c.keys()
     return scoped_select(table, *(table.c[name] for name in names)).where(
         is_among(table.c[key], "values")
     )
 
 
-_CONTENTS = {kind: (_content_of(kind, *place), place[1]) for kind, place in _TABLES.items()}
+_CONTENTS = {kind: (_content_of(kind, table, key), key) for kind, (table, key) in _TABLES.items()}
 
 
 class EventRecords(Repository):
@@ -181,7 +181,7 @@ class EventRecords(Repository):
         return last
 
     def bounds(self) -> LogBounds:
-        """Return the last number that was removed, and the last that was taken."""
+        """Return the last number that was removed, and the last that was used."""
         row = self._scope.first(_BOUNDS)
         return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
 
@@ -195,15 +195,15 @@ class EventRecords(Repository):
     ) -> Sequence[LoggedEvent]:
         """Return up to `limit` events after a number, in order, optionally of one session.
 
-        The list ends with the event that exceeds `max_bytes`. Events whose subject was deleted
-        are omitted.
+        The list ends with the event with which it exceeds `max_bytes`. Events whose subject was
+        deleted are omitted.
         """
         if session_id is None:
             rows = self._scope.all(_AFTER, after=number, limit=limit)
         else:
             values = {"session_id": session_id, "after": number, "limit": limit}
             rows = self._scope.all(_AFTER_IN_SESSION, **values)
-        rows = as_many_as_fit(rows, max_bytes)
+        rows = limit_row_bytes(rows, max_bytes)
         contents = self._contents(rows)
         return [
             read_row(LoggedEvent, row, content=contents.get((row.type, row.subject_id)))
@@ -212,7 +212,7 @@ class EventRecords(Repository):
         ]
 
     def newest_with(self, session_id: str, seq: int) -> int | None:
-        """Return the number of the newest event of a session that has this `seq`, if it is kept."""
+        """Return the number of the newest stored event of a session that has this `seq`."""
         return self._number(_NEWEST_WITH, session_id=session_id, seq=seq)
 
     def deletion_after(self, session_id: str, seq: int) -> int | None:
@@ -238,7 +238,7 @@ class EventRecords(Repository):
         return newest if newest > bounds.removed else None
 
     def expire(self, *, before: datetime, keep: int, limit: int) -> int:
-        """Remove up to `limit` of the oldest events; return how many.
+        """Remove up to `limit` of the oldest events; return their number.
 
         Args:
             before: Events older than this are removed.
@@ -252,7 +252,7 @@ class EventRecords(Repository):
         # The last rows may be missing, since the events of deleted sessions are removed earlier.
         up_to = rows[-1].number if len(rows) == limit else newest
         removed = self._scope.run(_REMOVE_UP_TO, up_to=up_to)
-        # Another sweep may have removed more meanwhile.
+        # Another sweep may have removed more.
         self._scope.run(_SET_REMOVED, up_to=up_to)
         return removed
 
@@ -271,11 +271,11 @@ class EventRecords(Repository):
         return found
 
 
-def _recordset_row(place: int, event: NewEvent) -> dict[str, object]:
+def _recordset_row(index: int, event: NewEvent) -> dict[str, object]:
     """Return an event as a row of the recordset."""
     created_at = microseconds(event.created_at)
     return values_of(
-        event, place=place, created_at=created_at, members=json_text(dict(event.members))
+        event, index=index, created_at=created_at, members=json_text(dict(event.members))
     )
 
 

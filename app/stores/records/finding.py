@@ -4,8 +4,8 @@
     if fewer than 100, and several terms: the newest 512
     that have each term ─► the 200 with the heaviest terms ──►
 
-All steps are bounded, and the same on both databases: the indexes return the newest texts with a
-term, and the rest is arithmetic.
+All steps have limits, and are the same on both databases: the indexes return only the newest texts
+with a term.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from app.words.search_terms import SearchQuery, SearchTerm
 _ENOUGH = 100
 _MAX_PARTIAL = 200
 IN_ENTRIES, IN_PAGES = 1, 2
-"""The indexes that are searched."""
+"""The ids of the indexes that are searched."""
 
 
 class RankedMatch(NamedTuple):
@@ -30,140 +30,147 @@ class RankedMatch(NamedTuple):
     """
 
     rank: int
-    place: int
+    index_id: int
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Matches, the best first, and the terms with the weights that they were ranked by."""
+class SearchResult:
+    """Matches, the best first, and the terms and weights by which they were ranked."""
 
     matches: Sequence[RankedMatch]
     terms: Sequence[SearchTerm]
     weights: Sequence[int]
 
     def after(
-        self, named: Sequence[tuple[int, int]], last: RankedMatch | None
+        self, matches_by_id: Sequence[tuple[int, int]], last: RankedMatch | None
     ) -> Sequence[RankedMatch]:
-        """Return the matches after one, or all, with those named by an id before others.
+        """Return all matches, or those after the last one of the previous part of the list.
 
         Args:
-            named: The matches that the query names by an id, as (place, number).
+            matches_by_id: Matches whose id is in the query, as (index id, number). They come first.
             last: The last match of the previous part of the list.
         """
-        by_id = [RankedMatch(NAMED, *key) for key in sorted(set(named), reverse=True)]
-        by_words = (match for match in self.matches if (match.place, match.number) not in named)
-        return [by_word for by_word in (*by_id, *by_words) if last is None or by_word < last]
+        by_id = [RankedMatch(NAMED, *key) for key in sorted(set(matches_by_id), reverse=True)]
+        by_words = (
+            match for match in self.matches if (match.index_id, match.number) not in matches_by_id
+        )
+        return [match for match in (*by_id, *by_words) if last is None or match < last]
 
 
 @dataclass(frozen=True, slots=True)
-class SearchPlace:
+class SearchedIndex:
     """An index that is searched, and the marks that its matches must have.
 
-    `place` identifies the index: of equal ranks, matches in the higher place come first.
+    Of equal ranks, matches of the index with the higher id come first.
     """
 
-    place: int
+    index_id: int
     index: WordIndex
     marks: RequiredMarks
 
 
 _Key = tuple[int, int]
-"""The place of an index, and a number in it."""
+"""The id of an index, and a number in it."""
 
 
-def find(query: SearchQuery, places: Sequence[SearchPlace], weights: Sequence[int] = ()) -> Found:
+def find(
+    query: SearchQuery, indexes: Sequence[SearchedIndex], weights: Sequence[int] = ()
+) -> SearchResult:
     """Find the texts that match a query.
 
     Args:
         query: The query.
-        places: The indexes to search.
-        weights: The weights of an earlier part of the list, which this continues.
+        indexes: The indexes to search.
+        weights: The weights of the previous part of the list; empty for the first part.
     """
     terms: Sequence[SearchTerm] = query.terms
     is_all = True
     # The openings of texts with all terms.
     openings = {
-        (place.place, number): opening
-        for place in places
-        for number, opening in place.index.newest(terms, place.marks)
+        (searched.index_id, number): opening
+        for searched in indexes
+        for number, opening in searched.index.find_all_terms(terms, searched.marks)
     }
-    known = dict.fromkeys(openings, (1 << len(terms)) - 1)
+    # The terms of each match, as bits.
+    bits = dict.fromkeys(openings, (1 << len(terms)) - 1)
     if len(openings) < _ENOUGH and (len(terms) > 1 or not openings):
-        holders, is_all = _holders(terms, places)
-        terms = list(holders)
-        fresh = [weight_of(sum(map(len, holder))) for holder in holders.values()]
-        weights = weights if len(weights) == len(terms) else fresh
-        known = _bits(holders.values())
-        partial = _heaviest(known.keys() - openings.keys(), known, weights)
-        openings |= _openings(partial, places)
+        matches_by_term, is_all = _find_by_term(terms, indexes)
+        terms = list(matches_by_term)
+        if len(weights) != len(terms):
+            weights = [weight_of(sum(map(len, keys))) for keys in matches_by_term.values()]
+        bits = _bits(matches_by_term.values())
+        partial = _heaviest(bits.keys() - openings.keys(), bits, weights)
+        openings |= _openings(partial, indexes)
     elif len(weights) != len(terms):
         weights = [1] * len(terms)
     ranking = Ranking(query, terms, weights, is_all=is_all)
-    everything = (1 << len(terms)) - 1
+    all_terms = (1 << len(terms)) - 1
     matches = [
-        RankedMatch(ranking.rank(opening, known.get(key, everything)), *key)
+        RankedMatch(ranking.rank(opening, bits.get(key, all_terms)), *key)
         for key, opening in openings.items()
     ]
-    return Found(sorted(matches, reverse=True), terms, weights)
+    return SearchResult(sorted(matches, reverse=True), terms, weights)
 
 
-def _holders(
-    terms: Sequence[SearchTerm], places: Sequence[SearchPlace]
+def _find_by_term(
+    terms: Sequence[SearchTerm], indexes: Sequence[SearchedIndex]
 ) -> tuple[Mapping[SearchTerm, Sequence[set[_Key]]], bool]:
-    """Return the matches of each term, by place, and whether these are all terms of the query.
+    """Return the matches of each term in each index, and whether all terms of the query have some.
 
-    A term without matches is relaxed, or omitted.
+    A term without matches is replaced by weaker terms, or omitted.
     """
-    holders = dict(zip(terms, _find_keys(terms, places), strict=True))
-    missed = [term for term, holder in holders.items() if not any(holder)]
-    relaxed = {part: None for term in missed for part in term.relaxed() if part not in holders}
+    matches = dict(zip(terms, _find_keys(terms, indexes), strict=True))
+    missed = [term for term, keys in matches.items() if not any(keys)]
+    relaxed = {part: None for term in missed for part in term.relaxed() if part not in matches}
     if relaxed:
-        holders |= dict(zip(relaxed, _find_keys(list(relaxed), places), strict=True))
-    kept = {term: holder for term, holder in holders.items() if any(holder)}
+        matches |= dict(zip(relaxed, _find_keys(list(relaxed), indexes), strict=True))
+    kept = {term: keys for term, keys in matches.items() if any(keys)}
     is_all = all(
         bool(parts := term.relaxed()) and all(part in kept for part in parts) for term in missed
     )
     return kept, is_all
 
 
-def _find_keys(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> list[list[set[_Key]]]:
-    by_place = [
+def _find_keys(
+    terms: Sequence[SearchTerm], indexes: Sequence[SearchedIndex]
+) -> list[list[set[_Key]]]:
+    by_index = [
         [
-            {(place.place, number) for number in numbers}
-            for numbers in place.index.holders(terms, place.marks)
+            {(searched.index_id, number) for number in numbers}
+            for numbers in searched.index.find_each_term(terms, searched.marks)
         ]
-        for place in places
+        for searched in indexes
     ]
-    return [list(of_term) for of_term in zip(*by_place, strict=True)]
+    return [list(keys) for keys in zip(*by_index, strict=True)]
 
 
-def _bits(holders: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
+def _bits(matches: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
     """Return the terms of each match, as bits."""
-    known: dict[_Key, int] = {}
-    for bit, of_term in enumerate(holders):
+    bits: dict[_Key, int] = {}
+    for bit, of_term in enumerate(matches):
         for keys in of_term:
             for key in keys:
-                known[key] = known.get(key, 0) | 1 << bit
-    return known
+                bits[key] = bits.get(key, 0) | 1 << bit
+    return bits
 
 
 def _heaviest(
-    keys: Collection[_Key], known: Mapping[_Key, int], weights: Sequence[int]
+    keys: Collection[_Key], bits: Mapping[_Key, int], weights: Sequence[int]
 ) -> Sequence[_Key]:
-    """Return the matches with the greatest sum of weights, of equal ones the first and newest."""
+    """Return the matches with the greatest sums of weights, and of equal sums the newest."""
     sums = {
-        bits: sum(weight for bit, weight in enumerate(weights) if bits >> bit & 1)
-        for bits in set(known.values())
+        terms: sum(weight for bit, weight in enumerate(weights) if terms >> bit & 1)
+        for terms in set(bits.values())
     }
-    return nlargest(_MAX_PARTIAL, keys, key=lambda key: (sums[known[key]], key))
+    return nlargest(_MAX_PARTIAL, keys, key=lambda key: (sums[bits[key]], key))
 
 
-def _openings(keys: Collection[_Key], places: Sequence[SearchPlace]) -> dict[_Key, str]:
+def _openings(keys: Collection[_Key], indexes: Sequence[SearchedIndex]) -> dict[_Key, str]:
     return {
-        (item.place, number): opening
-        for item in places
-        for number, opening in item.index.openings(
-            [number for place, number in keys if place == item.place]
+        (searched.index_id, number): opening
+        for searched in indexes
+        for number, opening in searched.index.openings(
+            [number for index_id, number in keys if index_id == searched.index_id]
         ).items()
     }

@@ -1,10 +1,9 @@
-"""Moves of frontiers, by which the rendering of an earlier entry can be repeated.
+"""Moves of frontiers, with which an earlier rendering of a session can be repeated.
 
-A move has the levels of a frontier and the newest entry of the session when they changed. It has
-no orphans: an answer that was rendered after a call that was written for it stays there, so the
-orphans of an earlier entry are the current ones up to it. A move with the number 0 replaces all
-unknown moves: those of earlier versions, and those beyond the most that are stored. Its levels are
-limited to the requested entry.
+A move has the levels of a frontier, and the newest entry of the session when they changed. Moves
+have no orphans: these never move, so those of an earlier entry are the current ones up to it. A
+move with the `seq` 0 stands for all unknown moves: of earlier versions, and older than the newest
+`MAX_MOVES`. Its levels are limited to the requested entry.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,13 +11,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, bindparam
 
-from app.stores.records.statements import Offered, scoped_delete, scoped_select, scoped_update
+from app.stores.records.statements import Excluded, scoped_delete, scoped_select, scoped_update
 from app.stores.records.tables import frontier_moves
 from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
 
 MAX_MOVES = 10_000
-"""The number of moves of a frontier that are stored, the newest."""
+"""The maximum number of stored moves of a frontier; older ones are removed."""
 
 _MOVES = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(
     frontier_moves.c.seq.desc()
@@ -36,7 +35,7 @@ _SET_UNKNOWN = scoped_update(
 
 
 class FrontierMove(NamedTuple):
-    """A move of a frontier: the newest entry when it was moved, and its levels since."""
+    """A move of a frontier: the newest `seq` when it was moved, and its new levels."""
 
     seq: int
     levels: Frontier
@@ -46,16 +45,16 @@ class FrontierMoveRecords(Repository):
     """The moves of the frontiers of one project's sessions."""
 
     def frontier_at(self, session_id: str, stored: StoredFrontier, seq: int) -> Frontier:
-        """Return a frontier as it was when an entry was the newest.
+        """Return a frontier as it was when `seq` was the newest entry.
 
         Args:
             session_id: The session.
             stored: The current frontier.
-            seq: The entry.
+            seq: The `seq` of the entry.
         """
         newest = self.newest(session_id, stored.name)
         if (newest is None or newest.seq < seq) and _levels(stored.frontier) != _of(newest):
-            # A process of an earlier version has moved it since.
+            # A process of an earlier version has moved the frontier.
             return stored.frontier.up_to(seq)
         levels = _of(self.newest(session_id, stored.name, up_to=seq))
         return levels.model_copy(update={"orphans": stored.frontier.orphans}).up_to(seq)
@@ -101,14 +100,14 @@ class FrontierMoveRecords(Repository):
         newest = self.newest(session_id, name)
         begins = 0 if newest is None else newest.seq + 1
         if begins < seq and _levels(old) != _of(newest):
-            # A process of an earlier version has moved it, at an unknown entry.
+            # A process of an earlier version has moved the frontier, at an unknown entry.
             self.put_all(session_id, name, [FrontierMove(begins, _levels(old))])
-        # Another request may have read more of the session, and moved the frontier before.
+        # Another request may have moved the frontier already, at a later entry.
         self.put_all(session_id, name, [FrontierMove(max(seq, begins - 1), levels)])
         self._remove_oldest(session_id, name)
 
     def _remove_oldest(self, session_id: str, name: str) -> None:
-        """Remove the oldest moves beyond `MAX_MOVES`; the oldest that is left replaces them."""
+        """Remove the oldest moves beyond `MAX_MOVES`; the oldest remaining one gets the `seq` 0."""
         key = {"session_id": session_id, "name": name}
         oldest = self._scope.first(_OLDEST_KEPT, **key)
         if oldest and self._scope.run(_REMOVE_OLDER, **key, oldest=oldest.seq):
@@ -123,5 +122,5 @@ def _of(move: FrontierMove | None) -> Frontier:
     return move.levels if move else NOTHING_EVICTED
 
 
-def _replace(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
-    return {"levels": offered["levels"]}
+def _replace(excluded: Excluded) -> Mapping[str, ColumnElement[Any]]:
+    return {"levels": excluded["levels"]}

@@ -43,7 +43,7 @@ class FrontierRecords(Repository):
             replaces: The version that it replaces; `None` for a new frontier.
 
         Returns:
-            False if there is another version by now; nothing was stored then.
+            False, and nothing is stored, if the frontier has another version.
         """
         state = new.frontier.model_dump_json(by_alias=True)
         values = {"state": state, "sent": new.sent, "version": new.version, "updated_at": now}

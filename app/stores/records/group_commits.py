@@ -1,20 +1,20 @@
 """The thread that writes, and commits waiting changes in one transaction.
 
-SQLite has one writer at a time, on PostgreSQL the numbering of a project's events is serialised,
-and each commit waits for the disk. Writers that wait for a commit are therefore written one after
-the other in the next transaction, and all of them return after its commit:
+Each commit waits for the disk. SQLite has one writer at a time, and on PostgreSQL the numbering of
+a project's events is serialised. So changes that wait for a commit are made one after the other in
+the next transaction, and all their calls return after its commit:
 
     A  begin  …changes…  commit
     B            (waits)          begin  …changes…
     C               (waits)                         …changes…  events of B and C  commit
                                                                                  B and C return
 
-If one of them fails, all are rolled back and made again, each behind a savepoint, so that only the
-one that fails is undone. Otherwise there is no savepoint, because each is a round trip to
-PostgreSQL. An error of the transaction as a whole is raised to all of them: none had returned.
+If a change fails, all are rolled back and made again, each behind a savepoint, so that only the one
+that fails is undone. Otherwise there are no savepoints, because each is a round trip to PostgreSQL.
+An error of the whole transaction is raised to all callers.
 
-On PostgreSQL a row may be locked by another transaction. A group waits only a moment for it. Then
-this change is rolled back, and made in a transaction of its own, which waits longer.
+On PostgreSQL another transaction may have locked a row. A group waits 50 ms for it. Then the change
+is rolled back, and made in a separate transaction, which waits longer.
 """
 
 from collections.abc import Sequence
@@ -30,19 +30,19 @@ from app.errors import StoreUnavailableError
 from app.stores.records.database import Work, Written
 from app.stores.records.database_errors import (
     database_error,
-    is_fault,
-    is_lost,
-    run_over_connection,
-    translated_errors,
-    unconfirmed,
+    is_connection_lost,
+    is_database_failure,
+    run_and_reconnect,
+    translate_errors,
+    unconfirmed_error,
 )
 from app.stores.records.database_threads import DatabaseThreads, Job
 from app.stores.records.events import EventRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
-# Bounds how long a change waits for the commit of others, and for its turn to be made alone.
-_MAX_TOGETHER = 32
-# How long a group waits for a lock; far below what PostgreSQL takes for a deadlock.
+# Limits the time that a change waits for other changes.
+_MAX_CHANGES = 32
+# How long a group waits for a lock; far below PostgreSQL's `deadlock_timeout`.
 _LOCK_TIMEOUT_MS = 50
 # The same behind savepoints, where several changes may wait one after the other.
 _SHORT_LOCK_TIMEOUT_MS = 1
@@ -54,7 +54,7 @@ _Result = TypeVar("_Result")
 class ContendedError(Exception):
     """A change has to be made alone.
 
-    Another transaction has locked a row of it, or the connection was lost before the commit.
+    Another transaction has locked one of its rows, or the connection was lost before the commit.
     """
 
 
@@ -63,7 +63,7 @@ class UnconfirmedError(Exception):
 
 
 class Change(Job[tuple[_Result, int | None]]):
-    """The function of one caller, and its outcome: its result, and the number of its last event."""
+    """The function of one caller; the outcome is its result, and the number of its last event."""
 
     def __init__(
         self, work: Work[_Result], *, is_alone: bool = False, is_durable: bool = True
@@ -76,7 +76,7 @@ class Change(Job[tuple[_Result, int | None]]):
         self.error: BaseException | None = None
 
     def make(self, connection: Connection) -> BaseException | None:
-        """Run the function; return its error, of which the caller gets a translation."""
+        """Run the function; return its error. The translated error is raised to the caller."""
         self.error = None
         try:
             self.written = self._work(connection)
@@ -86,7 +86,7 @@ class Change(Job[tuple[_Result, int | None]]):
         return None
 
     def outcome(self) -> tuple[_Result, int | None]:
-        """Return or raise the outcome of the transaction, once it is over."""
+        """Return or raise the outcome of the transaction, which has ended."""
         if self.error is not None or self.written is None:
             raise self.error or StoreUnavailableError("database")
         return self.written.result, self.last_event
@@ -103,9 +103,9 @@ class GroupCommits(DatabaseThreads):
     def __init__(self, engine: Engine, timeout_seconds: float) -> None:
         super().__init__(1, timeout_seconds)
         self.engine = engine
-        # Was taken from the queue, and is not committed with those before it.
+        # A change that was taken from the queue, and is committed without those before it.
         self._next: Change[Any] | None = None
-        # True if something failed in the last group, as it then may in the next one.
+        # True if a change of the last group has failed: failures often follow each other.
         self._uses_savepoints = False
 
     async def write(
@@ -117,8 +117,8 @@ class GroupCommits(DatabaseThreads):
         has read is committed.
 
         Raises:
-            ContendedError: It has to be made alone; nothing was changed.
-            StoreUnavailableError: It had no turn in time, or the transaction failed.
+            ContendedError: The change has to be made alone; nothing was changed.
+            StoreUnavailableError: The thread was busy for too long, or the transaction failed.
         """
         return await self._submit(Change(work, is_alone=is_alone, is_durable=is_durable))
 
@@ -131,7 +131,7 @@ class GroupCommits(DatabaseThreads):
         first, self._next = self._next or self._queue.get(), None
         changes = [] if first is None else [first]
         with suppress(Empty):
-            while changes and len(changes) < _MAX_TOGETHER and not first.is_alone:
+            while changes and len(changes) < _MAX_CHANGES and not first.is_alone:
                 change = self._queue.get_nowait()
                 if change is None:
                     self._queue.put(None)
@@ -153,13 +153,13 @@ class GroupCommits(DatabaseThreads):
     def _commit(self, jobs: Sequence[Change[Any]]) -> None:
         """Make changes in one transaction, and again behind savepoints if one of them fails."""
         pending, events_timeout_ms = list(jobs), int(self._timeout_seconds * 1_000)
-        # One change alone needs no savepoint.
+        # A single change needs no savepoint.
         if len(jobs) == 1 or not self._uses_savepoints:
             failed = commit_changes(self.engine, jobs, _LOCK_TIMEOUT_MS, events_timeout_ms)
             if failed is None:
                 pending = []
             elif failed is pending[0] or isinstance(failed.error, ContendedError):
-                # It has not failed because of others.
+                # It has not failed because of other changes.
                 pending.remove(failed)
         if pending:
             commit_changes(
@@ -175,7 +175,7 @@ class GroupCommits(DatabaseThreads):
 def commit_alone(
     engine: Engine, work: Work[_Result], timeout_ms: int, *, is_durable: bool
 ) -> tuple[_Result, int | None]:
-    """Make a change in a transaction of its own, which waits for locks.
+    """Make a change in a separate transaction, which waits for locks.
 
     Raises:
         StoreUnavailableError: A lock was not acquired in time, or the transaction failed.
@@ -188,8 +188,8 @@ def commit_alone(
             raise change.error.args[0]
         return change.outcome()
 
-    with translated_errors():
-        return run_over_connection(commit_change)
+    with translate_errors():
+        return run_and_reconnect(commit_change)
 
 
 def commit_changes(
@@ -212,27 +212,27 @@ def commit_changes(
                 begin(connection, is_durable=is_durable, lock_timeout_ms=lock_timeout_ms)
                 for change in changes:
                     if has_savepoints:
-                        _make_behind_savepoint(change, connection)
+                        _make_in_savepoint(change, connection)
                     elif change.make(connection) is not None:
                         return change
                 _write_events(changes, connection, events_timeout_ms)
                 reached(CrashPoint.SHARED_ROWS_WRITTEN)
                 commit(connection)
             except BaseException:
-                # Its state is unknown.
+                # The state of the connection is unknown.
                 connection.invalidate()
                 raise
         reached(CrashPoint.SHARED_COMMITTED)
     except BaseException as exc:  # noqa: BLE001 - every caller raises it
         for change in changes:
             # Changes that failed before may have failed because of others that are now lost.
-            # Callers add to their error, so each gets one of its own.
+            # Callers add notes to their error, so each gets its own.
             if not isinstance(change.error, ContendedError):
                 change.error = _translate(exc)
     return None
 
 
-def _make_behind_savepoint(change: Change[Any], connection: Connection) -> None:
+def _make_in_savepoint(change: Change[Any], connection: Connection) -> None:
     """Make a change; if it fails, undo it.
 
     Raises:
@@ -246,7 +246,7 @@ def _make_behind_savepoint(change: Change[Any], connection: Connection) -> None:
     try:
         savepoint.rollback()
     except SQLAlchemyError as lost:
-        raise (error if is_fault(error) else lost) from lost
+        raise (error if is_database_failure(error) else lost) from lost
 
 
 def _write_events(
@@ -254,20 +254,20 @@ def _write_events(
 ) -> None:
     """Write the events of changes, project by project, as the last statements before the commit.
 
-    Last, because the number of an event locks out other writers until the commit; and in one order,
-    so that there are no deadlocks.
+    They are last, because numbering events blocks other writers until the commit. Projects have a
+    fixed order, so there are no deadlocks.
     """
     by_project: dict[str, list[Change[Any]]] = {}
     for change in changes:
         if change.error is None and change.written is not None and change.written.events:
             by_project.setdefault(change.written.project_id, []).append(change)
-    for project_id, in_project in sorted(by_project.items()):
+    for project_id, project_changes in sorted(by_project.items()):
         unit = UnitOfWork(connection, project_id, {})
         unit.new_events.extend(
-            event for change in in_project if change.written for event in change.written.events
+            event for change in project_changes if change.written for event in change.written.events
         )
         last_event = unit[EventRecords].flush(lock_timeout_ms=lock_timeout_ms)
-        for change in in_project:
+        for change in project_changes:
             change.last_event = last_event
         reached(CrashPoint.ROWS_WRITTEN)
 
@@ -279,13 +279,13 @@ def begin(
 
     Args:
         connection: The connection.
-        is_durable: Its commit is synced to the disk.
-        lock_timeout_ms: How long it waits for a lock. SQLite has one, which is acquired here.
+        is_durable: Whether its commit is synced to the disk.
+        lock_timeout_ms: The maximum wait for a lock. SQLite has one lock, which is acquired here.
     """
     connection.begin()
     if connection.dialect.name == "postgresql":
-        # Whatever the server's default is: after waiting for a lock, a transaction has to see what
-        # was committed meanwhile. All in one round trip.
+        # Not the server's default level: after it has waited for a lock, a transaction has to see
+        # what was committed in the meantime. All statements are one round trip.
         statements = ["BEGIN ISOLATION LEVEL READ COMMITTED"]
         if lock_timeout_ms is not None:
             statements.append(f"SET LOCAL lock_timeout = {lock_timeout_ms}")
@@ -296,8 +296,8 @@ def begin(
     if connection.info.get("is_durable", True) != is_durable:
         connection.exec_driver_sql(f"PRAGMA synchronous={'FULL' if is_durable else 'NORMAL'}")
         connection.info["is_durable"] = is_durable
-    # A read lock that becomes a write lock later would fail, instead of waiting, if another process
-    # has written in between.
+    # A transaction that begins with a read lock fails when it writes, instead of waiting, if
+    # another process has written in between.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
@@ -305,12 +305,12 @@ def commit(connection: Connection) -> None:
     """Commit a transaction.
 
     Raises:
-        UnconfirmedError: It may be committed or not.
+        UnconfirmedError: The transaction may be committed or not.
         RuntimeError: A statement has failed, and its error was ignored.
     """
     driver: Any = connection.connection.dbapi_connection
     if connection.dialect.name == "postgresql" and driver.info.transaction_status.name == "INERROR":
-        # The server would answer the commit with a rollback, and no error.
+        # The server would roll back instead, without an error.
         raise RuntimeError("a statement had failed, and the transaction with it")
     try:
         connection.commit()
@@ -320,10 +320,10 @@ def commit(connection: Connection) -> None:
 
 
 def _translate(error: BaseException) -> BaseException:
-    """Return the error that a caller gets: for a fault of the database, one of ours."""
+    """Return the error for the caller; failures of the database are translated."""
     is_locked = getattr(getattr(error, "orig", None), "sqlstate", None) in CONTENTION
-    if is_locked or is_lost(error):
+    if is_locked or is_connection_lost(error):
         return ContendedError(error)
     if isinstance(error, UnconfirmedError):
-        return unconfirmed(database_error(error.__cause__ or error))
-    return database_error(error) if is_fault(error) else error
+        return unconfirmed_error(database_error(error.__cause__ or error))
+    return database_error(error) if is_database_failure(error) else error

@@ -1,8 +1,8 @@
 """The history of a session: stretches of entries, and their tool results, messages, interactions.
 
-A history only grows at its end, and is deleted as a whole. An entry never changes, so the entries
-up to one of them are the same while that one exists. Tool results and messages never change either;
-an interaction gets its answer once.
+A history only grows at its end, and is deleted as a whole. Its entries never change, so while an
+entry exists, the entries before it are the same. Tool results and messages never change; an
+interaction gets its answer once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.json.values import parse_stored_json
 
 MAX_BYTES = 16 * 1024 * 1024
-"""The most bytes read of a history at once, and of a log of events."""
+"""The size after which a list of entries, or of events, ends."""
 _FIND_MESSAGE = scoped_select(messages, by=["message_id"])
 _IS_AFTER = history_entries.c.seq > bindparam("after_seq")
 _ENTRIES = Lookup(
@@ -68,14 +68,14 @@ _RECORDS = {
 _MESSAGES = _records_of(messages, messages.c.message_id, MESSAGE)
 _LAST_SEQ = scoped_select(sessions, sessions.c.last_seq, by=["session_id"]).scalar_subquery()
 _END = func.coalesce(bindparam("to", type_=BigInteger()), _LAST_SEQ)
-_START = _END - bindparam("most", type_=Integer())
+_START = _END - bindparam("max_numbers", type_=Integer())
 _AFTER = bindparam("after_seq", type_=BigInteger())
 _NEWEST_MESSAGES = Lookup(
     scoped_select(
         history_entries, history_entries.c.seq, history_entries.c.size_bytes, by=["session_id"]
     )
     .where(
-        # One lower bound: of two, SQLite searches by the first and reads the whole session.
+        # Of two lower bounds, SQLite would use only the first, and read the whole session.
         history_entries.c.seq > case((_AFTER > _START, _AFTER), else_=_START),
         history_entries.c.seq <= _END,
         history_entries.c.kind == MESSAGE,
@@ -91,8 +91,8 @@ _SHORT_BYTES = 1024 * 1024
 class HistoryHead:
     """The last number of a session's history, and the incarnation of the session.
 
-    While the incarnation is the same, everything up to a number that it has reached is the same.
-    Sessions of earlier versions have none.
+    While the incarnation is the same, the entries up to `last_seq` stay the same. Sessions of
+    earlier versions have no incarnation.
     """
 
     incarnation: str | None
@@ -133,9 +133,9 @@ class Stretch:
             if entry is not None
         ]
 
-    def records(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
-        """Return the rows of the records of a kind, and of kinds in the same table."""
-        if not any(row.kind == kind or row.kind in alike for row in self.rows):
+    def records(self, kind: EntryKind, *other_kinds: EntryKind) -> Sequence[Row[Any]]:
+        """Return the rows of the records of a kind, and of other kinds in the same table."""
+        if not any(row.kind == kind or row.kind in other_kinds for row in self.rows):
             return []
         return self.scope.look_up(
             _RECORDS[kind],
@@ -163,7 +163,7 @@ class SessionHistory(Repository):
         return bool(self.stretch(session_id, after_seq=after_seq, limit=1).rows)
 
     def history_head(self, session_id: str) -> HistoryHead | None:
-        """Return the head of the history, if anything was ever written to the session."""
+        """Return the head of the history; `None` if the session does not exist."""
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return read_row(HistoryHead, rows[0]) if rows else None
 
@@ -172,12 +172,12 @@ class SessionHistory(Repository):
     ) -> Stretch:
         """Find up to `limit` entries of the history after a `seq`, in order, without their records.
 
-        The stretch ends with the entry that exceeds `max_bytes`, which a single one may do.
+        The stretch ends with the entry with which it exceeds `max_bytes`, which may be the first.
         """
         found = self._scope.look_up(
             _ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit
         )
-        rows = as_many_as_fit(found, max_bytes)
+        rows = limit_row_bytes(found, max_bytes)
         return Stretch(
             self._scope, session_id, after_seq, rows, sum(row.size_bytes for row in rows)
         )
@@ -187,7 +187,7 @@ class SessionHistory(Repository):
         return self.stretch(session_id, after_seq=after_seq, limit=limit).entries()
 
     def newest_messages(
-        self, session_id: str, *, most: int, after_seq: int = 0, to: int | None = None
+        self, session_id: str, *, max_numbers: int, after_seq: int = 0, to: int | None = None
     ) -> Iterator[StoredHistoryMessage]:
         """Yield the messages of clients among the last numbers of a session, the newest first.
 
@@ -195,15 +195,19 @@ class SessionHistory(Repository):
 
         Args:
             session_id: The session.
-            most: The number of numbers before `to` that are searched.
+            max_numbers: How many numbers up to `to` are searched.
             after_seq: Messages up to this `seq` are omitted.
             to: The last number; by default the last of the session.
         """
         rows = self._scope.look_up(
-            _NEWEST_MESSAGES, session_id=session_id, after_seq=after_seq, to=to, most=most
+            _NEWEST_MESSAGES,
+            session_id=session_id,
+            after_seq=after_seq,
+            to=to,
+            max_numbers=max_numbers,
         )
         while rows:
-            batch = as_many_as_fit(rows[:_NEWEST_AT_ONCE], MAX_BYTES)
+            batch = limit_row_bytes(rows[:_NEWEST_AT_ONCE], MAX_BYTES)
             rows = rows[len(batch) :]
             found = self._scope.look_up(
                 _MESSAGES,
@@ -215,14 +219,14 @@ class SessionHistory(Repository):
             yield from sorted(map(stored_message, found), key=lambda item: -item.seq)
 
 
-def as_many_as_fit(sized: Sequence[Row[Any]], max_bytes: int) -> Sequence[Row[Any]]:
-    """Return rows with a `size_bytes` up to the one that makes their sum exceed a limit."""
+def limit_row_bytes(rows: Sequence[Row[Any]], max_bytes: int) -> Sequence[Row[Any]]:
+    """Return rows up to the first one with which the sum of their `size_bytes` exceeds a limit."""
     size_bytes = 0
-    for index, row in enumerate(sized):
+    for index, row in enumerate(rows):
         size_bytes += row.size_bytes
         if size_bytes > max_bytes:
-            return sized[: index + 1]
-    return sized
+            return rows[: index + 1]
+    return rows
 
 
 def stored_interaction(row: Row[Any]) -> StoredInteraction:
@@ -251,7 +255,7 @@ def stored_message(row: Row[Any], *, is_page_fault: bool = False) -> StoredHisto
 
 
 def message_values(message: StoredHistoryMessage, session_id: str) -> dict[str, object]:
-    """Return the columns of a message; its history entry has whether it is a page fault."""
+    """Return the columns of a message, without `is_page_fault`, which its history entry has."""
     call = call_columns(message.tool_call_id, message.answer_number)
     values = values_of(message, session_id=session_id) | call
     del values["is_page_fault"], values["answer_number"]

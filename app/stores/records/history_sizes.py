@@ -26,13 +26,13 @@ class HistorySizes(Repository):
     def start_of_newest(
         self, session_id: str, *, after_seq: int, to: int | None, max_bytes: int
     ) -> int:
-        """Return the `seq` behind which the newest entries fit a size.
+        """Return the `seq` after which the newest entries have at most `max_bytes`.
 
         Args:
             session_id: The session.
-            after_seq: The result if all entries behind it fit.
+            after_seq: The smallest possible result.
             to: The last entry; by default the last of the session.
-            max_bytes: The size of the records of those entries.
+            max_bytes: The maximum size of the records of the entries.
         """
         while rows := self._scope.all(_NEWEST, session_id=session_id, after_seq=after_seq, to=to):
             for row in rows:

@@ -1,4 +1,4 @@
-"""Idempotency keys: the request that a key was used for, and the id of its answer."""
+"""Idempotency keys: the request of each key, and the id of the record that it created."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from app.stores.records.tables import idempotency_keys
 from app.stores.records.unit_of_work import Repository
 
 KEPT = timedelta(hours=24)
-"""The time for which keys are stored with their answers."""
+"""The time for which keys are stored."""
 
 _COLUMNS = idempotency_keys.c
 _KEY = ("route", "idempotency_key")
@@ -27,7 +27,7 @@ _ANSWER = _UPDATE.where(_COLUMNS.claim_id == bindparam("of_claim"))
 _ABANDON = scoped_delete(idempotency_keys, by=[*_KEY, "claim_id"]).where(
     _COLUMNS.answer_id.is_(None)
 )
-# By an index; `startswith` reads the keys of all sessions.
+# A range, for which the databases use the index; `startswith` would read all keys.
 _FREE = scoped_delete(idempotency_keys).where(
     is_among(_COLUMNS.route, "routes"),
     _COLUMNS.idempotency_key >= bindparam("first"),
@@ -38,9 +38,10 @@ _PURGE = scoped_delete(idempotency_keys).where(_COLUMNS.claimed_at < bindparam("
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claimed key: the SHA-256 of its request, the time, and the id of the answer if it has one.
+    """A claimed key: the SHA-256 of its request, the time, and the id of the created record.
 
-    `claim_id` identifies the request that has claimed it; `None` if an older version did.
+    `answer_id` is `None` while the request runs. `claim_id` identifies the request that has claimed
+    the key; `None` if an older version did.
     """
 
     request_digest: str
@@ -87,7 +88,7 @@ class IdempotencyRecords(Repository):
         One statement compares and replaces the claim, so only one of several requests succeeds.
 
         Returns:
-            `None`, or the claim that has replaced `over` meanwhile.
+            `None`, or the claim that has replaced `over`.
         """
         is_claimed = self._scope.run(
             _TAKE_OVER,
@@ -103,13 +104,13 @@ class IdempotencyRecords(Repository):
         )
         if is_claimed:
             return None
-        # The key may have been freed meanwhile.
+        # The key may have been released.
         return self.claim(route, key, request_digest, now, claim_id=claim_id)
 
     def answer(self, route: str, key: str, answer_id: str, *, claim_id: str) -> bool:
-        """Store the answer of the request with a claim; return whether it still has the key.
+        """Store the id of the created record; return whether the request still has the key.
 
-        The row is locked until the transaction ends, so the claim is not taken over before.
+        The row is locked until the transaction ends, so the claim cannot be taken over before.
         """
         stored = self._scope.run(
             _ANSWER, of_route=route, of_key=key, of_claim=claim_id, answer_id=answer_id
@@ -117,13 +118,13 @@ class IdempotencyRecords(Repository):
         return stored > 0
 
     def abandon(self, route: str, key: str, *, claim_id: str) -> None:
-        """Free a key that the request has claimed, if it has no answer."""
+        """Release a key that the request has claimed, if no record was created."""
         self._scope.run(_ABANDON, route=route, idempotency_key=key, claim_id=claim_id)
 
     def free_all(self, routes: Sequence[str], beginning: str) -> None:
-        """Free all keys of routes that begin with these hexadecimal digits, answered or not."""
+        """Release all keys of routes that begin with these hexadecimal digits."""
         self._scope.run(_FREE, routes=routes, first=beginning, end=f"{beginning}g")
 
     def purge(self, claimed_before: datetime) -> int:
-        """Free all keys that were claimed before a moment, answered or not; return how many."""
+        """Remove all keys that were claimed before a time; return their number."""
         return self._scope.run(_PURGE, before=claimed_before)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Integer, Select, bindparam, func
 
 from app.models.stored_interaction import InputKind, StoredInteraction
-from app.stores.records.history import MAX_BYTES, as_many_as_fit, stored_interaction
+from app.stores.records.history import MAX_BYTES, limit_row_bytes, stored_interaction
 from app.stores.records.scope import NewRow, values_of
 from app.stores.records.statements import scoped_select, scoped_update
 from app.stores.records.tables import interactions
@@ -16,7 +16,7 @@ from pagefault_dialects.json.values import json_text
 
 _FIND = scoped_select(interactions, by=["session_id", "interaction_id"])
 _SET_OUTPUT = scoped_update(interactions, by={"interaction_id": "of_interaction"})
-# Both databases know the length of a blob without reading it.
+# Both databases return the length of a blob without reading it.
 _SIZE = func.length(interactions.c.input) + func.coalesce(func.length(interactions.c.output), 0)
 
 
@@ -50,7 +50,7 @@ class InteractionRecords(Repository):
     def set_output(
         self, interaction_id: str, output: bytes, *, answer_seq: int, now: datetime
     ) -> None:
-        """Store the answer of an interaction whose session the caller has entered."""
+        """Store the answer of an interaction of a session that the caller has locked."""
         self._scope.run(
             _SET_OUTPUT,
             of_interaction=interaction_id,
@@ -70,14 +70,14 @@ class InteractionRecords(Repository):
     ) -> Sequence[StoredInteraction]:
         """Return up to `limit` interactions of a session after a `seq`, in order.
 
-        The list ends with the interaction that exceeds `max_bytes`.
+        The list ends with the interaction with which it exceeds `max_bytes`.
         """
         values = {"session_id": session_id, "input_kind": input_kind, "after_seq": after_seq}
         listed, sizes = _LIST, _LIST_SIZES
         if input_kind is not None:
             listed, sizes = _LIST_KIND, _LIST_KIND_SIZES
         sized = self._scope.all(sizes, **values, limit=limit)
-        fitting = as_many_as_fit(sized, max_bytes)
+        fitting = limit_row_bytes(sized, max_bytes)
         rows = self._scope.all(listed, **values, limit=len(fitting)) if fitting else []
         return [stored_interaction(row) for row in rows]
 
@@ -89,6 +89,6 @@ class InteractionRecords(Repository):
 
 
 def interaction_values(interaction: StoredInteraction) -> dict[str, object]:
-    """Return the columns of an interaction; it has no bindings if all its ids are of resources."""
+    """Return the columns of an interaction; `bindings` is null if it is empty."""
     bindings = interaction.bindings
     return values_of(interaction, bindings=json_text(dict(bindings)) if bindings else None)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
-from app.stores.records.statements import NotAtOnceError
+from app.stores.records.statements import WouldBlockError
 
 _Result = TypeVar("_Result")
 
@@ -18,7 +18,7 @@ class LoopReader:
     """Runs functions whose statements are lookups; see `Lookup`.
 
     Lookups never wait: they only read, they do not wait for locks, and they skip large values. Any
-    other statement raises NotAtOnceError, and the function is run again in a thread.
+    other statement raises WouldBlockError, and the function is run again in a thread.
 
     Args:
         engine: Opens a connection that does not wait for locks. This object disposes of it.
@@ -32,7 +32,7 @@ class LoopReader:
         """Run a function; each statement sees what is committed when it runs.
 
         Raises:
-            NotAtOnceError: It has to be run in a thread, where errors are translated.
+            WouldBlockError: It has to be run in a thread, where errors are translated.
         """
         try:
             if self._connection is None:
@@ -40,7 +40,7 @@ class LoopReader:
                 self._connection = connection.execution_options(is_event_loop=True)
             return work(self._connection)
         except OperationalError as exc:
-            raise NotAtOnceError from exc
+            raise WouldBlockError from exc
 
     def close(self) -> None:
         """Close the connection. The next read opens it again."""

@@ -1,6 +1,6 @@
 """The plan of a migration: its statements, their locks, and the waits of others.
 
-The statements are those that Alembic writes without a database, so nothing is locked or changed.
+Alembic generates the statements in its offline mode, so nothing is locked or changed.
 """
 
 import re
@@ -10,7 +10,7 @@ from io import StringIO
 
 from sqlalchemy import Connection, Engine
 
-from app.stores.records.database_errors import translated_errors
+from app.stores.records.database_errors import translate_errors
 from app.stores.records.migrations import (
     ALEMBIC,
     alembic_config,
@@ -34,7 +34,7 @@ _FOREIGN_KEY = "FOREIGN KEY to"
 _INSERT_BATCHES = "INSERT in batches"
 _NAME = r"(?:IF NOT EXISTS |IF EXISTS )?(?P<table>\w+)"
 _ON = r"(?:IF NOT EXISTS )?\w+ .*?\bON (?P<table>\w+)"
-# A pattern, the statement, its lock on PostgreSQL, and the waits of others.
+# A pattern, the statement, its lock on PostgreSQL, and who waits for it.
 _RULES = [
     (re.compile(pattern, re.DOTALL), statement, lock, waits)
     for pattern, statement, lock, waits in (
@@ -66,7 +66,7 @@ _REFERENCES = re.compile(r"REFERENCES (\w+)")
 
 @dataclass(frozen=True, slots=True)
 class PlannedStatement:
-    """A statement of a revision over a table, with its lock and the waits of others."""
+    """A statement of a revision on a table, with its lock, and who waits for it."""
 
     revision: str
     statement: str
@@ -81,7 +81,7 @@ def plan_migration(engine: Engine) -> list[PlannedStatement]:
     """Return the statements that would migrate a database, without those over new tables."""
     from alembic import command  # noqa: PLC0415
 
-    with ALEMBIC, translated_errors(), engine.connect() as connection:
+    with ALEMBIC, translate_errors(), engine.connect() as connection:
         current = read_revision(connection)
         rows = _estimate_rows(connection)
         if current == newest_revision():
@@ -145,7 +145,7 @@ def _read_statement(
 
 
 def _on_sqlite(planned: PlannedStatement) -> PlannedStatement:
-    """Return a statement as SQLite executes it: it locks out writers, but never readers."""
+    """Return the plan of a statement on SQLite, where it blocks writers, but never readers."""
     if planned.statement == _TEMPORARY:
         return planned
     waits = {

@@ -13,12 +13,12 @@ from sqlalchemy import Connection, text
 
 from app.stores.records.migrations import yield_to_others
 
-# Both take some tenths of a second; SQLite has one writer, which waits for a turn.
+# A batch of this size takes some tenths of a second.
 _ROWS = {"postgresql": 5_000, "sqlite": 20_000}
 
 
 def build_index(name: str, table: str, columns: Sequence[str], **options: Any) -> None:  # noqa: ANN401 - Alembic's
-    """Build an index while others write; an invalid one of an interrupted run is replaced.
+    """Build an index while others write; an invalid index of an interrupted run is replaced.
 
     Args:
         name: The name of the index.
@@ -45,8 +45,8 @@ def run_batches(table: str, keys: Sequence[str], *statements: str, rows: int | N
     Args:
         table: The table.
         keys: Its primary key.
-        statements: Each has `{rows}` where its condition on the rows of the table belongs.
-        rows: The number of rows of a batch, if they take longer than most.
+        statements: Each contains `{rows}`, which is replaced by the condition for the batch.
+        rows: The number of rows of a batch, if the statements take unusually long.
     """
     if context.is_offline_mode():
         for statement in statements:
@@ -90,22 +90,22 @@ def _last_of_batch(
 ) -> Sequence[Any] | None:
     condition, values = _between(table, keys, low, None)
     names = ", ".join(keys)
-    behind = f"FROM {table} WHERE {condition} ORDER BY {names} LIMIT 1 OFFSET {size - 1}"
-    return connection.execute(text(f"SELECT {names} {behind}"), values).first()
+    rows = f"FROM {table} WHERE {condition} ORDER BY {names} LIMIT 1 OFFSET {size - 1}"
+    return connection.execute(text(f"SELECT {names} {rows}"), values).first()
 
 
 def _between(
     table: str, keys: Sequence[str], low: Sequence[Any] | None, high: Sequence[Any] | None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the condition of rows behind `low`, up to `high`, and its parameters."""
+    """Return the condition for rows after `low` and up to `high`, and its parameters."""
     row = ", ".join(f"{table}.{key}" for key in keys)
     conditions = ["1 = 1"]
     values: dict[str, Any] = {}
     for name, sign, bound in (("low", ">", low), ("high", "<=", high)):
         if bound is not None:
-            places = [f"{name}_{place}" for place in range(len(keys))]
-            conditions.append(f"({row}) {sign} ({', '.join(f':{place}' for place in places)})")
-            values |= dict(zip(places, bound, strict=True))
+            names = [f"{name}_{index}" for index in range(len(keys))]
+            conditions.append(f"({row}) {sign} ({', '.join(f':{item}' for item in names)})")
+            values |= dict(zip(names, bound, strict=True))
     return " AND ".join(conditions), values
 
 

@@ -1,8 +1,9 @@
-"""Migrations: a database is brought to the newest revision beside processes that use it.
+"""Migrate a database to the newest revision while other processes use it.
 
-A new database gets all revisions in one transaction. One with data gets them one after the other:
+A new database gets all revisions in one transaction. A database with data gets each revision
+separately:
 
-    most revisions    a short transaction. It waits 200 ms for a lock, since others queue behind
+    most revisions    a short transaction. It waits 200 ms for a lock, because others wait behind
                       it, and is tried again
     `is_online`       statements outside of a transaction: an index that is built concurrently, or
                       the batches of a back-fill. Repeated after an interruption, they continue
@@ -26,7 +27,7 @@ from sqlalchemy import Connection, Engine, inspect
 from sqlalchemy.exc import OperationalError
 
 from app.shipped_files import MIGRATIONS
-from app.stores.records.database_errors import translated_errors
+from app.stores.records.database_errors import translate_errors
 from app.stores.records.group_commits import CONTENTION, begin
 
 if TYPE_CHECKING:
@@ -34,26 +35,26 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _LOCK_TIMEOUT_MS = 200
-# For ten minutes, since a long transaction may have locked a table.
+# Ten minutes, because a long transaction may have locked a table.
 _MAX_ATTEMPTS = 600
 _PAUSE_SECONDS = (0.5, 1.5)
 _SQLITE_PAUSE_SECONDS = 0.05
-# Any number will do as long as every version of the service uses the same.
+# The number is arbitrary, but the same in every version of the service.
 _LOCK = "SELECT pg_advisory_xact_lock(7224012)"
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7224012)"
 ALEMBIC = threading.Lock()
-"""Alembic keeps its state in a module, so it serves one thread of a process at a time."""
+"""Held while Alembic runs, because it has global state."""
 
 
 def newest_revision() -> str:
-    """Return the revision this version of the service needs: the number of its last migration."""
+    """Return the revision of the last migration of this version of the service."""
     return max(known_revisions())
 
 
 def known_revisions() -> Set[str]:
     """Return the revisions of this version of the service.
 
-    Each file is named by its revision, `0001_first_schema.py`, and follows the one before it.
+    The name of each file begins with its revision, `0001_first_schema.py`.
     """
     names = [path.name for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
     if not names:
@@ -65,7 +66,7 @@ def known_revisions() -> Set[str]:
 def is_newest(path: Path) -> bool:
     """Return whether the database in a file is at the newest revision; false if there is none."""
     try:
-        # Read only, so that a file that is not there is not made.
+        # Read-only, so that a missing file is not created.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     except sqlite3.Error:
@@ -74,19 +75,18 @@ def is_newest(path: Path) -> bool:
 
 
 def current_revision(engine: Engine) -> str | None:
-    """Return the revision a database is at; `None` if it was never migrated."""
-    with translated_errors(), engine.connect() as connection:
+    """Return the revision of the database of an engine; see `read_revision`."""
+    with translate_errors(), engine.connect() as connection:
         return read_revision(connection)
 
 
 def migrate(engine: Engine) -> tuple[str | None, str]:
-    """Bring a database to the newest revision; returns the one before and the one after.
+    """Migrate a database to the newest revision; return the revisions before and after.
 
-    An interrupted run leaves the database at a revision in between, or as it was if it was new;
-    run again it completes. Two processes at the same time take turns. The engine has to have two
-    connections.
+    An interrupted run leaves the database at a revision in between, or empty if it was new; the
+    next run continues. Concurrent processes wait for each other. The engine needs two connections.
     """
-    with ALEMBIC, translated_errors(), engine.connect() as connection:
+    with ALEMBIC, translate_errors(), engine.connect() as connection:
         before, after = read_revision(connection), newest_revision()
         connection.rollback()
         if before is None:
@@ -106,7 +106,7 @@ def read_revision(connection: Connection) -> str | None:
 
 
 def alembic_config(connection: Connection, *, is_online: bool) -> "Config":
-    """Return what Alembic is to be run with; see `app.stores.records.migration_steps`."""
+    """Return the configuration for Alembic; `is_online` is read by `migration_steps`."""
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config(attributes={"connection": connection, "is_online": is_online})
@@ -116,12 +116,12 @@ def alembic_config(connection: Connection, *, is_online: bool) -> "Config":
 
 @contextmanager
 def _lock(engine: Engine) -> Iterator[None]:
-    """Keep other processes from migrating for the length of the block.
+    """Prevent other processes from migrating while the block runs.
 
-    The lock is that of a transaction, since a session is not kept by a pooler. It is idle
-    meanwhile, and has no snapshot that an index which is built concurrently would wait for; a
-    statement that waits for the lock would have one, so it is asked for again and again. SQLite
-    needs no lock: a revision that another process has applied is skipped.
+    The lock belongs to a transaction, because behind a pooler a session may change. The transaction
+    is idle and has no snapshot, for which the concurrent build of an index would wait. A statement
+    that waits for the lock would have a snapshot, so the lock is polled. On SQLite there is no
+    lock: a revision that another process has applied is skipped.
     """
     with engine.connect() as connection:
         while connection.dialect.name == "postgresql":
@@ -149,7 +149,7 @@ def _upgrade(connection: Connection) -> None:
     from alembic.script import ScriptDirectory  # noqa: PLC0415
 
     script = ScriptDirectory.from_config(alembic_config(connection, is_online=True))
-    # Another process may have migrated meanwhile.
+    # Another process may have migrated the database before the lock was acquired.
     current = read_revision(connection)
     connection.rollback()
     for revision in reversed([*script.iterate_revisions("head", current or "base")]):
@@ -162,9 +162,9 @@ def _upgrade(connection: Connection) -> None:
 def _apply_once(
     connection: Connection, current: str | None, revision: str, *, is_online: bool
 ) -> None:
-    """Apply a revision; no error if another process is faster.
+    """Apply a revision; errors are ignored if another process has applied it.
 
-    Without a lock, on SQLite, two processes may execute the same steps outside of transactions.
+    On SQLite, where there is no lock, two processes may execute the same steps.
     """
     from alembic import command  # noqa: PLC0415
     from alembic.util import CommandError  # noqa: PLC0415
@@ -205,7 +205,7 @@ def _transaction(connection: Connection) -> Iterator[None]:
 
 
 def yield_to_others(connection: Connection, seconds: float) -> None:
-    """Pause as long as a step took; longer on SQLite, where others ask for a turn every 100 ms."""
+    """Sleep as long as a step took; on SQLite at least 50 ms, because writers poll for the lock."""
     is_sqlite = connection.dialect.name == "sqlite"
     time.sleep(max(seconds, _SQLITE_PAUSE_SECONDS) if is_sqlite else seconds)
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, case
 
 from app.stores.records.scope import in_batches
-from app.stores.records.statements import Offered, is_among, scoped_select
+from app.stores.records.statements import Excluded, is_among, scoped_select
 from app.stores.records.tables import page_accesses, pages
 from app.stores.records.unit_of_work import Repository
 
@@ -27,8 +27,8 @@ class PageAccessRecords(Repository):
         """Add to the counts of pages.
 
         Args:
-            counts: The number of accesses by page id, and the time of the last. Pages that were
-                removed meanwhile are skipped. The stored time is not set back.
+            counts: The number of accesses and the time of the last, by page id. Pages that were
+                removed are skipped. An earlier time does not replace a later one.
         """
         for page_ids in in_batches(counts):
             locked = {row.page_id for row in self._scope.all(_LOCK, page_ids=page_ids)}
@@ -39,9 +39,9 @@ class PageAccessRecords(Repository):
             self._scope.merge_all(page_accesses, rows, _merge)
 
 
-def _merge(offered: Offered) -> dict[str, ColumnElement[Any]]:
+def _merge(excluded: Excluded) -> dict[str, ColumnElement[Any]]:
     last = page_accesses.c.last_accessed
     return {
-        "access_count": page_accesses.c.access_count + offered.access_count,
-        "last_accessed": case((offered.last_accessed > last, offered.last_accessed), else_=last),
+        "access_count": page_accesses.c.access_count + excluded.access_count,
+        "last_accessed": case((excluded.last_accessed > last, excluded.last_accessed), else_=last),
     }

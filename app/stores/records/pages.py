@@ -1,6 +1,6 @@
-"""Pages: one row each, found by id, and listed by number, which grows with every page created.
+"""Memory pages: one row each, found by id, and listed by number; newer pages have higher numbers.
 
-Their levels above FULL are supplied by the client, or derived once and stored.
+Levels above FULL are supplied by the client, or derived once and stored.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -48,7 +48,7 @@ _FILTERED = Lookup(
 )
 _FEW = 32
 _FEW_BYTES = 256 * 1024
-"""The most that the event loop reads of few pages, which takes a tenth of a millisecond."""
+"""The limit for reads in the event loop, which then take a tenth of a millisecond."""
 _IS_NUMBERED = is_among(pages.c.page_number, "numbers")
 # Both databases know the length of a blob without reading it.
 _IS_SMALL = func.length(pages.c.content) <= bindparam("content_up_to")
@@ -74,7 +74,7 @@ _LEVELS = Lookup(
     large=[page_levels.c.body],
 )
 _REMOVE_LEVELS = scoped_delete(page_levels).where(is_among(page_levels.c.page_id, "page_ids"))
-# A page that is as it was read: its version, and the file of its address.
+# The condition that a page has not changed since it was read.
 _IS_UNCHANGED = (
     (pages.c.page_number == bindparam("of_number"))
     & (pages.c.digest == bindparam("of_digest"))
@@ -90,9 +90,9 @@ _LOCK_SESSION = (
 )
 _REMOVE_SESSION = scoped_delete(pages, by=["session_id"])
 _NUMBERS = scoped_select(pages, pages.c.page_number)
-_PLACE = (pages.c.pinned, pages.c.importance, pages.c.page_number)
-_PLACES = scoped_select(pages, *_PLACE, by=["session_id"]).order_by(
-    *(column.desc() for column in _PLACE)
+_MANIFEST_KEY = (pages.c.pinned, pages.c.importance, pages.c.page_number)
+_SELECT_MANIFEST_KEYS = scoped_select(pages, *_MANIFEST_KEY, by=["session_id"]).order_by(
+    *(column.desc() for column in _MANIFEST_KEY)
 )
 _COUNT_IN_SESSION = count_rows(pages, pages.c.session_id == bindparam("session_id"))
 
@@ -109,7 +109,7 @@ class PageRecords(Repository):
     def insert_absent(self, versions: Sequence[PageVersion]) -> dict[str, int]:
         """Store pages whose ids are free; return their numbers by id.
 
-        The later in `versions`, the newer the page. Ids that are taken are not in the result. If
+        Later items of `versions` become newer pages. Ids that are taken are not in the result. If
         another transaction is inserting an id, this waits for it.
         """
         rows = [
@@ -118,8 +118,8 @@ class PageRecords(Repository):
         ]
         if self._scope.is_postgresql:
             # Locks are acquired in the order of the ids, so that two bulks do not wait for each
-            # other. The numbers have the order of the bulk, so they are reserved before. SQLite has
-            # one writer, and numbers rows as it inserts them.
+            # other. Numbers have the order of the bulk, so they are reserved first. SQLite has one
+            # writer, and numbers rows as it inserts them.
             numbers = self._scope.reserve(page_numbers, count=len(rows))
             rows = [
                 row | {"page_number": number} for row, number in zip(rows, numbers, strict=True)
@@ -131,34 +131,40 @@ class PageRecords(Repository):
     def replace(
         self, current: StoredPage, version: PageVersion, *, fetched_resource_id: str | None
     ) -> bool:
-        """Make this the version of a page if that is unchanged; return whether it was.
+        """Store a new version of a page if the page is unchanged; return whether it was stored.
 
-        Its number and its id stay. Other changes and deletions of it wait until the transaction
-        ends; reads and counts of accesses do not.
+        The page keeps its id and its number. Other changes of it wait until the transaction ends;
+        reads, and counts of accesses, do not.
         """
         values = {**_values(version), "fetched_resource_id": fetched_resource_id}
         return self._scope.run(_REPLACE, **_identity_of(current), **values) == 1
 
     def set_fetched(self, page_number: int, resource_id: str, *, digest: str) -> bool:
-        """Set the resource that the content of a page was downloaded to.
+        """Set the resource with the downloaded content of a page.
+
+        Args:
+            page_number: The page.
+            resource_id: The resource.
+            digest: The digest of the page when its URL was read.
 
         Returns:
-            False if the page was changed; `digest` is that of the version that has the address.
+            False if the page was changed since.
         """
         values = {"of_number": page_number, "of_digest": digest}
         return self._scope.run(_SET_FETCHED, **values, fetched_resource_id=resource_id) == 1
 
     def remove(self, current: StoredPage) -> bool:
-        """Remove a page if it is unchanged; return whether it was.
+        """Remove a page, with its levels, accesses and words, if it is unchanged.
 
-        Its levels, its accesses and its words are removed with it.
+        Returns:
+            Whether it was removed.
         """
         return self._scope.run(_REMOVE, **_identity_of(current)) == 1
 
     def remove_session(self, session_id: str) -> list[str]:
         """Remove all pages of a session; return their ids.
 
-        Their rows are locked before, in the order of their ids, as every writer of several does.
+        The rows are locked first, in the order of their ids, as by every writer of several pages.
         """
         rows = self._scope.all(_LOCK_SESSION, session_id=session_id)
         self._scope.run(_REMOVE_SESSION, session_id=session_id)
@@ -192,16 +198,19 @@ class PageRecords(Repository):
             numbers: The numbers.
             content_up_to: The size of the largest content to read; `None` to read no contents.
         """
-        up_to = -1 if content_up_to is None else content_up_to
+        max_content_bytes = -1 if content_up_to is None else content_up_to
         found: dict[int, StoredPage] = {}
         for batch in in_batches(numbers):
             is_short = len(batch) <= _FEW
             if is_short and not self._scope.is_postgresql:
-                # The event loop does not read larger ones.
-                (size,) = self._scope.look_up(_SIZE, numbers=batch, content_up_to=up_to)
+                # Larger pages are not read in the event loop.
+                (size,) = self._scope.look_up(_SIZE, numbers=batch, content_up_to=max_content_bytes)
                 is_short = (size.size_bytes or 0) <= _FEW_BYTES
             rows = self._scope.look_up(
-                _FIND_NUMBERED, is_short=is_short, numbers=batch, content_up_to=up_to
+                _FIND_NUMBERED,
+                is_short=is_short,
+                numbers=batch,
+                content_up_to=max_content_bytes,
             )
             found |= {row.page_number: _stored(row) for row in rows}
         return found
@@ -209,14 +218,15 @@ class PageRecords(Repository):
     def manifest_places(
         self, session_id: str, *, after: ManifestPlace | None, limit: int
     ) -> Sequence[ManifestPlace]:
-        """Return the places of up to `limit` pages of a session, as a manifest orders them.
+        """Return the keys of up to `limit` pages of a session in the order of a manifest.
 
-        Pinned pages come first, then more important ones, then newer ones.
+        Pinned pages come first, then more important ones, then newer ones. `after` is the last
+        key of the previous list.
         """
-        statement = _PLACES.limit(limit)
+        statement = _SELECT_MANIFEST_KEYS.limit(limit)
         if after is not None:
-            place = (after.is_pinned, after.importance, after.page_number)
-            statement = statement.where(tuple_(*_PLACE) < place)
+            last = (after.is_pinned, after.importance, after.page_number)
+            statement = statement.where(tuple_(*_MANIFEST_KEY) < last)
         rows = self._scope.all(statement, session_id=session_id)
         return [ManifestPlace(row.pinned, row.importance, row.page_number) for row in rows]
 
@@ -239,8 +249,8 @@ def _filtered(statement: Select[Any], filters: PageFilters) -> Select[Any]:
     conditions = [pages.c[name] == value for name, value in values.items()]
     if session_id is None:
         return statement.where(*conditions)
-    # A session has few pages. In this form, SQLite finds them by the index over sessions, and not
-    # by one over another column, which would list many more.
+    # A session has few pages. With `IS TRUE`, SQLite uses the index over sessions, and not an index
+    # over another column, which would return many more rows.
     unindexed = (condition.is_(true()) for condition in conditions)
     return statement.where(pages.c.session_id == session_id, *unindexed)
 
@@ -277,7 +287,7 @@ class PageLevelRecords(Repository):
     ) -> None:
         """Replace the levels of pages, by page id; the caller has locked or created the pages.
 
-        New pages have no levels yet.
+        With `are_new`, the pages have no levels yet.
         """
         for batch in () if are_new else in_batches(levels):
             self._scope.run(_REMOVE_LEVELS, page_ids=batch)

@@ -37,6 +37,6 @@ class ProjectTotalRecords(Repository):
     """Counts of one project's records."""
 
     def count(self) -> ProjectTotals:
-        """Count them; bytes that several resources share count once."""
+        """Count the records and bytes; a blob of several resources counts once."""
         counts = {name: self._scope.execute(value).scalar_one() for name, value in _COUNTS.items()}
         return ProjectTotals(**{name: int(count) for name, count in counts.items()})

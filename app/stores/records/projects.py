@@ -1,4 +1,4 @@
-"""Projects and their keys: the only records that are looked up before the project is known."""
+"""Projects and their API keys, the only records outside of a project."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -54,17 +54,17 @@ class ProjectRecords:
         self._connection = connection
 
     def ensure(self, project_id: str, now: datetime) -> None:
-        """Create the project unless it is there."""
+        """Create the project unless it exists."""
         is_postgresql = self._connection.dialect.name == "postgresql"
         statement = upsert(projects, None, is_postgresql=is_postgresql)
         self._execute(statement, {"project_id": project_id, "created_at": now})
 
     def list_ids(self, *conditions: ColumnElement[bool]) -> list[str]:
-        """Return the ids of the projects that meet conditions, in their order."""
+        """Return the ids of the projects that meet conditions, sorted."""
         return list(self._execute(_PROJECT_IDS.where(*conditions)).scalars())
 
     def newest_events(self, project_ids: Collection[str]) -> dict[str, int]:
-        """Return the numbers of the newest events of some projects."""
+        """Return the numbers of the newest events of projects, by project id."""
         return {
             row.project_id: row.last_event
             for batch in in_batches(project_ids)
@@ -85,7 +85,7 @@ class ProjectRecords:
         return read_row(StoredSecret, rows[0]) if rows else None
 
     def valid_keys(self, key_ids: Collection[str]) -> set[str]:
-        """Return those of some keys that are not revoked."""
+        """Return the ids of the keys that are not revoked."""
         return set(self._execute(_VALID_KEYS, {"key_ids": [*key_ids]}).scalars())
 
     def list_keys(self) -> list[ApiKey]:
@@ -93,7 +93,7 @@ class ProjectRecords:
         return [read_row(ApiKey, row) for row in self._execute(_ALL_KEYS)]
 
     def revoke_key(self, key_id: str, now: datetime) -> bool:
-        """Revoke a key; return whether there was one to revoke."""
+        """Revoke a key; return whether there was a key that was not revoked."""
         revoked = self._execute(_REVOKE, {"revoked_key": key_id, "now": now})
         return revoked.rowcount == 1
 

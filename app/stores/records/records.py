@@ -1,8 +1,7 @@
-"""Records: functions over the database, each of one project, in one transaction.
+"""Run functions of services over the records of one project, each in one transaction.
 
-`Records.write` commits when its function returns and rolls back when it raises, so the changes of
-a service are on disk when the call returns. A function does not commit, and has no access to the
-rows of other projects.
+`Records.write` commits when its function returns, and rolls back when it raises. Functions do not
+commit, and have no access to the rows of other projects.
 """
 
 import asyncio
@@ -24,29 +23,29 @@ _SELECT_ONE = text("SELECT 1")
 _SIZES_AT_ONCE = 16
 _Result = TypeVar("_Result")
 MAX_TOGETHER_BYTES = 256 * 1024
-"""Larger changes are committed alone, because all in one commit wait for the slowest."""
+"""Larger changes are committed alone, because others in the same commit would wait for them."""
 
 Announce: TypeAlias = Callable[[str, int], None]
-"""Takes a project and the number of the newest event in it. It does not wait."""
+"""Called with a project and the number of its newest event; must not block."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Runs functions over the database: short ones, of one project, that wait for nothing else.
+    """Runs short functions over the database, which must wait for nothing else.
 
     They run in a thread, or in the event loop if all their statements are lookups. A function may
-    run again, and has no effect except on its unit of work.
+    run again, so it must have no effect except on its unit of work.
 
-    Every method may raise StoreUnavailableError (the database did not answer: nothing was stored,
-    or the outcome of the commit is unknown, as the detail then says) or StoreFullError. If a caller
-    is cancelled, a function that was begun is completed all the same.
+    Every method may raise StoreFullError, or StoreUnavailableError: nothing was stored, or the
+    outcome of the commit is unknown, which the detail says. If a caller is cancelled, a function
+    that was begun is completed.
     """
 
     database: Database
     _: KW_ONLY
     blob_size: BlobSize | None = None
-    """Returns the size of a blob that a sweep has removed before and a row needs again. Without it,
-    such a blob counts as removed."""
+    """Returns the size of a blob that was stored again after a sweep. Without it, such a blob
+    counts as removed."""
     announce: Announce | None = None
     """Called with a project's newest event after its commit."""
 
@@ -57,7 +56,7 @@ class Records:
     async def read_snapshot(
         self, project_id: str, work: Callable[[UnitOfWork], _Result]
     ) -> _Result:
-        """Run a function that reads; all its statements see what was committed at one moment."""
+        """Run a function that reads; all its statements see the same committed state."""
         return await self.database.read(partial(_read, project_id, work), is_snapshot=True)
 
     async def write(
@@ -76,24 +75,24 @@ class Records:
         Args:
             project_id: The project.
             work: The function.
-            is_alone: It takes so long that no other change should wait for its commit, as if it
-                writes more than `MAX_TOGETHER_BYTES`.
-            is_durable: It survives a power loss when this returns; else it does from the next
-                durable write on.
+            is_alone: Commit it without other changes, because it takes long or writes more than
+                `MAX_TOGETHER_BYTES`.
+            is_durable: Whether it survives a power loss when this returns. Otherwise it does after
+                the next durable write.
         """
         sizes: SizesByClaim = {}
 
-        def changed(connection: Connection) -> Written[_Result]:
+        def run_work(connection: Connection) -> Written[_Result]:
             unit = UnitOfWork(connection, project_id, sizes)
             return Written(work(unit), project_id, tuple(unit.new_events))
 
         while True:
             try:
                 result, last_event = await self.database.write(
-                    changed, is_alone=is_alone, is_durable=is_durable
+                    run_work, is_alone=is_alone, is_durable=is_durable
                 )
             except SizeUnknownError as exc:
-                # A transaction does not wait for the blob store, so it begins again with the sizes.
+                # Transactions must not wait for the blob store, so this one is run again.
                 for start in range(0, len(exc.claims), _SIZES_AT_ONCE):
                     claims = exc.claims[start : start + _SIZES_AT_ONCE]
                     found = await asyncio.gather(
@@ -105,22 +104,22 @@ class Records:
                 return result
 
     async def read_projects(self, work: Callable[[ProjectRecords], _Result]) -> _Result:
-        """Run a function that reads projects and keys, the only records outside of projects."""
+        """Run a function that reads projects and API keys."""
         return await self.database.read(
             lambda connection: work(ProjectRecords(connection)), tries_event_loop=True
         )
 
     async def write_projects(self, work: Callable[[ProjectRecords], _Result]) -> _Result:
-        """Run a function that changes projects and keys, as `write` does."""
+        """Run a function that changes projects and API keys, as `write` does."""
 
-        def changed(connection: Connection) -> Written[_Result]:
+        def run_work(connection: Connection) -> Written[_Result]:
             return Written(work(ProjectRecords(connection)), "", ())
 
-        result, _ = await self.database.write(changed, is_alone=False)
+        result, _ = await self.database.write(run_work, is_alone=False)
         return result
 
     async def check(self) -> None:
-        """Execute a statement, to check that the database answers."""
+        """Execute a statement, to check that the database responds."""
         await self.database.read(lambda connection: connection.execute(_SELECT_ONE).all())
 
     async def close(self) -> None:
@@ -128,7 +127,7 @@ class Records:
         await self.database.close()
 
     async def _size_of(self, project_id: str, claim: EndedClaim) -> int | None:
-        """Return the size of a blob that was stored again after a claim, if it was."""
+        """Return the size of a blob that was stored again after a claim; otherwise `None`."""
         return None if self.blob_size is None else await self.blob_size(project_id, claim.digest)
 
     def _announce(self, project_id: str, last_event: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Resources, and the links that keep them."""
+"""Resources, and the links of records to them, which prevent their deletion."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -10,13 +10,13 @@ from app.stores.records.blob_guard import BlobGuard
 from app.stores.records.columns import newest_first
 from app.stores.records.scope import in_batches, read_row, values_of
 from app.stores.records.statements import (
+    Excluded,
     Lookup,
-    Offered,
     is_among,
+    overwrite,
     scoped_delete,
     scoped_select,
     scoped_update,
-    touch,
 )
 from app.stores.records.tables import resource_links, resources
 from app.stores.records.unit_of_work import Repository, UnitOfWork
@@ -38,7 +38,7 @@ _FIND_IN_SESSION = scoped_select(resources).where(
     )
     .exists(),
 )
-# Changes nothing, so that the row is locked.
+# Sets the id to itself, which locks the row on both databases.
 _LOCK = scoped_update(resources, by={"resource_id": "locked_id"}).values(
     resource_id=resources.c.resource_id
 )
@@ -73,7 +73,7 @@ class ResourceRecords(Repository):
         ends, so a concurrent delete waits, and then finds the link.
 
         Raises:
-            BlobSweptError: A sweep has removed the blob meanwhile.
+            BlobSweptError: A sweep has removed the blob.
         """
         self._blob_guard.guard([resource.digest])
         row = self._scope.insert_or_merge(resources, _merge, **_values(resource))
@@ -86,47 +86,52 @@ class ResourceRecords(Repository):
         Its row is locked, as in `ensure`.
 
         Raises:
-            BlobSweptError: A sweep has removed the blob meanwhile.
+            BlobSweptError: A sweep has removed the blob.
         """
         self._blob_guard.guard([resource.digest])
         values = {**_values(resource), "is_derived": True}
-        self._scope.merge_all(resources, [values], touch("mime_type"))
+        self._scope.merge_all(resources, [values], overwrite("mime_type"))
 
-    def ensure_all(self, kept: Iterable[Resource]) -> None:
+    def ensure_all(self, new: Iterable[Resource]) -> None:
         """Store descriptors that do not exist; all rows are locked, as in `ensure`.
 
         Raises:
-            BlobSweptError: A sweep has removed one of their blobs meanwhile.
+            BlobSweptError: A sweep has removed one of their blobs.
         """
-        ordered = sorted(kept, key=lambda resource: resource.resource_id)
+        ordered = sorted(new, key=lambda resource: resource.resource_id)
         self._blob_guard.guard([resource.digest for resource in ordered])
         self._scope.merge_all(resources, [_values(resource) for resource in ordered], _merge)
 
     def ensure_linked(
-        self, kept: Iterable[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
+        self, new: Iterable[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
     ) -> None:
         """Store descriptors that do not exist, and link all of them to an owner.
 
         A resource cannot be deleted while it has links. The rows are locked, as in `ensure`.
         """
-        ordered = sorted(kept, key=lambda resource: resource.resource_id)
+        ordered = sorted(new, key=lambda resource: resource.resource_id)
         self.ensure_all(ordered)
         owner = {"owner_kind": owner_kind, "owner_id": owner_id, "session_id": session_id}
         links = [{"resource_id": resource.resource_id, **owner} for resource in ordered]
-        # The links of an owner have its session, which a page may change.
-        self._scope.merge_all(resource_links, links, touch("session_id"))
+        # A link has the session of its owner, and the session of a page may change.
+        self._scope.merge_all(resource_links, links, overwrite("session_id"))
 
     def relink(
-        self, kept: Collection[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
+        self,
+        linked: Collection[Resource],
+        *,
+        owner_kind: str,
+        owner_id: str,
+        session_id: str | None,
     ) -> None:
-        """Do as `ensure_linked`, and remove all other links of the owner."""
-        self.ensure_linked(kept, owner_kind=owner_kind, owner_id=owner_id, session_id=session_id)
-        self.unlink(owner_kind, owner_id, but={resource.resource_id for resource in kept})
+        """Link resources as `ensure_linked` does, and remove all other links of the owner."""
+        self.ensure_linked(linked, owner_kind=owner_kind, owner_id=owner_id, session_id=session_id)
+        self.unlink(owner_kind, owner_id, except_ids={resource.resource_id for resource in linked})
 
-    def unlink(self, owner_kind: str, owner_id: str, *, but: Collection[str] = ()) -> None:
-        """Remove the links of an owner, except those to some resources."""
+    def unlink(self, owner_kind: str, owner_id: str, *, except_ids: Collection[str] = ()) -> None:
+        """Remove the links of an owner, except those to the resources in `except_ids`."""
         owner = {"owner_kind": owner_kind, "owner_id": owner_id}
-        self._scope.run(_UNLINK, **owner, kept=sorted(but))
+        self._scope.run(_UNLINK, **owner, kept=sorted(except_ids))
 
     def find(self, resource_id: str) -> Resource | None:
         """Return the resource with this id."""
@@ -134,22 +139,22 @@ class ResourceRecords(Repository):
         return stored_resource(rows[0]) if rows else None
 
     def find_by_digest(self, digest: str) -> Resource | None:
-        """Return the first resource with this blob that is not derived.
+        """Return the oldest resource with this blob that is not derived.
 
-        No sweep has claimed the blob, since the row needs it.
+        No sweep has claimed the blob, because the row needs it.
         """
         rows = self._scope.look_up(_FIND_BY_DIGEST, digest=digest)
         return stored_resource(rows[0]) if rows else None
 
     def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
-        """Return those of the resources that exist, by id."""
+        """Return the resources that exist, by id."""
         rows = self._scope.rows_with(resources.c.resource_id, resource_ids)
         return {row.resource_id: stored_resource(row) for row in rows}
 
     def find_in_session(
         self, resource_ids: Collection[str], session_id: str | None
     ) -> dict[str, Resource]:
-        """Return the resources with links of a session, or with `None` of no session, by id."""
+        """Return the resources with links of a session, by id; `None` for links without session."""
         found: dict[str, Resource] = {}
         for batch in in_batches(resource_ids):
             rows = self._scope.all(_FIND_IN_SESSION, values=batch, of_session=session_id)
@@ -161,7 +166,7 @@ class ResourceRecords(Repository):
         rows = self._scope.all(_OWNERS, resource_id=resource_id, limit=limit)
         return [(row.owner_kind, row.owner_id) for row in rows]
 
-    def hold(self, resource_id: str) -> bool:
+    def lock(self, resource_id: str) -> bool:
         """Lock a resource's row until the transaction ends; return whether it exists."""
         return self._scope.run(_LOCK, locked_id=resource_id) == 1
 
@@ -170,12 +175,12 @@ class ResourceRecords(Repository):
         self._scope.run(_REMOVE, resource_id=resource_id)
 
     def extent(self) -> tuple[int, datetime | None]:
-        """Return the number of resources and the time of the newest, which identify the list."""
+        """Return the number of resources and the time of the newest, which change with the list."""
         (row,) = self._scope.all(_EXTENT)
         return row.resources, row.newest_at
 
     def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Resource]:
-        """Return up to `limit` resources, newest first, after a (created_at, id) position."""
+        """Return up to `limit` resources, newest first; `before` is a (created_at, id)."""
         moment, identity = resources.c.created_at, resources.c.resource_id
         listed = newest_first(_LIST, moment, identity, before=before, limit=limit)
         return [stored_resource(row) for row in self._scope.all(listed)]
@@ -187,12 +192,15 @@ def _values(resource: Resource) -> dict[str, object]:
     return values
 
 
-def _merge(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
-    """Return the columns to set if a descriptor is stored again; a derived one becomes new."""
+def _merge(excluded: Excluded) -> Mapping[str, ColumnElement[Any]]:
+    """Return the columns to set if a resource is stored again.
+
+    A derived resource becomes a normal one, with a new `created_at`.
+    """
     stored = resources.c
     return {
-        "is_derived": offered.is_derived,
-        "created_at": case((stored.is_derived, offered.created_at), else_=stored.created_at),
+        "is_derived": excluded.is_derived,
+        "created_at": case((stored.is_derived, excluded.created_at), else_=stored.created_at),
     }
 
 

@@ -1,8 +1,8 @@
-"""The only place where statements get their project, and rows become frozen dataclasses.
+"""Execute statements within one project, and convert rows to frozen dataclasses.
 
-Repositories build their statements by the functions of `statements`, and a scope executes them with
-its project, so a statement over the rows of other projects cannot be written by accident. A test
-checks that repositories use nothing else. The fields of dataclasses have the names of columns.
+Repositories build statements with the functions of `statements`, and a scope executes them with its
+project, so no statement can read rows of another project by accident. A test checks that
+repositories use nothing else. The fields of dataclasses have the names of columns.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ from app.stores.records.statements import (
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key", str, int)
 
-# Far below the number of parameters that either database allows in a statement.
+# Far below the maximum number of parameters of a statement in both databases.
 _ROWS_AT_ONCE = 500
 _HASHED_PROJECT = func.hashtext(bindparam("in_project"))
 _LOCK_SHARED, _LOCK_ALONE = (
@@ -57,25 +57,25 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 @dataclass(frozen=True, slots=True)
 class NewRow:
-    """A row to be inserted, without the project, and without the `seq` that it gets then."""
+    """A row to insert. The project and the `seq` are added when it is inserted."""
 
     table: AnyTable
     values: dict[str, object]
 
 
 def read_row(kind: Callable[..., _Item], row: Row[Any], /, **others: object) -> _Item:
-    """Return a dataclass made of the columns of a row; `others` are fields that are no columns."""
+    """Return a dataclass with the columns of a row; `others` are fields without a column."""
     columns = {name: getattr(row, name) for name in _names(kind) if name not in others}
     return kind(**columns, **others)
 
 
 def values_of(item: object, **others: object) -> dict[str, object]:
-    """Return the fields of a dataclass by name, as columns of its row, with others added."""
+    """Return the fields of a dataclass, by name, and other columns of its row."""
     return {name: getattr(item, name) for name in _names(cast(Any, type(item)))} | others
 
 
 def in_batches(values: Collection[_Key]) -> Iterator[list[_Key]]:
-    """Yield values in order, up to 500 at once, for a condition that names them all."""
+    """Yield sorted lists of up to 500 values, each for one `IN` condition."""
     ordered = sorted(values)
     for start in range(0, len(ordered), _ROWS_AT_ONCE):
         yield ordered[start : start + _ROWS_AT_ONCE]
@@ -131,15 +131,15 @@ class ProjectScope:
         self, lookup: Lookup, *, is_short: bool = True, **values: object
     ) -> Sequence[Row[Any]]:
         """Return the rows of a lookup; see `Lookup.read`."""
-        of_project = {"in_project": self.project_id, **values}
-        return lookup.read(self._connection, of_project, is_short=is_short)
+        parameters = {"in_project": self.project_id, **values}
+        return lookup.read(self._connection, parameters, is_short=is_short)
 
     def rows_with(self, column: Column[Any], values: Collection[_Key]) -> Iterator[Row[Any]]:
-        """Yield the rows whose column has one of any number of values, with all columns."""
+        """Yield the rows whose column has one of any number of values, in several statements."""
         return self.in_batches(_select_with(column), values)
 
     def in_batches(self, statement: Select[Any], values: Collection[_Key]) -> Iterator[Row[Any]]:
-        """Yield the rows of a statement whose parameter `values` has up to 500 values at once."""
+        """Yield the rows of a statement with a parameter `values`, executed for each 500 values."""
         for batch in in_batches(values):
             yield from self.all(statement, values=batch)
 
@@ -151,7 +151,7 @@ class ProjectScope:
     def insert_new(self, table: AnyTable, rows: Sequence[Mapping[str, object]]) -> None:
         """Insert rows whose keys are known to be free.
 
-        Virtual tables take only these, because they do not support ON CONFLICT.
+        Virtual tables need this method, because they do not support ON CONFLICT.
         """
         if rows:
             self._insert(insert(table), rows)
@@ -168,7 +168,7 @@ class ProjectScope:
         return self._insert(statement, rows).all() if rows else []
 
     def copy(self, table: AnyTable, rows: Select[Any], **values: object) -> None:
-        """Insert the rows of a select, whose columns are named as those of the table."""
+        """Insert the rows of a select whose columns have the names of the table's columns."""
         self.execute(table.insert().from_select(rows.selected_columns.keys(), rows), **values)
 
     def merge_all(
@@ -182,7 +182,7 @@ class ProjectScope:
         Args:
             table: The table.
             rows: The rows, in the order of their keys.
-            merge: Returns the columns to set in an existing row; see `touch`.
+            merge: Returns the columns to set in an existing row; see `overwrite`.
         """
         if rows:
             self._insert(upsert(table, merge, is_postgresql=self.is_postgresql), rows)
@@ -197,22 +197,22 @@ class ProjectScope:
         return self._insert(statement, [values]).one()
 
     def lock(self, number: int, *, shared: bool) -> None:
-        """Acquire one of the project's locks until the transaction ends, shared or exclusive.
+        """Acquire an advisory lock of the project until the transaction ends, shared or exclusive.
 
-        SQLite needs none, because it has one writer at a time.
+        On SQLite this does nothing, because SQLite has one writer at a time.
         """
         if self.is_postgresql:
             self.execute(_LOCK_SHARED if shared else _LOCK_ALONE, number=number)
 
     def lock_alone(self, number: int, *, wait_seconds: float) -> bool:
-        """Acquire an exclusive lock as `lock` does; return false if it takes longer than this.
+        """Acquire an exclusive lock as `lock` does; return false after `wait_seconds`.
 
-        Requests for the lock are served in order, so others wait behind this one.
+        The lock is granted in the order of requests, so later requests wait as well.
         """
         if not self.is_postgresql:
             return True
         try:
-            # The time-out of a lock ends a transaction, or the part of it behind a savepoint.
+            # A lock timeout aborts the transaction, or only the part behind a savepoint.
             with self._connection.begin_nested():
                 self.execute(_SET_LOCK_TIMEOUT, timeout=f"{wait_seconds * 1000:.0f}ms")
                 self.lock(number, shared=False)
@@ -223,7 +223,7 @@ class ProjectScope:
         return True
 
     def now(self) -> datetime:
-        """Return the time, in UTC, of the clock that all processes over this database share."""
+        """Return the time, in UTC, of the clock that all processes of this database share."""
         if not self.is_postgresql:
             return utc_now()
         return cast(datetime, self.execute(_CLOCK).scalar_one()).astimezone(UTC)
@@ -234,5 +234,5 @@ class ProjectScope:
 
     def _insert(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> CursorResult[Any]:
         refuse_in_event_loop(self._connection)
-        of_project = [{"project_id": self.project_id, **row} for row in rows]
-        return self._connection.execute(statement, of_project)
+        parameters = [{"project_id": self.project_id, **row} for row in rows]
+        return self._connection.execute(statement, parameters)

@@ -1,9 +1,8 @@
-"""Search entries: records found by words beside pages, and those waiting to be indexed.
+"""Search entries: rows for all searchable records except pages, and the queue of the index.
 
-Triggers of the database keep a row for everything that can be found, in the transaction that
-writes or removes it. Its words follow: they are read and prepared outside of transactions, and put
-into the index together with their revision. If another process has indexed an entry before, or the
-entry was changed, nothing is indexed.
+Triggers of the database write or remove the row of a record in the transaction of the record. Its
+words are indexed later: they are read and prepared outside of transactions, and then stored. If
+another process has indexed the entry in the meantime, or the entry has changed, nothing is stored.
 """
 
 from collections.abc import Collection, Mapping
@@ -25,7 +24,7 @@ from app.stores.records.statements import (
 )
 from app.stores.records.tables import projects
 from app.stores.records.unit_of_work import Repository, UnitOfWork
-from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
 
 _IS_WAITING = search_entries.c.indexed < search_entries.c.revision
@@ -48,7 +47,7 @@ _COUNT_WAITING, _COUNT_STEMLESS = (
     count_rows(search_entries, _IS_WAITING),
     count_rows(stemless_pages),
 )
-# Rows that are locked are skipped: another transaction removes or changes their entries.
+# Locked rows are skipped, because another transaction is removing or changing their entries.
 _LOCK_WAITING = (
     scoped_select(search_entries)
     .where(is_among(_NUMBER, "numbers"), _IS_WAITING)
@@ -91,7 +90,7 @@ class SearchEntryRecords(Repository):
     def waiting(
         self, *, limit: int, newest_first: bool = False, skip: int = 0
     ) -> list[WaitingEntry]:
-        """Return up to `limit` entries that wait, without the first ones."""
+        """Return up to `limit` waiting entries, after the first `skip` ones."""
         statement = _NEWEST_WAITING if newest_first else _OLDEST_WAITING
         return [_entry(row) for row in self._scope.all(statement, limit=limit, skip=skip)]
 
@@ -100,24 +99,24 @@ class SearchEntryRecords(Repository):
         counts = (self._scope.execute(item) for item in (_COUNT_WAITING, _COUNT_STEMLESS))
         return sum(int(count.scalar_one()) for count in counts)
 
-    def index(self, prepared: Mapping[WaitingEntry, IndexedPage | None]) -> int:
-        """Index the entries that still wait with the same revision; return how many they are.
+    def index(self, prepared: Mapping[WaitingEntry, IndexedRecord | None]) -> int:
+        """Index the entries that still wait with the same revision; return their number.
 
         Args:
-            prepared: The words of each entry; `None` if it is not to be found.
+            prepared: The words of each entry; `None` if it is not searchable.
         """
         numbers = {entry.number: entry for entry in prepared}
         rows = self._scope.all(_LOCK_WAITING, numbers=[*numbers])
         current = [row for row in rows if row.revision == numbers[row.entry_number].revision]
         indexed = {row.entry_number: prepared[numbers[row.entry_number]] for row in current}
         self._scope.run(_SET_INDEXED, numbers=[*indexed])
-        # Most entries wait for the first time, and there is nothing to remove.
+        # Most entries are new, and have no words to remove.
         self._entries.remove_all([row.entry_number for row in current if row.indexed])
         self._entries.insert_all({n: page for n, page in indexed.items() if page is not None})
         return len(indexed)
 
-    def named(self, entry_ids: Collection[str], kinds: Collection[str]) -> list[WaitingEntry]:
-        """Return the entries of some kinds that have one of some ids."""
+    def find_by_id(self, entry_ids: Collection[str], kinds: Collection[str]) -> list[WaitingEntry]:
+        """Return the entries of these kinds with one of these ids."""
         rows = self._scope.rows_with(search_entries.c.entry_id, entry_ids)
         return [_entry(row) for row in rows if row.kind in kinds]
 
@@ -127,7 +126,7 @@ class SearchEntryRecords(Repository):
         return {row.entry_number: _entry(row) for row in rows}
 
     def sources(self, entries: Collection[WaitingEntry]) -> dict[WaitingEntry, EntrySource]:
-        """Return the sources of the words of entries that exist."""
+        """Return the beginnings of the records of entries that exist, by entry."""
         found: dict[WaitingEntry, EntrySource] = {}
         for kind in {entry.kind for entry in entries}:
             by_id = {entry.entry_id: entry for entry in entries if entry.kind == kind}
@@ -136,7 +135,7 @@ class SearchEntryRecords(Repository):
         return found
 
     def add_stems(self, *, limit: int) -> int:
-        """Add the stems of up to `limit` pages that have none; return how many pages these are."""
+        """Add the stems of up to `limit` pages that have none; return the number of these pages."""
         numbers = list(self._scope.execute(_LOCK_STEMLESS, limit=limit).scalars())
         if numbers:
             self._pages.add_stems(numbers)

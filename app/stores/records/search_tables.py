@@ -28,9 +28,9 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 from app.stores.records.columns import metadata
 from app.stores.records.tables import pages
 
-# Records with words to search, beside pages: triggers of the database maintain a row for every
-# tool result, message and interaction, and for every file with a name. `revision` grows when the
-# words change; `indexed` is the revision in the index. If they differ, the entry waits.
+# All searchable records except pages: triggers of the database maintain a row for every tool
+# result, message and interaction, and for every file with a name. `revision` grows when the words
+# change; `indexed` is the revision in the index. If they differ, the entry waits.
 search_entries = Table(
     "search_entries",
     metadata,
@@ -63,7 +63,7 @@ stemless_pages = Table(
 
 @dataclass(frozen=True, slots=True)
 class IndexTables:
-    """The tables of an index, and the column whose numbers it goes by, the newest the highest."""
+    """The tables of an index, and the column with the numbers of its records."""
 
     sqlite: Table
     postgresql: Table
@@ -80,7 +80,7 @@ def _index_tables(name: str, numbers: Column[int]) -> IndexTables:
         Column("scope", Text),
         Column("heading", Text),
         Column("body", Text),
-        # The table as a whole: FTS5 takes a query for it.
+        # In FTS5, a column with the name of the table stands for all columns in a query.
         Column(name, Text, key="whole"),
     )
 

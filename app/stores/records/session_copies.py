@@ -1,7 +1,7 @@
 """Copies of the beginning of a session, made with one statement for each table.
 
-Entries keep their `seq`, and so do their records. Their ids are new, because ids are unique in a
-project. The database makes them of one UUIDv7 for the whole copy, whose last digits are the `seq`
+Entries and their records keep their `seq`. Their ids are new, because ids are unique in a project.
+The database makes each id from the UUIDv7 of the copy, by replacing its last digits with the `seq`
 in hexadecimal.
 """
 
@@ -33,13 +33,13 @@ from app.stores.records.tables import (
 from app.stores.records.unit_of_work import Repository
 
 LARGEST_SEQ = 16**12 - 1
-"""The largest `seq` that fits after the last hyphen of an id."""
+"""The largest `seq` that fits into the digits after the last hyphen of an id."""
 _KEYS = {
     tool_results: tool_results.c.tool_result_id,
     messages: messages.c.message_id,
     interactions: interactions.c.interaction_id,
 }
-# A page has one id in its project, so pages are not copied, nor are their links.
+# Pages are not copied, because a page has one id in its project. Neither are their links.
 _OWNERS: Mapping[str, Column[str]] = {
     TOOL_RESULT: tool_results.c.tool_result_id,
     MESSAGE: messages.c.message_id,
@@ -50,7 +50,7 @@ _OWNERS: Mapping[str, Column[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The beginning of a history: the number of entries, by kind, and the size of their records."""
+    """The number of entries of a beginning of a history, by kind, and the size of their records."""
 
     counts: HistoryCounts
     entries: int
@@ -75,15 +75,15 @@ class SessionCopyRecords(Repository):
         return Beginning(HistoryCounts(**counts), sum(counts.values()), size_bytes)
 
     def copy(self, session_id: str, up_to: int, copy_id: str) -> None:
-        """Copy the entries of a session up to a `seq`, their records, and the links of these.
+        """Copy the entries of a session up to a `seq`, with their records, and the links of these.
 
         Args:
             session_id: The session, which the caller has locked against deletion.
             up_to: The last `seq`, at most `LARGEST_SEQ`.
-            copy_id: The session that they are written to, which has no entries.
+            copy_id: The new session, which exists and has no entries.
         """
         ids = _CopiedIds.of(up_to, is_postgresql=self._scope.is_postgresql)
-        into: dict[str, ColumnElement[Any]] = {"session_id": literal(copy_id)}
+        new_session: dict[str, ColumnElement[Any]] = {"session_id": literal(copy_id)}
         interaction_seq = (
             scoped_select(interactions, interactions.c.seq)
             .where(interactions.c.interaction_id == history_entries.c.entry_id)
@@ -92,15 +92,15 @@ class SessionCopyRecords(Repository):
         )
         is_answer = history_entries.c.kind == ANSWER
         seq = case((is_answer, interaction_seq), else_=history_entries.c.seq)
-        self._copy(history_entries, session_id, up_to, {**into, "entry_id": ids.id_of(seq)})
+        self._copy(history_entries, session_id, up_to, {**new_session, "entry_id": ids.id_of(seq)})
         for table, key in _KEYS.items():
-            copied = {**into, key.name: ids.id_of(table.c.seq)}
+            copied = {**new_session, key.name: ids.id_of(table.c.seq)}
             if table is interactions:
                 copied |= _answered_until(up_to)
             self._copy(table, session_id, up_to, copied)
-        self._copy(frontier_moves, session_id, up_to, into)
+        self._copy(frontier_moves, session_id, up_to, new_session)
         self._scope.copy(resource_links, self._links(session_id, up_to, copy_id, ids))
-        prompt = {**into, "receipt": null()}
+        prompt = {**new_session, "receipt": null()}
         self._scope.copy(
             session_prompts,
             scoped_select(session_prompts, *_replace_columns(session_prompts, prompt)).where(
@@ -121,7 +121,7 @@ class SessionCopyRecords(Repository):
     def _links(self, session_id: str, up_to: int, copy_id: str, ids: "_CopiedIds") -> Select[Any]:
         """Select the links of copied records."""
         links = resource_links.c
-        places = [
+        seqs = [
             (
                 links.owner_kind == kind,
                 scoped_select(key.table, key.table.c.seq)
@@ -131,30 +131,30 @@ class SessionCopyRecords(Repository):
             )
             for kind, key in _OWNERS.items()
         ]
-        placed = (
+        numbered = (
             scoped_select(
                 resource_links,
                 *(links[name] for name in ("project_id", "resource_id", "owner_kind")),
-                case(*places).label("seq"),
+                case(*seqs).label("seq"),
             )
             .where(links.session_id == session_id, links.owner_kind.in_(_OWNERS))
             .subquery()
         )
         copied = scoped_from(
-            placed,
-            placed.c.project_id,
-            placed.c.resource_id,
-            placed.c.owner_kind,
-            ids.id_of(placed.c.seq).label("owner_id"),
+            numbered,
+            numbered.c.project_id,
+            numbered.c.resource_id,
+            numbered.c.owner_kind,
+            ids.id_of(numbered.c.seq).label("owner_id"),
             literal(copy_id).label("session_id"),
         )
-        # In the order in which every writer of several links locks their search entries.
-        return copied.where(placed.c.seq <= up_to).order_by(placed.c.resource_id)
+        # Every writer of several links locks their search entries in this order.
+        return copied.where(numbered.c.seq <= up_to).order_by(numbered.c.resource_id)
 
 
 @dataclass(frozen=True, slots=True)
 class _CopiedIds:
-    """Ids of one copy: their beginning, and the number of digits of the `seq` after it."""
+    """The ids of the records of one copy: a fixed beginning, then `digits` digits of the `seq`."""
 
     beginning: str
     digits: int
@@ -183,7 +183,7 @@ def _beginning(
 def _replace_columns(
     table: AnyTable, changed: Mapping[str, ColumnElement[Any]]
 ) -> list[ColumnElement[Any]]:
-    """Return the columns of a table, with other values for some."""
+    """Return the columns of a table, with the values of `changed` instead of some."""
     return [
         changed[column.name].label(column.name) if column.name in changed else column
         for column in table.c
@@ -191,7 +191,7 @@ def _replace_columns(
 
 
 def _answered_until(up_to: int) -> dict[str, ColumnElement[Any]]:
-    """Return the output of an interaction as it was when an entry was the last one."""
+    """Return the output of an interaction as it was when `up_to` was the last `seq`."""
     columns = interactions.c
     is_later = columns.answer_seq > up_to
     names = ("output", "answer_seq", "answered_at")

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement
 
 from app.stores.records.scope import read_row, values_of
-from app.stores.records.statements import Offered, scoped_select
+from app.stores.records.statements import Excluded, scoped_select
 from app.stores.records.tables import session_prompts
 from app.stores.records.unit_of_work import Repository
 
@@ -17,10 +17,10 @@ _FIND = scoped_select(session_prompts, by=["session_id"])
 
 @dataclass(frozen=True, slots=True)
 class SessionPrompt:
-    """The prompt of a session, and the receipt of the newest request that put its history.
+    """The prompt of a session, and the receipt of the last PUT of its conversation.
 
-    `prompt` is a JSON object, and `dialect` is that of its list of messages. `receipt` is JSON that
-    the service makes; `None` if the session has the prompt of another, as a fork has.
+    `prompt` is a JSON object, and `dialect` is the dialect of the messages. `receipt` is JSON of
+    the service; `None` if the prompt was copied from another session by a fork.
     """
 
     dialect: str | None
@@ -42,5 +42,5 @@ class SessionPromptRecords(Repository):
         self._scope.merge_all(session_prompts, [values], _replace)
 
 
-def _replace(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
-    return {name: offered[name] for name in ("dialect", "prompt", "receipt", "updated_at")}
+def _replace(excluded: Excluded) -> Mapping[str, ColumnElement[Any]]:
+    return {name: excluded[name] for name in ("dialect", "prompt", "receipt", "updated_at")}

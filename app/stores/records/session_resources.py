@@ -29,32 +29,32 @@ from app.stores.records.tables import (
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.resource import Resource, ResourceKind
 
-# The number of messages that may have the title, because the first may be the system's.
+# How many messages are read for a title. The first one may be a system message.
 _OPENINGS = 3
 _SUMS = ("resources", "images", "bytes_referenced", "bytes_inline")
 
 
 def _count(table: AnyTable, *conditions: ColumnElement[bool]) -> Select[Any]:
-    """Count the rows of a table that meet conditions, for each of some sessions."""
+    """Count, for each session in `session_ids`, the rows of a table that meet conditions."""
     session_id, rows = table.c.session_id, func.count().label("rows")
     among = is_among(session_id, "session_ids")
     return scoped_select(table, session_id, rows).where(among, *conditions).group_by(session_id)
 
 
-def _opening(place: int) -> ColumnElement[Any]:
-    """Select the id of a session's message or interaction by its place among them."""
+def _opening(index: int) -> ColumnElement[Any]:
+    """Select the id of the message or interaction of a session with an index, from 0."""
     entries = history_entries.c
     is_opening = or_(entries.kind == MESSAGE, entries.kind == INTERACTION)
     in_session = entries.session_id == sessions.c.session_id
     openings = scoped_select(history_entries, entries.entry_id).where(in_session, is_opening)
-    found = openings.order_by(entries.seq).limit(1).offset(place)
-    return found.scalar_subquery().label(f"opening_{place}")
+    found = openings.order_by(entries.seq).limit(1).offset(index)
+    return found.scalar_subquery().label(f"opening_{index}")
 
 
 def _using() -> Select[Any]:
-    """Select sums over the links of sessions, which are read once, because there may be many."""
+    """Select sums over the links of each session in `session_ids`, in one pass over the links."""
     links = resource_links.c
-    # Base64 has four characters for three bytes, and every record would have a copy.
+    # The size in base64, as if every record contained a copy.
     inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")
     image = case((resources.c.kind == "image", links.resource_id))
     columns = (
@@ -119,8 +119,8 @@ class SessionResourceRecords(Repository):
         super().__init__(unit)
         self._derived_images = unit[DerivedImageRecords]
 
-    def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
-        """Return the use that each of these sessions, at most 1,000, makes of the store."""
+    def measure_use(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
+        """Return the number of pages, failures and bytes of at most 1,000 sessions, by id."""
         counts = self._counts(_COUNT_PAGES, session_ids)
         failures = self._counts(_COUNT_FAILURES, session_ids)
         sums = self._scope.all(_USED, session_ids=[*session_ids])
@@ -137,13 +137,13 @@ class SessionResourceRecords(Repository):
         return {row.session_id: int(row.rows) for row in rows}
 
     def openings(self, session_ids: Collection[str]) -> dict[str, list[EntrySource]]:
-        """Return the first messages and interactions of some sessions, in order."""
+        """Return the first messages and interactions of sessions, in order, by session id."""
         ids: dict[str, list[str]] = {}
         for row in self._scope.all(_FIND_OPENINGS, session_ids=[*session_ids]):
             openings: Sequence[Any] = row[1:]
             ids[row.session_id] = [str(opening) for opening in openings if opening is not None]
-        entry_ids = {entry_id for named in ids.values() for entry_id in named}
-        # Each id belongs to a message or an interaction.
+        entry_ids = {entry_id for in_session in ids.values() for entry_id in in_session}
+        # An id is either of a message or of an interaction.
         kinds: Sequence[IndexedKind] = ("message", "interaction")
         found = {
             source.entry_id: source
@@ -151,36 +151,39 @@ class SessionResourceRecords(Repository):
             for source in read_sources(self._scope, kind, entry_ids)
         }
         return {
-            session_id: [found[key] for key in named if key in found]
-            for session_id, named in ids.items()
+            session_id: [found[entry_id] for entry_id in in_session if entry_id in found]
+            for session_id, in_session in ids.items()
         }
 
     def all_of(self, session_id: str) -> Sequence[Resource]:
-        """Return all resources with links of a session, in order of their id."""
+        """Return all resources that a session links to, in order of their ids."""
         rows = self._scope.all(_ALL, session_id=session_id)
         return [stored_resource(row) for row in rows]
 
     def newest(
         self, session_id: str, *, kind: ResourceKind | None, limit: int
     ) -> Sequence[Resource]:
-        """Return up to `limit` resources with links of a session, newest first."""
+        """Return up to `limit` resources that a session links to, newest first."""
         statement = _NEWEST if kind is None else _NEWEST_OF_KIND
         rows = self._scope.all(statement, session_id=session_id, kind=kind, limit=limit)
         return [stored_resource(row) for row in rows]
 
     def release(self, session_id: str) -> list[ResourceRelease]:
-        """Remove a session's links, and the resources that have no others, in order of their id.
+        """Remove a session's links, and the resources without other links.
 
-        Files that were derived from these are removed with them. Their rows are locked until the
-        transaction ends. The blobs become garbage.
+        Files derived from these resources are removed as well. The blobs become garbage. The rows
+        are locked until the transaction ends.
+
+        Returns:
+            All resources that the session linked to, in order of their ids, with their other users.
         """
         used = self.all_of(session_id)
-        locked = self._derived_images.hold_sources(used)
+        locked = self._derived_images.lock_sources(used)
         ids = [resource.resource_id for resource in used]
         for batch in in_batches(ids):
             self._scope.run(_UNLINK, session_id=session_id, resource_ids=batch)
         users = self._users(ids)
-        # If one was removed and stored again meanwhile, another transaction has locked the row.
+        # A resource that another transaction has stored again is not in `locked`.
         unused = [key for key in ids if key in locked and key not in users]
         for batch in in_batches(unused):
             self._scope.run(_REMOVE, resource_ids=batch)

@@ -1,4 +1,4 @@
-"""Sessions, and the numbers that are taken in them."""
+"""Sessions, and the numbers of the writes to each session."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,12 +25,12 @@ from app.stores.records.columns import newest_first
 from app.stores.records.scope import NewRow, read_row, values_of
 from app.stores.records.statements import (
     AnyTable,
+    Excluded,
     Lookup,
-    Offered,
+    overwrite,
     scoped_delete,
     scoped_select,
     scoped_update,
-    touch,
     with_inserts,
 )
 from app.stores.records.tables import (
@@ -72,7 +72,7 @@ _APPEND = {
 
 @cache
 def _append_rows(kind: EntryKind, *rows: tuple[AnyTable, tuple[str, ...]]) -> Select[Any]:
-    """Take the next number of a session, and insert rows with it. PostgreSQL only."""
+    """Increment the last number of a session, and insert rows with the new one. PostgreSQL only."""
     numbered = _APPEND[kind].cte("numbered")
     inserts = []
     for table, names in rows:
@@ -88,17 +88,17 @@ def _parameter(table: AnyTable, name: str) -> str:
 
 
 class SessionRecords(Repository):
-    """The sessions of one project, and the numbers that are taken in them."""
+    """The sessions of one project, and the numbers of the writes to each."""
 
     def ensure(self, session_id: str, now: datetime) -> Session:
         """Create the session or find it, and lock its row until the transaction ends.
 
-        This serialises the writers of a session: it does not change between the reads of a writer
-        and its commit.
+        The lock serialises the writers of a session: other transactions cannot change it between
+        the reads of this one and its commit.
         """
         row = self._scope.insert_or_merge(
             sessions,
-            touch("updated_at"),
+            overwrite("updated_at"),
             session_id=session_id,
             created_at=now,
             updated_at=now,
@@ -108,7 +108,7 @@ class SessionRecords(Repository):
         return _session(row)
 
     def add(self, session: Session) -> bool:
-        """Store a session, unless one of its name exists; return whether it was stored."""
+        """Store a session unless its id exists; return whether it was stored."""
         origin = session.forked_from
         forked_from = json_text(values_of(origin)) if origin else None
         values = values_of(session, incarnation=new_id(), forked_from=forked_from)
@@ -128,11 +128,10 @@ class SessionRecords(Repository):
     ) -> int:
         """Add an entry to the history; return its `seq`: 1, 2, 3 …, without gaps.
 
-        Writes that are not in the history take numbers among these (see `number`). `size_bytes` is
-        the size of the entry's record, and `row` is the record, if it is stored with the entry and
-        gets its `seq`.
+        Other writes take numbers from the same sequence (see `number`). `size_bytes` is the size of
+        the entry's record. `row` is the record, if it is inserted with the entry and its `seq`.
 
-        The number comes from a row that this transaction has locked. A rollback returns it, and no
+        The number comes from a row that this transaction has locked. A rollback releases it, and no
         later number becomes visible before it.
         """
         entry = {"session_id": session_id, "kind": kind, "entry_id": entry_id}
@@ -161,19 +160,19 @@ class SessionRecords(Repository):
         return self._take(_NUMBER, session_id, count) - count + 1
 
     def _take(self, statement: Executable, session_id: str, count: int, **values: object) -> int:
-        """Take the next numbers of a session that was entered; return the last of them."""
+        """Take the next numbers of a session that exists; return the last of them."""
         row = self._scope.first(statement, in_session=session_id, count=count, **values)
         if row is None:
             raise RuntimeError("call `ensure` for the session before appending to it")
         return int(row.last_seq)
 
     def find(self, session_id: str) -> Session | None:
-        """Return the session, if anything was ever written to it."""
+        """Return the session; `None` if it does not exist."""
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return _session(rows[0]) if rows else None
 
     def find_and_lock(self, session_id: str) -> Session | None:
-        """Return the session, and lock its row against writers until the transaction ends."""
+        """Return the session, and lock its row until the transaction ends."""
         row = self._scope.first(_LOCK_SESSION, session_id=session_id)
         return _session(row) if row else None
 
@@ -181,42 +180,42 @@ class SessionRecords(Repository):
         """Replace the marks of a session that the caller has locked."""
         self._scope.run(_MARK, in_session=session_id, **_mark_values(marks))
 
-    def keep(self, session_id: str) -> None:
+    def prevent_deletion(self, session_id: str) -> None:
         """Lock a session against deletion, but not against writers, until the transaction ends."""
         self._scope.first(_LOCK_SESSION_KEY, session_id=session_id)
 
     def page(
-        self, chosen: SessionFilter, *, before: tuple[datetime, str] | None, limit: int
+        self, session_filter: SessionFilter, *, before: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Session]:
-        """Return up to `limit` sessions, last written first, after an (updated_at, id) position."""
-        statement, id_part = _LIST, chosen.id_part
-        if chosen.pinned is not None:
-            statement = statement.where(sessions.c.pinned == chosen.pinned)
-        if chosen.tag is not None:
-            # Tags have no quotes, commas or capital letters, so each stands alone in the array.
+        """Return up to `limit` sessions, last written first; `before` is an (updated_at, id)."""
+        statement, id_part = _LIST, session_filter.id_part
+        if session_filter.pinned is not None:
+            statement = statement.where(sessions.c.pinned == session_filter.pinned)
+        if session_filter.tag is not None:
+            # Tags have no quotes or capital letters, so a quoted tag matches only a whole tag.
             statement = statement.where(
-                sessions.c.tags.contains(json_text(chosen.tag), autoescape=True)
+                sessions.c.tags.contains(json_text(session_filter.tag), autoescape=True)
             )
         if id_part is not None:
             if "\0" in id_part or not id_part.isascii():
-                # No id has these characters. NUL is an error of PostgreSQL and matches everything
-                # on SQLite; to PostgreSQL, the Kelvin sign is the letter K.
+                # No id has these characters. NUL is an error on PostgreSQL and matches everything
+                # on SQLite; PostgreSQL compares the Kelvin sign like the letter K.
                 return []
             statement = statement.where(sessions.c.session_id.icontains(id_part, autoescape=True))
         moment, identity = sessions.c.updated_at, sessions.c.session_id
         listed = newest_first(statement, moment, identity, before=before, limit=limit)
         return [_session(row) for row in self._scope.all(listed)]
 
-    def last_ended(self, session_id: str) -> int:
-        """Return the highest `seq` of a deleted session of this name, 0 if there was none."""
+    def last_seq_of_deleted(self, session_id: str) -> int:
+        """Return the highest `seq` of deleted sessions with this id, 0 if there was none."""
         row = self._scope.first(_FIND_ENDED, session_id=session_id)
         return row.last_seq if row else 0
 
     def remove(self, session_id: str) -> None:
         """Remove a session that the caller has locked, with its history and all records in it.
 
-        The caller removes its pages and its links to resources first. The last number, which is
-        that of the deletion, stays stored: see `last_ended`.
+        The caller removes its pages and its links to resources first. The number of the deletion is
+        stored: see `last_seq_of_deleted`.
         """
         session = self.find(session_id)
         if session is not None:
@@ -227,9 +226,9 @@ class SessionRecords(Repository):
             self._scope.run(statement, session_id=session_id)
 
 
-def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:
-    known = ended_sessions.c.last_seq
-    return {"last_seq": case((known > offered.last_seq, known), else_=offered.last_seq)}
+def _highest(excluded: Excluded) -> dict[str, ColumnElement[Any]]:
+    stored = ended_sessions.c.last_seq
+    return {"last_seq": case((stored > excluded.last_seq, stored), else_=excluded.last_seq)}
 
 
 def _mark_values(marks: SessionMarks) -> dict[str, object]:

@@ -1,7 +1,7 @@
-"""Statements: each is built once, as a constant, and executed with values for its parameters.
+"""Functions that build statements over the rows of one project.
 
-Statements over the rows of a project take the project as the parameter `in_project`, whose value
-comes from the `ProjectScope` that executes them.
+The project is the parameter `in_project`, which `ProjectScope` sets when it executes a statement.
+Modules build their statements once, as constants.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,20 +36,20 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.elements import KeyedColumnElement
 
 AnyTable: TypeAlias = Table
-"""A table as an argument. Repositories build statements by the functions of this module."""
+"""A table as an argument, for modules that must not import SQLAlchemy's `Table`."""
 
-_LARGEST_BYTES = 65_536
+_MAX_BYTES = 65_536
 _PROJECT = bindparam("in_project", type_=String())
 
 
-class NotAtOnceError(Exception):
-    """The event loop cannot execute a statement without being blocked."""
+class WouldBlockError(Exception):
+    """A statement would block the event loop."""
 
 
 def refuse_in_event_loop(connection: Connection) -> None:
-    """Raise NotAtOnceError if a connection is that of a `LoopReader`."""
+    """Raise WouldBlockError if the connection belongs to a `LoopReader`."""
     if _is_of_event_loop(connection):
-        raise NotAtOnceError
+        raise WouldBlockError
 
 
 def _is_of_event_loop(connection: Connection) -> bool:
@@ -63,7 +63,7 @@ def scoped_select(
 
     Each column in `by` is compared with a parameter of the same name.
     """
-    # A table as a whole has the shorter cache key, which is hashed at each execution.
+    # The cache key of a table, hashed at each execution, is shorter than that of its columns.
     selected = select(*columns).select_from(table) if columns else select(table)
     return selected.where(table.c.project_id == _PROJECT, *_equal(table, by))
 
@@ -71,8 +71,8 @@ def scoped_select(
 def scoped_update(table: Table, *, by: Mapping[str, str] | None = None) -> Update:
     """Update a project's rows of a table.
 
-    `by` has the names of columns, and of the parameters that they are compared with. A parameter
-    with the name of a column sets that column.
+    `by` maps columns to the parameters that they are compared with. A parameter with the name of a
+    column sets that column.
     """
     conditions = (table.c[name] == bindparam(value) for name, value in (by or {}).items())
     return update(table).where(table.c.project_id == _PROJECT, *conditions)
@@ -89,7 +89,7 @@ def scoped_from(scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
 
 
 def scoped_any(selects: Iterable[Select[Any]]) -> Select[Any]:
-    """Select as `is_any` whether one of several selects, built by `scoped_select`, finds a row."""
+    """Select, as `is_any`, whether any of the selects, built by `scoped_select`, finds a row."""
     return select(or_(*(item.exists() for item in selects)).label("is_any"))
 
 
@@ -104,15 +104,15 @@ def with_inserts(
     *,
     rows: FromClause | None = None,
 ) -> Select[Any]:
-    """Select the rows that a `scoped_update` returns, and insert rows with it. PostgreSQL only.
+    """Update rows and insert others in one statement, and select the updated rows. PostgreSQL only.
 
     Args:
-        changed: The update.
-        inserts: Tables with the values of their columns, taken from the update, and from `rows`.
-        rows: A source of several rows.
+        changed: The `scoped_update`, with RETURNING.
+        inserts: Tables, with the values of their columns from the update and from `rows`.
+        rows: The rows to insert; by default one for each updated row.
     """
     source = changed if rows is None else changed.join(rows, true())
-    made = [
+    insert_ctes = [
         table.insert()
         .from_select(
             ["project_id", *columns], select(_PROJECT, *columns.values()).select_from(source)
@@ -120,7 +120,7 @@ def with_inserts(
         .cte(f"inserted_{index}")
         for index, (table, columns) in enumerate(inserts)
     ]
-    return select(changed).add_cte(*made)
+    return select(changed).add_cte(*insert_ctes)
 
 
 def is_among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
@@ -135,11 +135,11 @@ def _equal(table: Table, names: Sequence[str]) -> Iterable[ColumnElement[bool]]:
 class Lookup:
     """A select of a few rows by their keys, which the event loop can execute; see `LoopReader`.
 
-    The event loop does not read large values. There, a row that has them raises NotAtOnceError.
+    In the event loop, a row with large values raises WouldBlockError.
 
     Args:
         statement: The select.
-        large: The columns whose values may be large, added up for each row.
+        large: The columns that may have large values; their sizes are added up for each row.
     """
 
     def __init__(
@@ -157,26 +157,26 @@ class Lookup:
         Args:
             connection: The connection.
             values: The values of the parameters.
-            is_short: False if this is known to take long.
+            is_short: False if the caller expects this to take long.
 
         Raises:
-            NotAtOnceError: The event loop would be blocked.
+            WouldBlockError: The event loop would be blocked.
         """
         if not _is_of_event_loop(connection):
             return connection.execute(self.statement, values).all()
         if not is_short:
-            raise NotAtOnceError
+            raise WouldBlockError
         rows = connection.execute(self.short_statement, values).all()
         if self._has_large and not all(row.is_short for row in rows):
-            raise NotAtOnceError
+            raise WouldBlockError
         return rows
 
 
 def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Select[Any]:
-    """Return the select with NULL for large values, and `is_short` as its last column."""
-    # Both databases know the length of a blob without reading it.
+    """Return the select with NULL for large values, and `is_short` as an additional last column."""
+    # Both databases return the length of a blob without reading it.
     sizes = [func.coalesce(func.length(column), literal_column("0")) for column in large]
-    is_short = sum(sizes, start=literal_column("0")) <= literal_column(str(_LARGEST_BYTES))
+    is_short = sum(sizes, start=literal_column("0")) <= literal_column(str(_MAX_BYTES))
     columns = [
         case((is_short, column), else_=None).label(str(column.key))
         if any(column is item for item in large)
@@ -186,19 +186,19 @@ def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Sel
     return statement.with_only_columns(*columns, is_short.label("is_short"))
 
 
-Offered: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
-"""The columns of the row that an upsert would insert."""
-Merge: TypeAlias = Callable[[Offered], Mapping[str, ColumnElement[Any]]]
+Excluded: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
+"""The columns of the row that an upsert would insert: `excluded` in SQL."""
+Merge: TypeAlias = Callable[[Excluded], Mapping[str, ColumnElement[Any]]]
 """Returns the columns to set in the existing row, from the row that an upsert would insert.
 
-A function of a module, or the result of `touch`: the statement that is built with it is cached.
+It is a function of a module, or the result of `overwrite`, because the statement is cached by it.
 """
 
 
 @cache
-def touch(*names: str) -> Merge:
+def overwrite(*names: str) -> Merge:
     """Return the merge that sets these columns of the existing row, and no others."""
-    return lambda offered: {name: offered[name] for name in names}
+    return lambda excluded: {name: excluded[name] for name in names}
 
 
 @cache
@@ -209,15 +209,15 @@ def insert(table: Table) -> Insert:
 
 @cache
 def upsert(table: Table, merge: Merge | None, *returned: str, is_postgresql: bool) -> Insert:
-    """Insert rows, and merge them into existing rows with the same keys.
+    """Insert rows; a row whose key exists is merged into the existing row.
 
     Args:
         table: The table.
         merge: Returns the columns to set in an existing row; `None` to leave it unchanged.
-        returned: Columns to return, of the rows that were inserted or merged.
+        returned: The columns to return of inserted and merged rows.
         is_postgresql: True for PostgreSQL, false for SQLite.
     """
-    # Both dialects spell ON CONFLICT alike, each in a class of its own.
+    # Each dialect has its own class with ON CONFLICT.
     statement = postgresql.insert(table) if is_postgresql else sqlite.insert(table)
     if merge is None:
         statement = statement.on_conflict_do_nothing()

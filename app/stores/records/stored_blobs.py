@@ -1,15 +1,15 @@
-"""The blobs that a project stores, each counted once, and bytes reserved for others.
+"""The blobs that count towards the quota of a project, and bytes reserved for others.
 
-If a quota of bytes is set, room is reserved for every blob before it is stored, and the blob is
-entered here after it is durable. The sum is stored beside the entries, so no write adds them up. A
-transaction that changes the sum locks its row before any other of these rows. A sweep removes the
-entry of a blob in the transaction that claims it, whether a quota is set or not:
+If a quota of bytes is set, bytes are reserved for every blob before it is stored, and the blob is
+counted after it is durable. The sum is stored as well, so that no write computes it. A transaction
+locks the row of the sum before any other of these rows. A sweep removes the row of a blob in the
+transaction that claims it, even if no quota is set:
 
-    bytes arrive ── reserve ──> reserved ── enter, release ──> stored ── claim: drop ──> free
+    bytes arrive ── reserve ──> reserved ── count, release ──> stored ── claim: drop ──> free
                                    └── failed, cancelled: release; killed: expire ─────> free
 
-Entries are made under the lock that writers share and that is exclusive to a claim (see
-`app.stores.records.swept_blobs`), so a blob that a sweep removes has no entry.
+Blobs are counted under the lock that writers share and that is exclusive to a claim (see
+`app.stores.records.swept_blobs`), so a blob that a sweep removes is not counted.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,12 +20,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Executable, bindparam
 
 from app.stores.records.statements import (
-    Offered,
+    Excluded,
     is_among,
+    overwrite,
     scoped_delete,
     scoped_select,
     scoped_update,
-    touch,
 )
 from app.stores.records.tables import (
     byte_reservations,
@@ -39,8 +39,8 @@ _CHANGE = scoped_update(stored_totals).values(
     stored_bytes=stored_totals.c.stored_bytes + bindparam("entered"),
     reserved_bytes=stored_totals.c.reserved_bytes + bindparam("reserved"),
 )
-_ENTER_OR_TAKE = _CHANGE.returning(stored_totals.c.project_id)
-_TAKE_IF_THERE_IS_ROOM = _CHANGE.where(
+_CHANGE_TOTAL = _CHANGE.returning(stored_totals.c.project_id)
+_RESERVE_WITHIN_QUOTA = _CHANGE.where(
     _TOTAL + bindparam("reserved") <= bindparam("quota")
 ).returning(stored_totals.c.project_id)
 
@@ -88,21 +88,21 @@ class StoredBlobRecords(Repository):
     def total(self) -> StoredTotal:
         """Return the total, and lock it until the transaction ends."""
         row = self._scope.insert_or_merge(
-            stored_totals, touch("project_id"), stored_bytes=0, reserved_bytes=0
+            stored_totals, overwrite("project_id"), stored_bytes=0, reserved_bytes=0
         )
         return StoredTotal(row.stored_bytes, row.reserved_bytes)
 
     def reserve(
         self, reservation_id: str, size_bytes: int, *, quota_bytes: int, expires_at: datetime
     ) -> StoredTotal | None:
-        """Reserve more bytes, if there is room.
+        """Reserve bytes, unless the total would exceed the quota.
 
         Returns:
-            `None` if they are reserved, else the total that leaves no room for them.
+            `None` if the bytes are reserved, otherwise the total.
         """
-        room = {"entered": 0, "reserved": size_bytes, "quota": quota_bytes}
-        if self._scope.first(_TAKE_IF_THERE_IS_ROOM, **room) is None:
-            # There is no room, or nothing was ever counted.
+        values = {"entered": 0, "reserved": size_bytes, "quota": quota_bytes}
+        if self._scope.first(_RESERVE_WITHIN_QUOTA, **values) is None:
+            # The quota is used up, or the project has no row yet.
             total = self.total()
             if total.bytes + size_bytes > quota_bytes:
                 return total
@@ -117,21 +117,21 @@ class StoredBlobRecords(Repository):
         return None
 
     def release(self, reservation_id: str) -> int:
-        """Release a reservation; return how many bytes it had, 0 if it has expired."""
+        """Release a reservation; return its bytes, 0 if it has expired."""
         return self._release(_RELEASE, reservation_id=reservation_id)
 
     def expire(self, now: datetime) -> int:
-        """Release the reservations of processes that were killed; return how many bytes."""
-        # Without a lock first, because mostly there is none.
+        """Release expired reservations, of processes that were killed; return their bytes."""
+        # Read without a lock first, because mostly nothing has expired.
         is_any = self._scope.first(_FIND_EXPIRED, now=now) is not None
         return self._release(_EXPIRE, now=now) if is_any else 0
 
     def count_blobs(
         self, sizes: Mapping[str, int], *, reservation_id: str | None = None
     ) -> CountedBlobs:
-        """Count blobs, sizes by digest, unless they are counted, in place of a reservation.
+        """Count blobs that are not counted yet, and release a reservation for them.
 
-        The blobs exist, and no claim on them runs.
+        The blobs exist, and no sweep has claimed them. `sizes` has sizes by digest.
         """
         total = self.total()
         released = 0
@@ -146,7 +146,7 @@ class StoredBlobRecords(Repository):
         return CountedBlobs(entered, released, before)
 
     def drop(self, digests: Collection[str]) -> None:
-        """Stop counting at most 500 blobs, which a sweep removes."""
+        """Stop counting at most 500 blobs, because a sweep removes them."""
         if not digests:
             return
         size_bytes = self._remove(_DROP, digests=sorted(digests))
@@ -154,7 +154,7 @@ class StoredBlobRecords(Repository):
             self._change(entered=-size_bytes)
 
     def sizes(self, digests: Collection[str]) -> dict[str, int]:
-        """Return the sizes of those of some blobs that are counted, by digest."""
+        """Return the sizes of the blobs that are counted, by digest."""
         rows = self._scope.rows_with(stored_blobs.c.digest, digests)
         return {row.digest: row.size_bytes for row in rows}
 
@@ -170,11 +170,11 @@ class StoredBlobRecords(Repository):
         return sum(map(int, self._scope.execute(statement, **values).scalars()))
 
     def _change(self, *, entered: int = 0, reserved: int = 0) -> None:
-        self._scope.first(_ENTER_OR_TAKE, entered=entered, reserved=reserved)
+        self._scope.first(_CHANGE_TOTAL, entered=entered, reserved=reserved)
 
 
-def _add(offered: Offered) -> dict[str, ColumnElement[Any]]:
+def _add(excluded: Excluded) -> dict[str, ColumnElement[Any]]:
     return {
-        "size_bytes": byte_reservations.c.size_bytes + offered.size_bytes,
-        "expires_at": offered.expires_at,
+        "size_bytes": byte_reservations.c.size_bytes + excluded.size_bytes,
+        "expires_at": excluded.expires_at,
     }

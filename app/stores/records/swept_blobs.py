@@ -1,10 +1,10 @@
-"""Claims on blobs that are being removed, or were recently, which synchronise sweeps and writes.
+"""Claims on blobs that sweeps remove. They synchronise sweeps with writes.
 
-A row may be written only while its blob exists, and a blob removed only while no row needs it. A
-sweep claims the digests it will remove, in a transaction that sees every row; a write checks, in
-the transaction of its row, whether a digest is claimed. A lock, shared by writers and exclusive to
-a sweep, keeps either from missing the other. A claim stays after the removal, for a write that has
-stored its bytes before the removal and stores its row after it.
+A row may be written only while its blob exists, and a blob removed only while no row needs it. In a
+transaction that sees every row, a sweep claims the digests that it will remove. In the transaction
+of its row, a write checks that the digest is not claimed. Both acquire a lock first, which is
+shared by writers and exclusive to a sweep. A claim is kept after the removal, because a write may
+have stored its bytes before the removal and its row after it.
 
     free ── claim ──> running ── note_over ──> over ── forget ──> free
                         │  └──── a day passes: forget ──────────> free
@@ -24,22 +24,22 @@ from sqlalchemy import Integer, Row, bindparam, func, or_
 from app.stores.records.blob_guard import CLAIM_LOCK, read_claims
 from app.stores.records.statements import (
     is_among,
+    overwrite,
     scoped_delete,
     scoped_from,
     scoped_select,
     scoped_update,
-    touch,
 )
 from app.stores.records.stored_blobs import StoredBlobRecords
 from app.stores.records.tables import resources, swept_blobs, upload_segments
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 
 CLAIM_SECONDS = 60.0
-"""The time that a sweep has to remove the blobs of a claim."""
+"""The time within which a sweep removes the blobs of a claim."""
 
 DIGESTS_AT_ONCE = 500
 
-# Every write of the project waits behind a claim that waits.
+# While a claim waits for the lock, every write of the project waits behind it.
 _WAIT_SECONDS = 2.0
 _TABLES = (resources, upload_segments)
 _NEEDED = [
@@ -72,8 +72,8 @@ _FORGET = scoped_delete(swept_blobs).where(
 class BlobReference:
     """A row that needs a blob, with the size of the blob.
 
-    `owner` names the row, `blob:<id>` or `upload <id> from byte <start>`. If a row is deleted and
-    written again under the same name, its `identity` changes.
+    `owner` is the name of the row: `blob:<id>`, or `upload <id> from byte <start>`. If a row is
+    deleted and written again with the same name, its `identity` changes.
     """
 
     digest: str
@@ -86,7 +86,7 @@ class BlobReferenceRecords(Repository):
     """The rows of one project that need blobs."""
 
     def needed(self, digests: Collection[str]) -> set[str]:
-        """Return those of at most 500 digests that rows need."""
+        """Return the digests, out of at most 500, that rows need."""
         unique = sorted(set(digests))
         needed: set[str] = set()
         for statement in _NEEDED:
@@ -94,7 +94,7 @@ class BlobReferenceRecords(Repository):
         return needed
 
     def digests(self, *, after: str, limit: int) -> list[str]:
-        """Return up to `limit` digests that rows need, in order, each once, after one or `""`."""
+        """Return up to `limit` digests after `after` that rows need, sorted, without duplicates."""
         found: set[str] = set()
         for statement in _DIGESTS:
             found.update(self._scope.execute(statement, after=after, limit=limit).scalars())
@@ -108,7 +108,7 @@ class BlobReferenceRecords(Repository):
         return sorted(found, key=lambda reference: (reference.digest, reference.owner))
 
     def bytes_needed(self) -> int:
-        """Return the size in bytes of blobs rows need; one needed by both tables counts twice."""
+        """Return the bytes of the blobs that rows need; blobs in both tables count twice."""
         sums = (self._scope.execute(statement).scalar_one() for statement in _BYTES_NEEDED)
         return sum(int(size_bytes or 0) for size_bytes in sums)
 
@@ -164,7 +164,7 @@ class SweptBlobRecords(Repository):
     def note_over(self, claim: BlobClaim, digests: Collection[str]) -> None:
         """End the claim of some digests, whether their blobs were removed or not.
 
-        If the caller was very late and another sweep has claimed them, that claim continues.
+        If another sweep has claimed the digests since, its claim continues.
         """
         self._scope.run(
             _END_CLAIM,
@@ -174,7 +174,7 @@ class SweptBlobRecords(Repository):
         )
 
     def forget(self, age: timedelta) -> int:
-        """Remove claims that are older; return how many.
+        """Remove claims older than `age`; return their number.
 
         The age has to exceed the time between a request's first blob and its row.
         """
@@ -186,5 +186,5 @@ class SweptBlobRecords(Repository):
         running, _ = read_claims(self._scope, digests)
         claimed = tuple(sorted(digests - running))
         rows = [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed]
-        self._scope.merge_all(swept_blobs, rows, touch("claimed_at", "swept_at"))
+        self._scope.merge_all(swept_blobs, rows, overwrite("claimed_at", "swept_at"))
         return BlobClaim(claimed, now)

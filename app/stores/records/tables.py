@@ -13,16 +13,16 @@
               ├─ events
               ├─ pages ─┬─ page_levels
               │         ├─ page_accesses
-              │         └─ page_search, page_search_texts: their form is the database's
-              ├─ search_entries ── entry_search, entry_search_texts: so is theirs
+              │         └─ page_search, page_search_texts (differ between the databases)
+              ├─ search_entries ── entry_search, entry_search_texts (differ, too)
               ├─ stemless_pages
               └─ idempotency_keys
 
 Every table except `projects` and `api_keys` has a `project_id`, and `ProjectScope` executes every
 statement on them with its project. The bytes of a tool result, a message or an interaction are
 stored once, in `tool_results`, `messages` or `interactions`; history entries and events refer to
-them. Clients know a page by its id, lists and search by its number, which grows with every page.
-The tables of search are in `search_tables`.
+them. A page has an id, which clients use, and a number, which lists and search use; newer pages
+have higher numbers. The tables of search are in `search_tables`.
 """
 
 from sqlalchemy import (
@@ -47,18 +47,21 @@ from app.stores.records.columns import ClientText, UtcTime, metadata
 
 
 def _of_project(name: str, *parts: SchemaItem) -> Table:
-    """Return a table whose key begins with the project that a row is in."""
+    """Return a table whose primary key begins with the project of a row."""
     project = Column("project_id", String, ForeignKey("projects.project_id"), primary_key=True)
     return Table(name, metadata, project, *parts)
 
 
 def _of_owner(name: str, *parts: SchemaItem) -> Table:
-    """Return such a table whose rows belong to those of another, which says that there is one."""
+    """Return a table with `project_id`, without a foreign key to `projects`.
+
+    A foreign key to another table implies that the project exists.
+    """
     return Table(name, metadata, Column("project_id", String, primary_key=True), *parts)
 
 
 def _refers_to(table: str, key: str, ondelete: str | None = None) -> ForeignKeyConstraint:
-    """Return the constraint that a row refers to one of the same project in another table."""
+    """Return a foreign key to a row of the same project in another table."""
     columns = ["project_id", key]
     return ForeignKeyConstraint(columns, [f"{table}.{name}" for name in columns], ondelete=ondelete)
 
@@ -66,7 +69,7 @@ def _refers_to(table: str, key: str, ondelete: str | None = None) -> ForeignKeyC
 projects = _of_owner(
     "projects",
     Column("created_at", UtcTime, nullable=False),
-    # The number its newest event took, and the highest one that is no longer kept.
+    # The number of its newest event, and the highest number that was removed from the log.
     Column("last_event", BigInteger, nullable=False, server_default="0"),
     Column("events_removed", BigInteger, nullable=False, server_default="0"),
 )
@@ -88,13 +91,13 @@ sessions = _of_project(
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
     Column("last_seq", BigInteger, nullable=False),
-    # The numbers of entries, so that a long history is not counted.
+    # The number of entries of each kind, so that they need not be counted.
     *(
         Column(f"{kind}_count", BigInteger, nullable=False, server_default="0")
         for kind in ("tool_result", "page_fault", "message", "interaction", "answer")
     ),
-    # Unique to each session of this name. After one is deleted, another may be imported with the
-    # same ids and times. Null if an older version has created the session.
+    # Unique to each session. After a session is deleted, another may be imported with the same ids
+    # and times. Null if an older version has created the session.
     Column("incarnation", String),
     # The `ForkOrigin` of a fork, as JSON.
     Column("forked_from", String),
@@ -105,8 +108,8 @@ sessions = _of_project(
     Index(None, "project_id", "updated_at", "session_id"),
 )
 
-# The frontier of the renderings of a session, by name, and the hashes of the messages that were
-# rendered last. `version` grows with every change.
+# The frontiers of a session, by name, and the hashes of the messages that were rendered last.
+# `version` grows with every change.
 frontiers = _of_owner(
     "frontiers",
     Column("session_id", String, primary_key=True),
@@ -118,7 +121,7 @@ frontiers = _of_owner(
     _refers_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
-# For each move of a frontier, the newest entry of the session then, and its levels after it.
+# For each move of a frontier: the newest entry at that time, and the levels after the move.
 frontier_moves = _of_owner(
     "frontier_moves",
     Column("session_id", String, primary_key=True),
@@ -128,8 +131,8 @@ frontier_moves = _of_owner(
     _refers_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
-# The highest number of deleted sessions of a name. An earlier listener may still send it after
-# another session of the name was created.
+# The highest `seq` of deleted sessions with an id. A client may still send it as its last position
+# after another session with this id was created.
 ended_sessions = _of_project(
     "ended_sessions",
     Column("session_id", String, primary_key=True),
@@ -142,7 +145,7 @@ history_entries = _of_owner(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", String, nullable=False),
     Column("entry_id", String, nullable=False),
-    # The size of the record, by which readers limit the memory for a list.
+    # The size of the record, for limiting the bytes of a list.
     Column("size_bytes", BigInteger, nullable=False, server_default="0"),
     _refers_to("sessions", "session_id"),
 )
@@ -153,11 +156,11 @@ tool_results = _of_project(
     Column("session_id", String),
     Column("seq", BigInteger),
     Column("tool_name", ClientText, nullable=False),
-    # What knows it among the answers of its session: the id of its call, or a key made of that.
+    # Identifies it among the answers of its session: the id of its call, or a key made of that.
     Column("tool_call_id", ClientText, nullable=False),
-    # The id itself, where that is a key.
+    # The id of the call, if `tool_call_id` is a key.
     Column("whole_call_id", ClientText),
-    # Whether it was stored by itself, and not with others in a list; null means that it was.
+    # False if it was stored in a list with others; null means true.
     Column("is_apart", Boolean),
     Column("success", Boolean, nullable=False),
     Column("request_digest", String, nullable=False),
@@ -166,7 +169,7 @@ tool_results = _of_project(
     UniqueConstraint("project_id", "session_id", "tool_call_id"),
     Index(None, "project_id", "session_id", "tool_result_id"),
 )
-# Those that failed are few, and counted in every list of sessions.
+# Failed results are few, and are counted for every list of sessions.
 Index(
     "ix_tool_results_failures",
     tool_results.c.project_id,
@@ -187,9 +190,9 @@ resources = _of_project(
     Column("height", Integer),
     Column("duration_seconds", Float),
     Column("created_at", UtcTime, nullable=False),
-    # The project its id was derived in, where it came here with a session from another one.
+    # The project that its id was derived in, if it was imported with a session of that project.
     Column("derived_in", String),
-    # Made of another one, and not stored or referred to by anybody: it goes when that one goes.
+    # True if it was made from another resource, and nothing else needs it: it is removed with that.
     Column("is_derived", Boolean, nullable=False, server_default=false()),
     Index(None, "project_id", "digest"),
     Index(None, "project_id", "created_at", "resource_id"),
@@ -237,10 +240,10 @@ events = _of_project(
     Column("type", String, nullable=False),
     Column("subject_id", String, nullable=False),
     Column("session_id", String),
-    # The number the write took in its session.
+    # The number of the write in its session.
     Column("seq", BigInteger),
     Column("created_at", UtcTime, nullable=False),
-    # The size of the record, by which readers limit the memory for a list.
+    # The size of the record, for limiting the bytes of a list.
     Column("size_bytes", BigInteger, nullable=False),
     # The other members of the event, as a JSON object.
     Column("members", LargeBinary, nullable=False),
@@ -256,12 +259,12 @@ idempotency_keys = _of_project(
     Column("request_digest", String, nullable=False),
     Column("claimed_at", UtcTime, nullable=False),
     Column("answer_id", String),
-    # Another one for each request that claims the key: one that takes so long that its claim is
-    # taken over finds another id. Null where an older version has claimed it.
+    # Unique to the request that has claimed the key, so a slow request notices that another one has
+    # taken its claim over. Null if an older version has claimed the key.
     Column("claim_id", String),
 )
 
-# SQLite keeps a table in the order of its INTEGER PRIMARY KEY, and only of one spelled so.
+# In SQLite, only a column of exactly the type INTEGER can be the rowid.
 _PageNumber = BigInteger().with_variant(Integer, "sqlite")
 
 pages = Table(
@@ -283,7 +286,7 @@ pages = Table(
     Column("inline_form", ClientText),
     Column("descriptor", LargeBinary, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    # The last one: SQLite reads a row from its beginning, and lists do without the content.
+    # The last column, because SQLite reads a row from its beginning, and lists do not need it.
     Column("content", LargeBinary, nullable=False),
     UniqueConstraint("project_id", "page_id"),
     Index(None, "project_id", "page_number"),
@@ -293,7 +296,7 @@ pages = Table(
     Index(None, "project_id", "pinned", "page_number"),
     Index(None, "project_id", "compression_level", "page_number"),
     Index(None, "project_id", "session_id", "pinned", "importance", "page_number"),
-    # The number of a page that was removed is not given again: cursors may still name it.
+    # The number of a removed page is not used again, because cursors may contain it.
     sqlite_autoincrement=True,
 )
 
@@ -328,12 +331,12 @@ messages = _of_project(
     Column("created_at", UtcTime, nullable=False),
     Column("message", LargeBinary, nullable=False),
     Column("inline_form", ClientText),
-    # The page and level that a page fault has requested.
+    # The page and level of a page fault.
     Column("page_fault", String),
     # The dialect by which the message is read; null in rows of earlier versions.
     Column("dialect", String),
     Column("reading", Integer),
-    # The role, if `message` is the content of a message; null if it is a whole message.
+    # The role, if `message` is only the content of a message; null if it is a whole message.
     Column("role", String),
     # As in `tool_results`; null if it was stored in a list.
     Column("whole_call_id", ClientText),
@@ -352,7 +355,7 @@ interactions = _of_project(
     # The number of the answer in the history; null without an answer, or if it came with the input.
     Column("answer_seq", BigInteger),
     Column("answered_at", UtcTime),
-    # The resources of its attachments when it was written, if their ids are not those of resources.
+    # The resources of its attachments, if these were named by other ids, such as aliases.
     Column("bindings", String),
     Column("output", LargeBinary),
     Column("input", LargeBinary, nullable=False),
@@ -405,7 +408,7 @@ session_prompts = _of_owner(
     _refers_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
-# Used if a quota is set: each blob once, the sum of their bytes, and the reservations for others.
+# Used if a quota is set: each stored blob, the sum of their bytes, and reservations for new blobs.
 stored_blobs = _of_project(
     "stored_blobs",
     Column("digest", String, primary_key=True),

@@ -1,4 +1,4 @@
-"""The records of tool results, by their ids and by the calls they answer."""
+"""The records of tool results."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -51,7 +51,7 @@ class ToolResultRecords(Repository):
     def page(
         self, session_id: str | None, *, before_id: str | None, limit: int
     ) -> Sequence[StoredToolResult]:
-        """Return up to `limit` records, newest first, optionally of a session, before an id."""
+        """Return up to `limit` records before an id, newest first, optionally of one session."""
         values = {"session_id": session_id, "before_id": before_id, "limit": limit}
         statements = _LIST if session_id is None else _LIST_SESSION
         rows = self._scope.all(statements[before_id is None], **values)

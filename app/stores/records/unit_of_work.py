@@ -14,8 +14,8 @@ _Kind = TypeVar("_Kind", bound="Repository")
 class UnitOfWork:
     """The repositories of one project over one connection, by type: `unit[UploadRecords]`.
 
-    Each repository is created when it is first used. `new_events` are the events that were added
-    and are not written yet.
+    Each repository is created when it is first used. `new_events` are written at the end of the
+    transaction.
 
     Args:
         connection: The connection.
@@ -37,14 +37,14 @@ class UnitOfWork:
         return found
 
     def add_event(self, event: NewEvent) -> None:
-        """Add an event to the log; it is written at the end of this transaction."""
+        """Add an event, which is written at the end of the transaction."""
         self.new_events.append(event)
 
 
 class Repository:
     """Records of one project.
 
-    A repository that needs others gets them from the unit.
+    A repository that uses others gets them from the unit.
     """
 
     def __init__(self, unit: UnitOfWork) -> None:

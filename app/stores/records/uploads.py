@@ -46,12 +46,12 @@ class UploadRecords(Repository):
         The caller has put their blobs into the store before.
 
         Returns:
-            False if the upload has another offset by now, or was removed; nothing is added then.
+            False, and nothing is added, if the upload has another offset or was removed.
 
         Raises:
-            BlobSweptError: A sweep has removed one of the blobs meanwhile.
+            BlobSweptError: A sweep has removed one of the blobs.
         """
-        # As everywhere, the lock of the sweep is acquired before that of the row.
+        # Every transaction acquires the lock of sweeps before those of rows.
         self._blob_guard.guard([segment.digest for segment in segments])
         first, last = segments[0], segments[-1]
         advanced = self._scope.run(
@@ -73,7 +73,7 @@ class UploadRecords(Repository):
         return [read_row(Segment, row) for row in rows]
 
     def set_back(self, upload_id: str, start: int) -> None:
-        """Remove the segments of an upload from the one on that begins at `start`."""
+        """Remove the segments of an upload that begin at `start` or later."""
         self._scope.run(_REMOVE_SEGMENTS, upload_id=upload_id, first_byte=start)
         self._scope.run(_SET_BACK, of_upload=upload_id, received_bytes=start)
 
@@ -81,7 +81,7 @@ class UploadRecords(Repository):
         """Store the resource of an upload and remove its segments; their blobs become garbage.
 
         Returns:
-            Whether there is such an upload.
+            Whether the upload exists.
         """
         stored = self._scope.run(_UPDATE, of_upload=upload_id, resource_id=resource_id)
         self._scope.run(_REMOVE_SEGMENTS, upload_id=upload_id, first_byte=0)
@@ -92,7 +92,7 @@ class UploadRecords(Repository):
         return self._scope.run(_REMOVE, upload_id=upload_id) == 1
 
     def remove_expired(self, before: datetime) -> int:
-        """Remove the uploads that expired before a moment; return how many.
+        """Remove the uploads that expired before a time; return their number.
 
         Resources of complete uploads stay. The blobs of segments become garbage.
         """

@@ -1,12 +1,12 @@
 """Indexes of words: FTS5 on SQLite, a tsvector with a GIN index on PostgreSQL.
 
-There is an index of pages, and one of all other records that are found by words. Both databases get
-only the words and stems that `app.words.search_terms` makes, so both find the same. Results are
-ranked by `app.words.ranking`, from the openings of texts alone.
+There is an index of pages, and one of all other searchable records. `app.words.search_terms` makes
+the words and stems for both databases, so both find the same. Results are ranked by
+`app.words.ranking`, using only the openings of texts.
 
-An index returns the newest 1,000 matches, so a frequent word costs no more than others. Beside its
-words, each text has marks in the index, of its project, session, modality and kind, so a search
-reads only the entries that it may return.
+An index returns the newest 1,000 matches, so a frequent word takes no longer than others. Each text
+also has marks in the index, of its project, session, modality and kind, so a search reads only the
+entries that it may return.
 """
 
 import hashlib
@@ -41,14 +41,14 @@ from app.words.search_terms import (
 from app.words.stems import stem
 from pagefault_dialects.model.page import Modality
 
-MAX_FOUND = 1_000
-"""The most matches of all terms of a query, the newest."""
-MAX_HELD = MAX_COUNTED
-"""The most matches of a single term, the newest, to find texts with most terms of a query."""
-# Private use, so no word of a text begins so.
+MAX_QUERY_MATCHES = 1_000
+"""The maximum number of matches of a whole query; the newest are returned."""
+MAX_TERM_MATCHES = MAX_COUNTED
+"""The maximum number of matches of a single term; the newest are returned."""
+# A private-use character, with which no word of a text begins.
 MARK = "\ue000"
 """The prefix of the marks of projects, sessions, modalities and kinds."""
-_RANKED_CHARS = 2_000
+_OPENING_CHARS = 2_000
 _MAX_SESSIONS = 8_192
 
 RequiredMarks: TypeAlias = Sequence[Sequence[str]]
@@ -56,8 +56,8 @@ RequiredMarks: TypeAlias = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedPage:
-    """The words of a record. `words` may be prepared before the transaction."""
+class IndexedRecord:
+    """The words of a record, and the values of its marks."""
 
     words: SearchableText | SearchWords
     session_id: str | None
@@ -68,7 +68,7 @@ class IndexedPage:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """The columns stored for a text."""
+    """The stored columns of a text."""
 
     number: int
     marks: Sequence[str]
@@ -76,16 +76,16 @@ class IndexEntry:
 
     @property
     def stems(self) -> list[str]:
-        """The stems as the index has them."""
+        """The stems in the form of the index, with a prefix."""
         return [STEM_MARK + word for word in self.words.stems.split()]
 
     def columns(self) -> dict[str, object]:
-        """Return the words as they are stored, with a blank on either side of each."""
+        """Return the words as they are stored, with a space before and after each."""
         return {"heading": f" {self.words.heading} ", "body": f" {self.words.text} "}
 
 
 class WordIndex(Repository, ABC):
-    """The words of one project's pages, or entries. They are removed with their records.
+    """The words of the pages or the search entries of one project, removed with their records.
 
     Args:
         unit: The project.
@@ -98,21 +98,21 @@ class WordIndex(Repository, ABC):
         # The table with the stored words.
         self._texts = tables.texts if unit.scope.is_postgresql else tables.sqlite
 
-    def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
+    def index_all(self, indexed: Mapping[int, IndexedRecord]) -> None:
         """Replace the words of pages, by page number."""
         self.remove_all(indexed)
         self.insert_all(indexed)
 
-    def insert_all(self, indexed: Mapping[int, IndexedPage]) -> None:
+    def insert_all(self, indexed: Mapping[int, IndexedRecord]) -> None:
         """Add the words of pages that have none, by page number."""
         entries: list[IndexEntry] = []
         for number, page in sorted(indexed.items()):
             words = page.words
             words = words if isinstance(words, SearchWords) else search_words(words)
-            marked = [("session", page.session_id), ("modality", page.modality)]
-            marked += [("kind", page.kind)]
-            marked += [("session", other) for other in page.other_sessions[:_MAX_SESSIONS]]
-            marks = [self.mark(name, of) for name, of in marked if of is not None]
+            sessions = [page.session_id, *page.other_sessions[:_MAX_SESSIONS]]
+            values = [("session", session_id) for session_id in sessions]
+            values += [("modality", page.modality), ("kind", page.kind)]
+            marks = [self.mark(name, value) for name, value in values if value is not None]
             entries.append(IndexEntry(number, [self.mark("project", ""), *marks], words))
         self._insert(entries)
 
@@ -121,35 +121,37 @@ class WordIndex(Repository, ABC):
         for batch in in_batches(numbers):
             self._remove(batch)
 
-    def narrowed(
+    def required_marks(
         self,
         *,
         session_id: str | None = None,
         modalities: Collection[str] = (),
         kinds: Collection[str] = (),
     ) -> RequiredMarks:
-        """Return the marks of the project, or of a session, modalities and kinds in it."""
+        """Return the marks for a search in the project, or in a session, modalities and kinds."""
         marks = [] if session_id is None else [[self.mark("session", session_id)]]
         for name, values in (("modality", modalities), ("kind", kinds)):
             marks += [[self.mark(name, item) for item in sorted(values)]] if values else []
-        # The other marks contain the project as well. Each text of it has its own mark.
+        # Every mark is a hash with the project's id, so the project's mark is needed only alone.
         return marks or [[self.mark("project", "")]]
 
-    def mark(self, name: str, of: str) -> str:
+    def mark(self, name: str, value: str) -> str:
         """Return the mark of a project, session, modality or kind."""
-        identity = f"{self._scope.project_id}\0{name}\0{of}".encode()
+        identity = f"{self._scope.project_id}\0{name}\0{value}".encode()
         return MARK + hashlib.sha256(identity).hexdigest()[:24]
 
     @abstractmethod
-    def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
-        """Return the newest `MAX_FOUND` matches of all terms, as (number, opening)."""
+    def find_all_terms(
+        self, terms: Sequence[SearchTerm], marks: RequiredMarks
+    ) -> list[tuple[int, str]]:
+        """Return the newest `MAX_QUERY_MATCHES` matches of all terms, as (number, opening)."""
 
     @abstractmethod
-    def holders(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
-        """Return the numbers of the newest `MAX_HELD` matches of each of some terms."""
+    def find_each_term(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
+        """Return the numbers of the newest `MAX_TERM_MATCHES` matches of each term, in order."""
 
     def openings(self, numbers: Collection[int]) -> dict[int, str]:
-        """Return the openings of texts that exist, by number."""
+        """Return the openings of the texts that exist, by number."""
         rows = self._scope.in_batches(_select_openings(self._texts), numbers)
         return {row.number: row.opening for row in rows}
 
@@ -163,7 +165,7 @@ class WordIndex(Repository, ABC):
 
     @abstractmethod
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
-        """Store the words of texts that have none stored."""
+        """Store the words of texts that have no stored words."""
 
     def _single_words(self, term: SearchTerm) -> list[str]:
         """Return the words of the index that match a term of one word."""
@@ -171,8 +173,8 @@ class WordIndex(Repository, ABC):
         stemmed = term.stem
         if stemmed is None or is_continuous(word):
             return [word]
-        # The stem itself is a word of the index if it is one of its own forms. The word as it is in
-        # the query finds texts that were indexed before there were stems.
+        # A stem is also a word of the index if it is its own stem. The word of the query finds
+        # texts that an earlier version has indexed without stems.
         words = [stemmed, word] if stem(stemmed) == stemmed else [word]
         words.append(STEM_MARK + stemmed)
         if term.modality is not None:
@@ -181,15 +183,15 @@ class WordIndex(Repository, ABC):
 
 
 def stem_marks(words: str) -> list[str]:
-    """Return the stems of words that were indexed before, as the index has them."""
-    # A tsvector has so much room beside the words, however long these are.
+    """Return the stems of words that were indexed without stems, in the form of the index."""
+    # A tsvector has space for so many bytes in addition to the longest words.
     return [STEM_MARK + word for word in stems_of(words.split(), max_bytes=40_000).split()]
 
 
 def opening_of(texts: AnyTable) -> ColumnElement[str]:
-    """Return the opening of a text, which is ranked: the first words, a line for each column."""
+    """Return the opening of a text, by which it is ranked: one line for each column."""
     lines: list[ColumnElement[str]] = [
-        func.substr(words, 1, _RANKED_CHARS, type_=Text)
+        func.substr(words, 1, _OPENING_CHARS, type_=Text)
         for words in (texts.c.heading, texts.c.body)
     ]
     return lines[0] + "\n" + lines[1]
@@ -207,7 +209,7 @@ def remove_numbers(table: AnyTable) -> Delete:
     return scoped_delete(table).where(is_among(table.c.number, "numbers"))
 
 
-# FTS5 walks its lists from the newest page on, so the limit ends the work.
+# FTS5 reads its lists from the newest page on, and stops at the limit.
 @cache
 def _select_matches(table: AnyTable, *, with_openings: bool) -> Select[Any]:
     columns: list[ColumnElement[Any]] = [table.c.number.label("number")]
@@ -217,20 +219,22 @@ def _select_matches(table: AnyTable, *, with_openings: bool) -> Select[Any]:
         scoped_select(table, *columns)
         .where(table.c.whole.op("MATCH")(bindparam("query")))
         .order_by(table.c.number.desc())
-        .limit(MAX_FOUND if with_openings else MAX_HELD)
+        .limit(MAX_QUERY_MATCHES if with_openings else MAX_TERM_MATCHES)
     )
 
 
 class SqliteWordIndex(WordIndex):
     """See WordIndex."""
 
-    def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
+    def find_all_terms(
+        self, terms: Sequence[SearchTerm], marks: RequiredMarks
+    ) -> list[tuple[int, str]]:
         """See WordIndex."""
         statement = _select_matches(self._texts, with_openings=True)
         rows = self._scope.all(statement, query=self._query(terms, marks))
         return [(row.number, row.opening) for row in rows]
 
-    def holders(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
+    def find_each_term(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
         """See WordIndex."""
         statement = _select_matches(self._texts, with_openings=False)
         queries = [self._query([term], marks) for term in terms]

@@ -1,12 +1,12 @@
 """An index of words on PostgreSQL: a tsvector that this module makes, in a GIN index.
 
-A GIN index returns all matches at once, newest or not, and reads the row of every match. So each
-text also has a mark of its window, the 4,096 numbers it is among. A search reads the newest windows
-first, then as many more as probably contain the missing matches, and at last all others.
+A GIN index cannot return only the newest matches, and reads the row of every match. So each text
+also has a mark of its *window*, a range of 4,096 numbers. A search reads the newest windows first,
+then as many more as probably contain the missing matches, and then all others.
 
-A phrase reads every text that has its words, so pairs of short words have marks as well (see
+For a phrase, every text with its words is read, so pairs of short words have marks as well (see
 `is_pair`). A tsvector stores 255 positions of a word, and none above 16,383. If a text has more
-(`is_long`), phrases are searched in its words themselves.
+(`is_long`), phrases are searched in the stored words.
 """
 
 from collections import defaultdict
@@ -30,8 +30,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY
 from app.stores.records.statements import scoped_from, scoped_select, scoped_update
 from app.stores.records.word_index import (
     MARK,
-    MAX_FOUND,
-    MAX_HELD,
+    MAX_QUERY_MATCHES,
+    MAX_TERM_MATCHES,
     IndexEntry,
     RequiredMarks,
     WordIndex,
@@ -44,46 +44,48 @@ from app.words.search_terms import TEXT_BREAK, SearchTerm, SearchWords, is_pair
 
 _WINDOW_BITS = 12
 _NEWEST_WINDOWS = 3
-_MAX_NAMED_WINDOWS = 32
+_MAX_LISTED_WINDOWS = 32
 # Separates the words of a pair; no word contains it.
 _PAIR = "\ue002"
 _MAX_POSITIONS = 255
-# The position of words that have no position left; no word has it, or the one before.
-_NOWHERE = 16_383
-_LAST_POSITION = _NOWHERE - 2
+# Stands for positions that cannot be stored; no word has it, or the one before.
+_UNKNOWN_POSITION = 16_383
+_LAST_POSITION = _UNKNOWN_POSITION - 2
 
 
 class PostgresWordIndex(WordIndex):
-    """See WordIndex."""
+    """Finds words with a tsvector. See `WordIndex`."""
 
-    def holders(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
+    def find_each_term(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
         """See WordIndex."""
         found: list[list[int]] = [[] for _ in terms]
         newest = self._newest_window()
-        windows = [_Windows(newest, MAX_HELD) for _ in terms]
+        windows = [_Windows(newest, MAX_TERM_MATCHES) for _ in terms]
         while True:
             open_terms = [
-                (place, narrow)
-                for place, window in enumerate(windows)
-                if len(found[place]) < MAX_HELD
-                and (narrow := window.following(len(found[place]))) is not None
+                (index, operand)
+                for index, window in enumerate(windows)
+                if len(found[index]) < MAX_TERM_MATCHES
+                and (operand := window.next_operand(len(found[index]))) is not None
             ]
             if not open_terms:
                 return found
-            # In one statement, because a round trip takes longer than a rare word.
+            # One statement for all terms, because a round trip takes longer than finding a rare
+            # word.
             parts = []
-            for place, narrow in open_terms:
-                most = MAX_HELD - len(found[place])
-                matching = self._matching([terms[place]], [*_operands_of(marks), narrow], most)
-                numbers = matching.subquery(f"term_{place}")
-                parts.append(scoped_from(numbers, literal(place).label("place"), numbers.c.number))
+            for index, operand in open_terms:
+                limit = MAX_TERM_MATCHES - len(found[index])
+                matching = self._matching([terms[index]], [*_operands_of(marks), operand], limit)
+                numbers = matching.subquery(f"term_{index}")
+                term = literal(index).label("term")
+                parts.append(scoped_from(numbers, term, numbers.c.number))
             for row in self._scope.all(union_all(*parts)):
-                found[row.place].append(row.number)
+                found[row.term].append(row.number)
 
     def add_stems(self, numbers: Collection[int]) -> None:
         """See WordIndex."""
         texts, vectors = self._tables.texts, self._tables.postgresql
-        # Another transaction has locked the rows that it indexes again, with their stems.
+        # A row that is locked is being indexed again by another transaction, with its stems.
         locked = scoped_select(vectors, vectors.c.number).where(vectors.c.number.in_(numbers))
         found = self._scope.execute(locked.with_for_update(skip_locked=True)).scalars().all()
         set_words = scoped_update(vectors, by={"number": "of_number"})
@@ -110,13 +112,15 @@ class PostgresWordIndex(WordIndex):
         last: int | None = self._scope.execute(newest).scalar()
         return -1 if last is None else last >> _WINDOW_BITS
 
-    def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
+    def find_all_terms(
+        self, terms: Sequence[SearchTerm], marks: RequiredMarks
+    ) -> list[tuple[int, str]]:
         """See WordIndex."""
-        windows = _Windows(self._newest_window(), MAX_FOUND)
+        windows = _Windows(self._newest_window(), MAX_QUERY_MATCHES)
         found: list[tuple[int, str]] = []
-        while len(found) < MAX_FOUND and (narrow := windows.following(len(found))):
-            operands = [*_operands_of(marks), narrow]
-            newest = self._matching(terms, operands, MAX_FOUND - len(found)).subquery()
+        while len(found) < MAX_QUERY_MATCHES and (operand := windows.next_operand(len(found))):
+            operands = [*_operands_of(marks), operand]
+            newest = self._matching(terms, operands, MAX_QUERY_MATCHES - len(found)).subquery()
             texts = self._tables.texts
             of_match = texts.c.number == newest.c.number
             openings = scoped_select(texts, opening_of(texts)).where(of_match).scalar_subquery()
@@ -125,7 +129,7 @@ class PostgresWordIndex(WordIndex):
         return found
 
     def _matching(
-        self, terms: Sequence[SearchTerm], marks: Sequence[str], most: int
+        self, terms: Sequence[SearchTerm], marks: Sequence[str], limit: int
     ) -> Select[tuple[int]]:
         """Select the newest matches with all marks, which are operands of a tsquery."""
         vectors = self._tables.postgresql
@@ -135,8 +139,8 @@ class PostgresWordIndex(WordIndex):
         )
         if any(len(term.words) > 1 for term in terms):
             candidates = candidates.where(self._has_phrases(terms))
-        # The sum keeps the planner from walking down the primary key, reading every page's words.
-        candidates = candidates.order_by((vectors.c.number + 0).desc()).limit(most)
+        # The sum prevents a scan of the primary key, which would read the words of every page.
+        candidates = candidates.order_by((vectors.c.number + 0).desc()).limit(limit)
         return candidates.with_only_columns(vectors.c.number.label("number"))
 
     def _has_phrases(self, terms: Sequence[SearchTerm]) -> ColumnElement[bool]:
@@ -162,13 +166,13 @@ class PostgresWordIndex(WordIndex):
 class _Windows:
     """The windows that a search reads, the newest first, in at most three steps."""
 
-    def __init__(self, newest: int, most: int) -> None:
+    def __init__(self, newest: int, max_matches: int) -> None:
         self._next = newest
-        self._most = most
-        self._named: list[str] = []
+        self._max_matches = max_matches
+        self._searched: list[str] = []
         self._step = 0
 
-    def following(self, matches: int) -> str | None:
+    def next_operand(self, matches: int) -> str | None:
         """Return the operand of the next windows, or `None` if there are none.
 
         `matches` is the number of matches so far.
@@ -179,18 +183,18 @@ class _Windows:
         if self._step == 1:
             return self._take(_NEWEST_WINDOWS)
         if self._step == 2 and matches:
-            # Windows like those before would contain the missing matches, with some to spare.
+            # Older windows probably have as many matches each; a quarter more are read.
             density = matches / _NEWEST_WINDOWS
-            count = 1 + int(1.25 * (self._most - matches) / density)
-            if count <= _MAX_NAMED_WINDOWS:
+            count = 1 + int(1.25 * (self._max_matches - matches) / density)
+            if count <= _MAX_LISTED_WINDOWS:
                 return self._take(count)
         self._next = -1
-        return f"!({' | '.join(self._named)})"
+        return f"!({' | '.join(self._searched)})"
 
     def _take(self, count: int) -> str:
         first = max(0, self._next - count + 1)
         operands = [_quoted(_window_mark(window)) for window in range(first, self._next + 1)]
-        self._named += operands
+        self._searched += operands
         self._next = first - 1
         return f"({' | '.join(operands)})"
 
@@ -200,14 +204,14 @@ def place_words(words: SearchWords) -> tuple[dict[str, list[int]], bool]:
     positions: dict[str, list[int]] = defaultdict(list)
     is_long = False
     for position, word in enumerate(_all_of(words), 1):
-        known = positions[word]
-        if position <= _LAST_POSITION and len(known) < _MAX_POSITIONS:
-            known.append(position)
+        found = positions[word]
+        if position <= _LAST_POSITION and len(found) < _MAX_POSITIONS:
+            found.append(position)
             continue
         is_long = True
-        if not known:
-            known.append(_NOWHERE)
-    # It has separated the positions of texts, and no query contains it.
+        if not found:
+            found.append(_UNKNOWN_POSITION)
+    # No query contains the separator of heading and text.
     positions.pop(TEXT_BREAK, None)
     return positions, is_long
 
@@ -236,8 +240,8 @@ def _vectors(entries: Sequence[IndexEntry]) -> list[dict[str, object]]:
             *entry.stems,
             *set(_pair_marks(_all_of(entry.words))),
         ]
-        placed = (f"'{word}':{','.join(map(str, where))}" for word, where in positions.items())
-        words = " ".join([*map(_quoted, marks), *placed])
+        lexemes = (f"'{word}':{','.join(map(str, found))}" for word, found in positions.items())
+        words = " ".join([*map(_quoted, marks), *lexemes])
         rows.append({"number": entry.number, "is_long": is_long, "words": words})
     return rows
 

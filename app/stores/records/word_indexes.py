@@ -1,4 +1,4 @@
-"""The indexes of words of a database: of pages, and of all else that is found by its words."""
+"""Create the word indexes of a database: of pages, and of search entries."""
 
 from app.stores.records.search_tables import ENTRIES, PAGES, IndexTables
 from app.stores.records.unit_of_work import UnitOfWork
@@ -7,12 +7,12 @@ from app.stores.records.word_index_postgresql import PostgresWordIndex
 
 
 def choose_page_index(unit: UnitOfWork) -> WordIndex:
-    """Return the index of pages, in the form that the database has."""
+    """Return the index of pages, for SQLite or PostgreSQL."""
     return _choose(unit, PAGES)
 
 
 def choose_entry_index(unit: UnitOfWork) -> WordIndex:
-    """Return the index of search entries, in the form that the database has."""
+    """Return the index of search entries, for SQLite or PostgreSQL."""
     return _choose(unit, ENTRIES)
 
 

@@ -35,7 +35,13 @@ def steps_of_sqlite(entries: int) -> int:
         driver = connection.connection.driver_connection
         assert driver is not None
         driver.set_progress_handler(progress, 10)
-        values = {"in_project": "p", "session_id": "s", "after_seq": 0, "to": None, "most": 50}
+        values = {
+            "in_project": "p",
+            "session_id": "s",
+            "after_seq": 0,
+            "to": None,
+            "max_numbers": 50,
+        }
         found = connection.execute(_NEWEST_MESSAGES.statement, values).all()
     engine.dispose()
     assert [row.seq for row in found] == list(range(entries, entries - 50, -1))

@@ -20,16 +20,16 @@ from sqlalchemy.engine import Dialect
 
 from app.stores.records.statements import (
     Lookup,
-    NotAtOnceError,
+    WouldBlockError,
     count_rows,
     is_among,
+    overwrite,
     refuse_in_event_loop,
     scoped_any,
     scoped_delete,
     scoped_from,
     scoped_select,
     scoped_update,
-    touch,
     upsert,
     with_inserts,
 )
@@ -73,7 +73,7 @@ def test_rows_are_found_by_the_index_for_each_of_a_list_of_values() -> None:
 
 @pytest.mark.parametrize("is_postgresql", [False, True])
 def test_upsert_merges_what_is_touched_and_nothing_else(is_postgresql: bool) -> None:
-    statement = upsert(ITEMS, touch("size"), "id", is_postgresql=is_postgresql)
+    statement = upsert(ITEMS, overwrite("size"), "id", is_postgresql=is_postgresql)
     dialect: Dialect = postgresql.dialect() if is_postgresql else sqlite.dialect()  # type: ignore[no-untyped-call] # theirs
     merged = " ".join(str(statement.compile(dialect=dialect)).partition(" ON CONFLICT ")[2].split())
     returned = "items.id" if is_postgresql else "id"
@@ -183,13 +183,13 @@ def test_lookup_reads_no_large_values_in_the_event_loop() -> None:
             values = {"in_project": "p", "id": row["id"]}
             assert [read[:3] for read in lookup.read(in_loop, values)] == [(*row.values(),)]
             assert lookup.read(in_loop, values)[0].one == row["one"]
-            with pytest.raises(NotAtOnceError):
+            with pytest.raises(WouldBlockError):
                 lookup.read(in_loop, values, is_short=False)
         values = {"in_project": "p", "id": "large"}
-        with pytest.raises(NotAtOnceError):
+        with pytest.raises(WouldBlockError):
             lookup.read(in_loop, values)
         (short,) = in_loop.execute(lookup.short_statement, values)
         assert tuple(short) == ("large", None, None, False)
-        with pytest.raises(NotAtOnceError):
+        with pytest.raises(WouldBlockError):
             refuse_in_event_loop(in_loop)
         assert Lookup(select).read(in_loop, values)[0].other == b"22"

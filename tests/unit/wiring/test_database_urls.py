@@ -107,7 +107,7 @@ def outcome(url: str) -> str:
         address = parse_address(url, Path())
     except ValueError as exc:
         return f"{exc} {exc.__cause__}"
-    return f"{address} {address.place}"
+    return f"{address} {address.display_name}"
 
 
 @pytest.mark.parametrize("around", [*string.punctuation, "[]", "@/", "/@", "?&", "%4"])
@@ -127,7 +127,7 @@ def test_no_character_of_a_password_brings_it_into_a_message(around: str) -> Non
 )
 def test_place_of_a_database_has_no_secret(url: str | None, place: str) -> None:
     address = parse_address(url, Path("data"))
-    assert address.place == place
+    assert address.display_name == place
     assert "secret" not in f"{address} {address!r}"
 
 

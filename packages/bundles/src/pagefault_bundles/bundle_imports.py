@@ -31,7 +31,7 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_page_index
 from app.wire.sessions import imported_entries
 from app.words.page_words import searchable_text
@@ -178,7 +178,7 @@ class _BundleWriter:
         unit[PageLevelRecords].replace_many({line.page_id: stored_levels(line) for line in lines})
         choose_page_index(unit).index_all(
             {
-                numbers[version.page_id]: IndexedPage(
+                numbers[version.page_id]: IndexedRecord(
                     self._words(page), self.session.session_id, version.fields.modality
                 )
                 for page, version in pages

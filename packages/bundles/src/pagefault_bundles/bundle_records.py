@@ -15,7 +15,7 @@ from app.models.stored_interaction import StoredInteraction
 from app.models.tool_result import StoredToolResult
 from app.stores.records.history import (
     SessionHistory,
-    as_many_as_fit,
+    limit_row_bytes,
     message_values,
     stored_message,
 )
@@ -25,9 +25,9 @@ from app.stores.records.scope import read_row, values_of
 from app.stores.records.statements import (
     AnyTable,
     is_among,
+    overwrite,
     scoped_select,
     scoped_update,
-    touch,
 )
 from app.stores.records.tables import (
     history_entries,
@@ -145,7 +145,7 @@ class BundleRecords(Repository):
         ):
             after = rows[-1].page_number
             while rows:
-                batch = as_many_as_fit(rows, _BATCH_BYTES)
+                batch = limit_row_bytes(rows, _BATCH_BYTES)
                 yield [row.page_number for row in batch]
                 rows = rows[len(batch) :]
 
@@ -202,7 +202,7 @@ class BundleRecords(Repository):
         """Insert links to resources, which this transaction has locked."""
         rows = [values_of(link, session_id=session_id) for link in links]
         rows.sort(key=lambda row: (row["resource_id"], row["owner_kind"], row["owner_id"]))
-        self._scope.merge_all(resource_links, rows, touch("session_id"))
+        self._scope.merge_all(resource_links, rows, overwrite("session_id"))
 
     def _add(self, table: AnyTable, key: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
         # In the order of ids, as in every insert of several rows, against deadlocks.
