@@ -21,7 +21,7 @@ from app.stores.records.finding import (
     IN_PAGES,
     RankedMatch,
     SearchedIndex,
-    SearchResult,
+    RankedMatches,
     find,
 )
 from app.stores.records.pages import PageRecords
@@ -66,7 +66,7 @@ class SearchAnswer:
 class _LoadedMatches:
     """Matches, with the pages and entries of the first ones."""
 
-    found: SearchResult
+    found: RankedMatches
     matches: Sequence[RankedMatch]
     pages: Mapping[int, StoredPage]
     entries: Mapping[int, WaitingEntry]

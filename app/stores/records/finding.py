@@ -35,7 +35,7 @@ class RankedMatch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class RankedMatches:
     """Matches, the best first, and the terms and weights by which they were ranked."""
 
     matches: Sequence[RankedMatch]
@@ -76,7 +76,7 @@ _Key = tuple[int, int]
 
 def find(
     query: SearchQuery, indexes: Sequence[SearchedIndex], weights: Sequence[int] = ()
-) -> SearchResult:
+) -> RankedMatches:
     """Find the texts that match a query.
 
     Args:
@@ -110,7 +110,7 @@ def find(
         RankedMatch(ranking.rank(opening, bits.get(key, all_terms)), *key)
         for key, opening in openings.items()
     ]
-    return SearchResult(sorted(matches, reverse=True), terms, weights)
+    return RankedMatches(sorted(matches, reverse=True), terms, weights)
 
 
 def _find_by_term(
