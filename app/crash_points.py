@@ -1,8 +1,8 @@
-"""Points at which tests kill the process, to check the state that a write or a sweep leaves.
+"""Points at which tests kill the process, to check the state after a write or a sweep.
 
-With `PAGEFAULT_CRASH_AT=file-renamed:3` the process ends itself with SIGKILL at the third pass of
-that point. The variable is read once, at the first pass of any point. It is not a setting, and only
-`tests/faults` uses it.
+With `PAGEFAULT_CRASH_AT=file-renamed:3` the process kills itself with SIGKILL when it reaches that
+point for the third time. The variable is read once, when any point is first reached. It is not a
+setting, and only `tests/faults` uses it.
 """
 
 import os
@@ -65,7 +65,7 @@ def _parse_variable(value: str | None) -> Callable[[CrashPoint], None]:
         return _pass
     name, _, number = value.partition(":")
     fatal, last = CrashPoint(name), int(number or 1)
-    # Several threads may pass at once, and each takes a number of its own.
+    # Several threads may reach the point at the same time; each gets another number.
     numbers = count(1)
 
     def kill_at_last(point: CrashPoint) -> None:
@@ -81,5 +81,5 @@ def _process_action() -> Callable[[CrashPoint], None]:
 
 
 def reached(point: CrashPoint) -> None:
-    """Pass a crash point; the process ends here if a test asks for it."""
+    """Kill the process if the variable selects this crash point."""
     _process_action()(point)

@@ -1,4 +1,4 @@
-"""Puts the application together: lifespan, middleware, error handlers, routers."""
+"""Create the application: lifespan, middleware, exception handlers, routers."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -46,7 +46,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     `app.server.uvicorn_config.served_app` configures the process of a server.
 
     Args:
-        settings: Read from the environment if not given.
+        settings: The settings; by default they are read from the environment.
     """
     settings = settings or Settings()
     features = find_features(settings.features)
@@ -60,7 +60,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             open_services(settings, features) as services,
             export_metrics(services[Metrics]),
         ):
-            # Requests read it from `request.state`.
             yield {"services": services}
         flush_logs()
 
@@ -71,8 +70,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description="Takes in whatever a tool returned, keeps every medium once, and gives back "
         "one clean, typed, small record, today and after a restart, byte for byte the same.",
         lifespan=lifespan,
-        # Spans of requests; `app.telemetry` exports them, without paths and queries, and logs and
-        # counts requests itself.
+        # FastAPI only makes spans of requests. `app.telemetry` exports them, without paths and
+        # queries, and it logs and counts requests.
         telemetry={
             "tracing": is_traced,
             "metrics": False,
@@ -82,17 +81,17 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             "exclude": is_quiet,
         },
         redirect_slashes=False,
-        # Both load scripts of another host.
+        # Both would load scripts from another host.
         docs_url=None,
         redoc_url=None,
     )
     install_problem_handlers(app)
     install_openapi(app)
     _add_routes(app, settings, features)
-    _give_content_its_host(app, settings)
+    _add_content_host(app, settings)
     _add_middleware(app, settings)
     for feature in features:
-        # Around all that refuses.
+        # Added last, so it wraps the middleware above.
         for middleware in feature.load(feature.middleware):
             app.add_middleware(middleware)
     return app
@@ -102,13 +101,13 @@ def _add_routes(app: FastAPI, settings: Settings, features: Iterable[Feature]) -
     app.add_route("/docs/plain", get_api_page, methods=["GET"], include_in_schema=False)
     routers = [router for feature in features for router in feature.load(feature.routers)]
     routes = [route for router in routers for route in router.routes]
-    viewing = viewer.viewer_router(settings.viewer_dir, settings.content_url)
-    # Included, they would be made anew for each application, while its first request waits.
-    app.router.routes += [*routes, *viewing.routes, *page_levels.odd_ids_router.routes]
+    viewer_routes = viewer.viewer_router(settings.viewer_dir, settings.content_url)
+    # `include_router` would create the routes again for each application, in its first request.
+    app.router.routes += [*routes, *viewer_routes.routes, *page_levels.odd_ids_router.routes]
 
 
 def _add_middleware(app: FastAPI, settings: Settings) -> None:
-    if origins := _calling_origins(settings):
+    if origins := _cors_origins(settings):
         app.add_middleware(
             CORSMiddleware,
             allow_origins=origins,
@@ -117,25 +116,25 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
             expose_headers=EXPOSED_HEADERS,
             max_age=3600,
         )
-    # Around the CORS middleware: a preflight by a foreign host name is not answered either.
+    # Wraps the CORS middleware, so a preflight with a foreign host name is refused as well.
     app.add_middleware(
         BrowserGuard,
         is_open=settings.auth == "none",
         hosts=settings.answered_hosts,
         own_origins=() if settings.origin is None else (settings.origin,),
-        named_origins=settings.cors_origins,
+        allowed_origins=settings.cors_origins,
     )
     limits = settings.limits
     app.add_middleware(
         RequestContextMiddleware,
         max_at_once=limits.requests_at_once,
-        # No more than can be connected: those who go away while they wait are still counted.
+        # Clients that disconnect while they wait are still counted, so this has to be limited.
         max_waiting=limits.connections_at_once,
     )
     app.add_middleware(tus.TusMiddleware)
 
 
-def _give_content_its_host(app: FastAPI, settings: Settings) -> None:
+def _add_content_host(app: FastAPI, settings: Settings) -> None:
     if settings.content_url is None:
         return
     app.router.middleware_stack = ContentHost(
@@ -147,8 +146,8 @@ def _give_content_its_host(app: FastAPI, settings: Settings) -> None:
     )
 
 
-def _calling_origins(settings: Settings) -> tuple[str, ...]:
-    """Return the origins whose pages may call; to the content URL, the service's own is foreign."""
+def _cors_origins(settings: Settings) -> tuple[str, ...]:
+    """Return the origins of CORS; with a content URL, that of the service is one of them."""
     if settings.content_url is None or settings.origin is None:
         return settings.cors_origins
     return (*settings.cors_origins, settings.origin)

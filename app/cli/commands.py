@@ -1,4 +1,4 @@
-"""The commands of the service: their options and help. Each loads its implementation to run."""
+"""The commands of the service: their options and help. Each imports its implementation."""
 
 from pathlib import Path
 from typing import Annotated

@@ -65,7 +65,8 @@ async def _follow(
                 caller, session_id=session_id, after=after
             ) as stream:
                 async for item in stream.items():
-                    # A stream that is read too slowly ends, and is opened again after this event.
+                    # If the stream is read too slowly it ends, and is opened again after this
+                    # event.
                     after = item.position
                     for line in [_json_line(item)] if as_json else formatter.format(item):
                         print_line(line)
@@ -89,9 +90,9 @@ class _LineFormatter:
         data: _Data = json.loads(item.data)
         if item.type == "reset":
             return [f"… events before {data['position']} are no longer stored; new events follow"]
-        place = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
+        entry = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
         text = _FORMATTERS.get(item.type, _format_page)(data)
-        line = f"{data['createdAt'][:19]}Z  {place}  {item.type}  {text}"
+        line = f"{data['createdAt'][:19]}Z  {entry}  {item.type}  {text}"
         resources = data["sanitized"]["resources"] if "sanitized" in data else []
         return [one_line(value) for value in (line, *map(self._format_medium, resources))]
 

@@ -1,4 +1,4 @@
-"""The class of the API's routes: it checks query names and counts long answers.
+"""The class of the API's routes: it checks query names, and reserves memory for responses.
 
 A query may have each parameter of its route once, and no other name. If unknown names were ignored,
 `?session_id=` instead of `sessionId` would return records of other sessions.
@@ -20,7 +20,7 @@ from app.http.response_memory import count_response
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.pointers import child_pointer
 
-# Signed links carry a token, event streams of browsers a ticket.
+# Signed links have a token, event streams of browsers a ticket.
 _LINK = b"token"
 _CREDENTIALS = frozenset({_LINK, b"ticket"})
 _MAX_COMPARED_CHARS = 64
@@ -48,7 +48,7 @@ class QueryNames:
             return
         names = [name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)]
         if _LINK in self._encoded and _LINK.decode() in names:
-            # Mail and chat programs add parameters of their own to links.
+            # Mail and chat programs add their own parameters to links.
             names = [name for name in names if name in self._names]
         faults = list(self._find_faults(names))
         if faults:
@@ -83,16 +83,16 @@ class QueryNames:
     def _unknown_name(self, number: int, name: str) -> Fault:
         if not self._names:
             return Fault("/query", f"has parameter {number}, where this route takes none")
-        known = ", ".join(f"`{text}`" for text in self._names)
+        names = ", ".join(f"`{text}`" for text in self._names)
         by_letters = {_letters(item): item for item in self._names}
-        near = difflib.get_close_matches(_letters(name), by_letters, n=1)
-        if not near:
+        similar = difflib.get_close_matches(_letters(name), by_letters, n=1)
+        if not similar:
             # The name could be anything, even a key, so the message does not repeat it.
-            return Fault("/query", f"has parameter {number}, which is none of {known}")
+            return Fault("/query", f"has parameter {number}, which is none of {names}")
         return Fault(
             child_pointer("/query", name[:_MAX_COMPARED_CHARS]),
-            f"is no parameter of this route; did you mean `{by_letters[near[0]]}`? It takes "
-            f"{known}",
+            f"is no parameter of this route; did you mean `{by_letters[similar[0]]}`? It takes "
+            f"{names}",
         )
 
 
@@ -112,15 +112,15 @@ async def check_query(names: QueryNames, connection: HTTPConnection) -> None:
     """Check the names in the query of a request.
 
     Raises:
-        InvalidPayloadError: It has an unknown name, or the same name twice.
-        UnauthorizedError: It has also no valid key.
-        QuotaExceededError: It has also a key that has sent too many requests.
+        InvalidPayloadError: The query has an unknown name, or the same name twice.
+        UnauthorizedError: In addition, the request has no valid key.
+        QuotaExceededError: In addition, its key has sent too many requests.
     """
     query = connection.scope["query_string"]
     try:
         names.check(query)
     except InvalidPayloadError:
-        # Without a valid key the answer is a 401 for any query. With one, the request is counted.
+        # Without a valid key the response is a 401 for any query. With one, the request is counted.
         if not names.has_credential(query):
             await authenticate(connection)
         raise
@@ -131,10 +131,10 @@ def _letters(name: str) -> str:
 
 
 class ApiRoute(APIRoute):
-    """A route whose requests have only known query parameters, and whose answers are counted."""
+    """A route that refuses unknown query parameters, and reserves memory for long responses."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return FastAPI's handler between the check of the query and the count of the answer."""
+        """Return FastAPI's handler, with a check of the query before it."""
         handler = super().get_route_handler()
         names = QueryNames(query_names(self.dependant))
 

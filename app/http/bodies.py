@@ -1,4 +1,4 @@
-"""Reading of request bodies, within limits of their size and speed."""
+"""Read request bodies with limits on their size and speed."""
 
 import asyncio
 import time
@@ -14,12 +14,12 @@ from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_repaired_json
 
 if TYPE_CHECKING:
-    # Imported for its type only: the module imports the records of keys, which a proxy never loads.
+    # Imported only for types, because the proxy must not load the records of keys.
     from app.services.quotas.key_quotas import Allowance
 
-# Claims on removed blobs are kept for longer than this (see `swept_blobs`). So a request that has
+# Claims on removed blobs are stored for longer than this (see `swept_blobs`). So a request that has
 # stored a blob still finds the claim when it writes the row.
-_LONGEST_SECONDS = 24 * 3600.0
+_MAX_SECONDS = 24 * 3600.0
 _SMALL_BODY_BYTES = 64 * 1024
 _SMALL_BODY_DEPTH = 64
 
@@ -67,13 +67,13 @@ async def stream_body(
         if received > limits.body_bytes:
             raise _too_large(limits)
         elapsed = time.monotonic() - started - limits.body_grace_seconds
-        if elapsed > _LONGEST_SECONDS:
+        if elapsed > _MAX_SECONDS:
             raise SlowBodyError
         if elapsed > 0 and received < elapsed * limits.body_bytes_per_second:
             raise SlowBodyError
         yield chunk
         if received == content_length and allowance is None:
-            # The body is complete; the server's next message would only mark its end.
+            # The body is complete, so the last message of the server is not read.
             await chunks.aclose()
             return
 
@@ -96,7 +96,7 @@ def _too_large(limits: Limits) -> PayloadTooLargeError:
 def require_json(request: Request) -> None:
     """Check that a body is declared as JSON.
 
-    A browser sends other types for a page of any site, without a CORS preflight.
+    For other types, browsers send requests of any page without a CORS preflight.
 
     Raises:
         UnsupportedMediaError: The Content-Type is not JSON.
@@ -113,7 +113,7 @@ async def read_small_json(
 
     If it is optional, no body and `null` are an empty object.
 
-    FastAPI's own parser is not used, since it reads bodies of any length, and accepts NaN.
+    FastAPI's parser is not used, because it reads bodies of any length, and accepts NaN.
 
     Raises:
         PayloadTooLargeError: The body is longer than 64 KiB, or nested too deep.

@@ -1,19 +1,19 @@
-"""Refuses requests that web pages forge: rebound host names and cross-site writes.
+"""Refuse requests that foreign web pages send: DNS rebinding and cross-site writes.
 
-A page anywhere can make a browser send requests to loopback and to inner networks. Two things tell
-such a request from one of the service's own users, and both are in its headers:
+Any web page can make a browser send requests to loopback and to private networks. Two headers
+distinguish such a request from one of the service's users:
 
-- `Host` is the name in the address of the request. If the name of a page resolves to 127.0.0.1 (DNS
-  rebinding), the browser takes page and service for the same origin, and only this name differs.
-  `Host` is checked if authentication is off, or if host names are configured.
-- `Origin` and `Sec-Fetch-Site` identify the page that sends a request. A page of another origin
-  cannot read the answer, but its writes would be executed: browsers send a body as `text/plain`, as
-  a form or without a type without a preflight.
+- `Host` is the host of the URL. If the host of a page resolves to 127.0.0.1 (DNS rebinding), page
+and service have the same origin for the browser, and only `Host` shows the foreign name. It is
+checked if authentication is off, or if host names are configured. - `Origin` and `Sec-Fetch-Site`
+identify the page that sends a request. A page of another origin cannot read the response, but its
+writes would be executed: browsers send bodies as `text/plain`, as a form or without a type, without
+a preflight.
 
 Programs send neither `Origin` nor `Sec-Fetch-Site`, so their requests pass. The origin of reads
-(GET, HEAD, OPTIONS) is not checked: browsers themselves protect the answers, and the CORS
-middleware answers preflights. A WebSocket handshake is checked like a write, since browsers let
-every page read from a socket.
+(GET, HEAD, OPTIONS) is not checked: browsers protect the responses, and the CORS middleware handles
+preflights. A WebSocket handshake is checked like a write, because browsers let every page read from
+a socket.
 
 Source: RFC 9110 §7.4 (421), RFC 6454 (Origin), W3C Fetch Metadata Request Headers.
 """
@@ -31,27 +31,25 @@ from pagefault_dialects.errors import PagefaultError
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HTTP_SCHEMES = {"http": b"http", "ws": b"http", "https": b"https", "wss": b"https"}
 _DEFAULT_PORTS = {b"http": b":80", b"https": b":443"}
-_ELSEWHERE = frozenset({b"cross-site", b"same-site"})
+_FOREIGN_SITES = frozenset({b"cross-site", b"same-site"})
 _LABEL_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 _LOOPBACK_6 = ipaddress.IPv6Address("::1")
 # A name has 253 characters at most, and an address with its port fewer.
-_LONGEST_HOST = 260
-_LONGEST_PORT = 5
+_MAX_HOST_LENGTH = 260
+_MAX_PORT_LENGTH = 5
 
 
 class BrowserGuard:
-    """Answers 421 to a foreign `Host` and 403 to writes of foreign pages, before anything is read.
+    """Middleware that sends a 421 for a foreign `Host`, and a 403 for writes of foreign pages.
 
     Args:
         app: The application.
-        is_open: Whether requests need no key. Then nothing may stand between the browser and the
-            service that changes `Host` or takes TLS off, and the page's origin has to be exactly
-            the one that was asked.
-        hosts: Further values of `Host` that are answered, in lower case, beside the names of
-            loopback; a name that stands here without a port is answered with any. `None` if
-            `Host` is not judged.
+        is_open: Whether requests need no key. Then the origin of a page has to be exactly that of
+            the request, so no proxy may change `Host` or terminate TLS.
+        hosts: Allowed values of `Host`, in lower case, in addition to the names of loopback. A name
+            without a port allows any port. `None` if `Host` is not checked.
         own_origins: Origins of the service, such as that of its public URL.
-        named_origins: Foreign origins whose pages may write.
+        allowed_origins: Foreign origins whose pages may write.
     """
 
     def __init__(
@@ -61,16 +59,16 @@ class BrowserGuard:
         is_open: bool,
         hosts: Collection[str] | None,
         own_origins: Collection[str],
-        named_origins: Collection[str],
+        allowed_origins: Collection[str],
     ) -> None:
         self._app = app
         self._is_open = is_open
-        self._judges_hosts = hosts is not None
+        self._checks_hosts = hosts is not None
         self._hosts = frozenset(host.encode() for host in hosts or ())
         self._own_origins = frozenset(origin.encode() for origin in own_origins)
-        self._named_origins = frozenset(origin.encode() for origin in named_origins)
-        # Few spellings are ever used, so that a request costs a look-up.
-        self._is_answered = lru_cache(maxsize=256)(self._answers_to)
+        self._allowed_origins = frozenset(origin.encode() for origin in allowed_origins)
+        # Few values of `Host` are used, so most requests only need a lookup.
+        self._is_allowed_host = lru_cache(maxsize=256)(self._allows_host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
@@ -81,16 +79,18 @@ class BrowserGuard:
 
     def _refusal(self, scope: Scope) -> PagefaultError | None:
         is_reading = scope["type"] == "http" and scope["method"] in _READING
-        if is_reading and not self._judges_hosts:
+        if is_reading and not self._checks_hosts:
             return None
         fields: dict[bytes, list[bytes]] = {b"host": [], b"origin": [], b"sec-fetch-site": []}
         for name, value in scope["headers"]:
             if name in fields:
                 fields[name].append(value.strip())
         hosts, origins, sites = fields.values()
-        # A server may pass on several. Then the name is ambiguous, and none is accepted.
+        # Several `Host` headers are ambiguous, so none is accepted.
         host = hosts[0].lower() if len(hosts) == 1 else b""
-        if self._judges_hosts and not (len(host) <= _LONGEST_HOST and self._is_answered(host)):
+        if self._checks_hosts and not (
+            len(host) <= _MAX_HOST_LENGTH and self._is_allowed_host(host)
+        ):
             return MisdirectedRequestError()
         sites = [site.lower() for site in sites]
         if is_reading or self._may_write(scope["scheme"], host, origins, sites):
@@ -101,33 +101,33 @@ class BrowserGuard:
         self, scheme: str, host: bytes, origins: list[bytes], sites: list[bytes]
     ) -> bool:
         if not origins:
-            # Programs, and browsers whose request is same-origin or started by the user.
-            return not _ELSEWHERE.intersection(sites)
+            # A program, or a browser whose request is same-origin or was started by the user.
+            return not _FOREIGN_SITES.intersection(sites)
         origin = origins[0]
-        if len(origins) > 1 or origin in self._named_origins:
+        if len(origins) > 1 or origin in self._allowed_origins:
             return len(origins) == 1
         if b"cross-site" in sites:
             return False
-        return origin in self._own_origins or self._is_asked(origin, scheme, host, sites)
+        return origin in self._own_origins or self._is_own(origin, scheme, host, sites)
 
-    def _is_asked(self, origin: bytes, scheme: str, host: bytes, sites: list[bytes]) -> bool:
-        """Return whether an origin is the one that the request was sent to."""
+    def _is_own(self, origin: bytes, scheme: str, host: bytes, sites: list[bytes]) -> bool:
+        """Return whether an origin is that of the request's URL."""
         if self._is_open:
             return origin == _own_origin(_HTTP_SCHEMES.get(scheme, b""), host)
-        # A proxy may have changed `Host`, but the browser compared its own host with the page's.
+        # A proxy may have changed `Host`, but the browser has compared the original one.
         return sites == [b"same-origin"] or origin in (
             _own_origin(default_port, host) for default_port in _DEFAULT_PORTS
         )
 
-    def _answers_to(self, host: bytes) -> bool:
-        name, port = _split(host)
-        if port and not (len(port) <= _LONGEST_PORT and port.isdigit()):
+    def _allows_host(self, host: bytes) -> bool:
+        name, port = _split_host(host)
+        if port and not (len(port) <= _MAX_PORT_LENGTH and port.isdigit()):
             return False
         is_listed = host in self._hosts or name.removesuffix(b".") in self._hosts
         return is_listed or _is_loopback(name)
 
 
-def _split(host: bytes) -> tuple[bytes, bytes]:
+def _split_host(host: bytes) -> tuple[bytes, bytes]:
     """Return the name and the port of a `Host`; the port is empty if there is none."""
     if host.endswith(b"]"):
         return host, b""
@@ -136,11 +136,10 @@ def _split(host: bytes) -> tuple[bytes, bytes]:
 
 
 def _is_loopback(name: bytes) -> bool:
-    """Return whether a name means this machine, whatever any name server says.
+    """Return whether a name is always this machine, without asking a name server.
 
-    `localhost` and what ends in `.localhost` never leave the machine (RFC 6761 §6.3), and an
-    address cannot be rebound. Addresses are taken as browsers spell them: four decimal numbers, or
-    IPv6 in brackets.
+    `localhost` and names that end in `.localhost` are local (RFC 6761 §6.3). Loopback addresses are
+    accepted in the form of browsers: four decimal numbers, or IPv6 in brackets.
     """
     labels = name.removesuffix(b".").split(b".")
     if labels[-1] == b"localhost":
@@ -155,7 +154,7 @@ def _is_loopback(name: bytes) -> bool:
 
 
 def _own_origin(scheme: bytes, host: bytes) -> bytes:
-    """Return the origin of a page that was loaded from a `Host`, as browsers spell it."""
+    """Return the origin of a page that was loaded from a `Host`, in the form of browsers."""
     return scheme + b"://" + host.removesuffix(_DEFAULT_PORTS.get(scheme, b":"))
 
 
@@ -166,5 +165,5 @@ async def _refuse(error: PagefaultError, scope: Scope, receive: Receive, send: S
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
     request_id = str(scope.get("state", {}).get("request_id", "-"))
-    answer = problem_response(error, instance=scope["path"], request_id=request_id)
-    await answer(scope, receive, send)
+    response = problem_response(error, instance=scope["path"], request_id=request_id)
+    await response(scope, receive, send)

@@ -1,6 +1,6 @@
-"""Authenticated requests, and the ways to read their bodies.
+"""Authenticated requests, and the reading of their bodies.
 
-A `Call` is a call of a route of this API, not a tool call of a model.
+A `Call` is a request to this API, not a tool call of a model.
 """
 
 from collections.abc import AsyncIterator, Callable

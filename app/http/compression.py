@@ -1,12 +1,12 @@
 """Compresses JSON while it is sent, for clients that accept gzip.
 
-    answer                                    on the wire
+    response                                  as it is sent
     list, outline, history of 8 KiB or more   gzip, weak ETag, Vary: Accept-Encoding
-    anything else                             its bytes as they are
+    anything else                             not compressed
 
-Left out are stored bytes, whose ranges and digests are those of the bytes; answers whose `ETag`
-guards a write, since a compressed answer has a weak one; and answers with a signed link or a
-ticket, whose length would tell what the secret has in common with text beside it (BREACH).
+Stored bytes are not compressed, because ranges and digests are of the stored bytes. Neither are
+responses whose `ETag` is used for writes, because a compressed response has a weak one; nor those
+with a signed link or a ticket, because their length would disclose parts of the secret (BREACH).
 """
 
 import gzip
@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from app.http.conditions import joined_fields, preferred_encoding, raw_headers
 
 COMPRESSED_FROM_BYTES = 8 * 1024
-"""Shorter answers fit into a few packets, and compressing would be most of their work."""
+"""Shorter responses fit into a few packets; compressing them would take most of their time."""
 _LEVEL = 1
 """Level 6 takes four times as long, for a seventh less."""
 _GZIP = "gzip"
@@ -41,7 +41,7 @@ class CompressedResponse(Response):
 
     Args:
         body: The body, uncompressed.
-        headers: All headers but the length and the coding.
+        headers: All headers except for the length and the coding.
     """
 
     def __init__(self, body: bytes, headers: Mapping[str, str]) -> None:
@@ -52,7 +52,7 @@ class CompressedResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Compress the body and send it."""
-        # zlib releases the interpreter.
+        # zlib releases the interpreter lock.
         self.body = await anyio.to_thread.run_sync(gzip.compress, self.body, _LEVEL)
         self.raw_headers += raw_headers({"Content-Length": str(len(self.body))})
         await super().__call__(scope, receive, send)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from app.errors import PreconditionFailedError
 
-# Commas may stand inside the quotes, so a list of tags cannot be split at commas.
+# Quoted tags may contain commas, so a list of tags cannot be split at commas.
 _TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 _TAG_LIST_GAP = re.compile(r"[ \t]*(?:,[ \t]*)+")
 
@@ -40,25 +40,23 @@ def evaluate_conditions(
 
     Args:
         headers: Request headers under lower-case names (or case-insensitive), repeated ones joined.
-        method: The request method; only GET and HEAD can be answered with "not modified".
+        method: The request method; only GET and HEAD can get a 304.
         etag: The current entity-tag, with its quotes.
-        last_modified: When it was last changed, with a time zone; conditions on dates are ignored
-            if it is `None`.
+        last_modified: The time of the last change, with a time zone; conditions on dates are
+            ignored if it is `None`.
 
     Returns:
-        True if the answer is a 304, because the client has the current version.
+        True if the response is a 304, because the client has the current version.
 
     Raises:
         PreconditionFailedError: A condition is false.
     Source: RFC 9110 §13.1 and §13.2.2.
     """
     may_proceed = _passes_if_match(headers, etag, last_modified)
-    client_has_it = _client_has_current(
-        headers, method=method, etag=etag, last_modified=last_modified
-    )
-    if not may_proceed or (client_has_it and method not in _SAFE_METHODS):
+    is_current = _client_has_current(headers, method=method, etag=etag, last_modified=last_modified)
+    if not may_proceed or (is_current and method not in _SAFE_METHODS):
         raise PreconditionFailedError
-    return client_has_it
+    return is_current
 
 
 def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | None], None]:
@@ -85,14 +83,14 @@ def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | 
 
 
 def strong_etag(digest: str) -> str:
-    """Return the entity-tag of bytes by their SHA-256, with its quotes."""
+    """Return the entity-tag, with quotes, of bytes with this SHA-256."""
     return f'"sha256-{digest}"'
 
 
 def joined_fields(request_headers: Mapping[str, str]) -> dict[str, str]:
     """Return headers by lower-case name; repeated ones are joined (RFC 9110 §5.3)."""
     fields: dict[str, str] = {}
-    # The `items()` of Starlette's Headers has a pair for each line, although it is a Mapping.
+    # `Headers.items()` of Starlette has an item for each repeated header.
     for name, value in request_headers.items():
         key = name.lower()
         fields[key] = f"{fields[key]}, {value}" if key in fields else value
@@ -176,7 +174,7 @@ def _weakly_equal(tag: str, etag: str) -> bool:
 
 
 def _whole_second(moment: datetime) -> datetime:
-    # HTTP-dates have no fractions, so a stored moment with one would differ from its Last-Modified.
+    # HTTP-dates have no fractions, so a stored time with one would differ from its Last-Modified.
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
@@ -236,7 +234,7 @@ def _quality(accepted_ranges: list[tuple[str, float]], media_type: str) -> float
 
 
 CACHE_FOREVER = "private, max-age=31536000, immutable"
-"""For content addressed by its hash: it cannot change. Shared caches do not keep it."""
+"""For URLs that contain the hash of the content. Shared caches do not store it."""
 
 REVALIDATE = "no-cache"
 """For records: caches may store them, but must revalidate them."""
@@ -269,10 +267,10 @@ def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response
     has_condition = any(name[:3] == b"if-" for name, _ in request.scope["headers"])
     if not has_condition or request.method not in ("GET", "HEAD"):
         return None
-    client_has_it = evaluate_conditions(
+    is_current = evaluate_conditions(
         joined_fields(request.headers),
         method=request.method,
         etag=headers["ETag"],
         last_modified=None,
     )
-    return not_modified(headers) if client_has_it else None
+    return not_modified(headers) if is_current else None

@@ -1,8 +1,8 @@
-"""The host of the content URL, which serves the content behind signed links and nothing else.
+"""The host of the content URL, which serves only content with signed links.
 
-One process serves two host names, which are two origins to browsers. If stored content runs a
-script in spite of its headers, the script runs in an origin without viewer, API and keys. `Host`
-alone selects the origin; `X-Forwarded-Host` is not read. Requests with any other `Host` go to the
+The process serves two host names, which are two origins for browsers. If stored content runs a
+script in spite of its headers, the script runs in an origin without viewer, API and keys. Only
+`Host` selects the origin, not `X-Forwarded-Host`. Requests with any other `Host` are for the
 service itself.
 """
 
@@ -26,14 +26,14 @@ _HEALTH_PATH = "/healthz"
 
 
 class ContentHost:
-    """Middleware that separates content from everything else by host, before routing.
+    """Middleware that serves content and everything else on separate hosts.
 
-    The content URL has content behind signed links, and `/healthz`. API keys are not accepted
-    there, even if authentication is off. Other hosts have everything else, and redirect requests
-    with a link to the content URL.
+    The content URL serves content with signed links, and `/healthz`. API keys are not accepted
+    there, even if authentication is off. Other hosts serve everything else, and redirect requests
+    with a signed link to the content URL.
 
     Args:
-        router: Handles the requests that are on the right host.
+        router: The router, for requests to the right host.
         content: The route of content.
         url: The content URL, an origin.
         hosts: The values of `Host` in requests to it, in lower case.
@@ -59,34 +59,34 @@ class ContentHost:
         """Handle one ASGI connection.
 
         Raises:
-            HTTPException: There is nothing at this address of the content URL.
-            UnauthorizedError: A request for content there has no link.
+            HTTPException: The content URL does not serve this path.
+            UnauthorizedError: A request for content at the content URL has no token.
         """
         if scope["type"] in ("http", "websocket"):
-            if self._is_here(scope):
+            if self._is_for_content_host(scope):
                 self._check(scope)
-            elif self._is_linked(scope):
+            elif self._is_signed_link(scope):
                 scope["route"] = self._content
                 await self._redirect(scope)(scope, receive, send)
                 return
         await self._router(scope, receive, send)
 
-    def _is_here(self, scope: Scope) -> bool:
-        # A server may pass on several. If one is the content host, nothing else is served.
+    def _is_for_content_host(self, scope: Scope) -> bool:
+        # If one of several `Host` headers is the content host, only content is served.
         return any(
             name == b"host" and value.strip().lower() in self._hosts
             for name, value in scope["headers"]
         )
 
     def _redirect(self, scope: Scope) -> Response:
-        # Built from checked parts, so no request can make it lead to another host.
+        # Built from checked parts, so a request cannot redirect to another host.
         path = quote(_path(scope), safe="/:", errors="replace")
         query = scope["query_string"].decode("latin-1")
         headers = {"Location": f"{self._url}{path}?{query}", **self._headers}
         return Response(status_code=HTTPStatus.TEMPORARY_REDIRECT, headers=headers)
 
     def _check(self, scope: Scope) -> None:
-        """Refuse requests that the content URL does not serve."""
+        """Raise for a request that the content URL does not serve."""
         is_http = scope["type"] == "http"
         if is_http and _path(scope) == _HEALTH_PATH:
             return
@@ -97,8 +97,8 @@ class ContentHost:
         if scope["method"] in _READING and not _has_token(scope):
             raise UnauthorizedError
 
-    def _is_linked(self, scope: Scope) -> bool:
-        """Return whether this is a request for content by a link."""
+    def _is_signed_link(self, scope: Scope) -> bool:
+        """Return whether this is a request for content with a signed link."""
         return (
             scope["type"] == "http"
             and scope["method"] in _READING
@@ -111,7 +111,7 @@ class ContentHost:
 
 
 def _has_token(scope: Scope) -> bool:
-    # Parsed as the route does; most requests have no query at all.
+    # Parsed like the route parses it; most requests have no query.
     query = scope["query_string"]
     return bool(query) and "token" in QueryParams(query)
 

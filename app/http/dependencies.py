@@ -24,7 +24,7 @@ def services_of(connection: HTTPConnection) -> Services:
 
 @cache
 def service(kind: type[_Service]) -> Callable[[HTTPConnection], Awaitable[_Service]]:
-    """Return a dependency that is the service of a type.
+    """Return a dependency that provides the service of a type.
 
     `results: Annotated[ToolResults, Depends(service(ToolResults))]`
     """
@@ -37,10 +37,10 @@ def service(kind: type[_Service]) -> Callable[[HTTPConnection], Awaitable[_Servi
 
 
 class KeyScheme(HTTPBearer):
-    """Only for the document: it says that a key is taken. `Access` is what reads it."""
+    """The API key in the OpenAPI document. `Access` reads and verifies the key."""
 
     async def __call__(self, request: HTTPConnection) -> None:
-        """Leave the key alone."""
+        """Do nothing."""
 
 
 BEARER = Security(
@@ -77,7 +77,7 @@ async def caller_by_key(connection: HTTPConnection) -> Caller:
 
 
 def _authorization(scope: Scope) -> str | None:
-    # This runs once per request, and Starlette's `Headers` would decode all of them.
+    # Starlette's `Headers` would decode all headers of each request.
     for name, value in scope["headers"]:
         if name == b"authorization":
             return str(value.decode("latin-1"))
@@ -85,7 +85,7 @@ def _authorization(scope: Scope) -> str | None:
 
 
 def count_request(connection: HTTPConnection, caller: Caller) -> None:
-    """Count a request for who sent it. Raises QuotaExceededError: there were too many."""
+    """Count a request of a caller. Raises QuotaExceededError if there were too many."""
     quotas = services_of(connection)[Quotas]
     if quotas.is_counting:
         allowance = quotas.allowance(caller)

@@ -1,7 +1,7 @@
 """HTML pages: the API at `/docs/plain`, its errors, and the 404 for browsers.
 
-They load no scripts and nothing from other hosts. The usual pages for an OpenAPI document load
-scripts from a CDN into the origin that receives the keys. They repeat nothing of the request.
+They load no scripts and nothing from other hosts: FastAPI's pages would load scripts from a CDN
+into the origin that receives the keys. They contain no data of the request.
 `app/routers/viewer` serves the explorer of the API at `/docs`, or this plain page if the explorer
 is not built.
 """
@@ -32,7 +32,7 @@ _API_STYLE = (
     "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}a{color:#8bf}"
     "pre{background:#222}}"
 )
-_LOST_STYLE = (
+_PAGE_STYLE = (
     # The colours and the header of the viewer (web/src/styles).
     ":root{color-scheme:light dark;--line:light-dark(#d5d9e0,#323843)}"
     "body{margin:0;font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;"
@@ -44,10 +44,10 @@ _LOST_STYLE = (
     "main a{color:light-dark(#1a56b0,#86b7ff)}"
 )
 _VIEWS = ("Sessions", "Search", "Compare", "Doctor", "Pages", "Upload")
-_LOST_PAGE = (
+_NOT_FOUND_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width"><title>Nothing here · Pagefault</title>'
-    f'<style>{_LOST_STYLE}</style><header><b>Pagefault</b><nav aria-label="Views">'
+    f'<style>{_PAGE_STYLE}</style><header><b>Pagefault</b><nav aria-label="Views">'
     + "".join(f'<a href="/{name.lower()}">{name}</a>' for name in _VIEWS)
     + "</nav></header><main><h1>There is nothing at this address</h1>"
     "<p>This is Pagefault, the media memory of AI agents. No page and no route of its API has "
@@ -58,7 +58,7 @@ _LOST_PAGE = (
 
 
 def _headers(style: str) -> dict[str, str]:
-    """Return the headers of a page that has this style and no script."""
+    """Return the headers of a page with this style and without scripts."""
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return {
         "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{digest}'; "
@@ -68,8 +68,8 @@ def _headers(style: str) -> dict[str, str]:
     }
 
 
-_LOST_HEADERS = {
-    **_headers(_LOST_STYLE),
+_NOT_FOUND_HEADERS = {
+    **_headers(_PAGE_STYLE),
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -86,9 +86,9 @@ def is_for_a_browser(connection: HTTPConnection) -> bool:
     return prefers(connection.headers, "text/html", "application/json")
 
 
-def lost_page(*, is_head: bool) -> Response:
+def not_found_page(*, is_head: bool) -> Response:
     """Return the HTML page of a 404."""
-    response = HTMLResponse(_LOST_PAGE, status_code=404, headers=_LOST_HEADERS)
+    response = HTMLResponse(_NOT_FOUND_PAGE, status_code=404, headers=_NOT_FOUND_HEADERS)
     if is_head:
         # Content-Length is still the length of the page.
         response.body = b""
@@ -96,7 +96,7 @@ def lost_page(*, is_head: bool) -> Response:
 
 
 async def problems_page(_: Request) -> Response:
-    """Answer with the page that the `type` of every problem leads to."""
+    """Return the page with all errors, to which the `type` of problems links."""
     sections = "".join(
         f'<h2 id="{kind.code}">{kind.code}</h2>'
         f"<p><b>{kind.status}</b> · {html.escape(kind.title)}</p>"
@@ -109,14 +109,14 @@ async def problems_page(_: Request) -> Response:
     )
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>'
-        f"<style>{_LOST_STYLE}</style>"
+        f"<style>{_PAGE_STYLE}</style>"
         f"<h1>Errors</h1><p>{html.escape(INTRODUCTION)}</p>{sections}</html>",
-        headers=_headers(_LOST_STYLE),
+        headers=_headers(_PAGE_STYLE),
     )
 
 
 async def get_api_page(request: Request) -> Response:
-    """Answer with the page that lists the API of the application, without a script."""
+    """Return the page that lists the routes of the application."""
     return HTMLResponse(_page_of(request.app), headers=_headers(_API_STYLE))
 
 
@@ -152,14 +152,14 @@ def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
         f"<p>{html.escape(operation.get('description') or operation.get('summary', ''))}</p>",
         _items("Parameters", map(_parameter, operation.get("parameters", ()))),
         _items("Body", _contents(operation.get("requestBody", {}))),
-        _items("Answers", map(_answer, operation["responses"], operation["responses"].values())),
+        _items("Answers", map(_response, operation["responses"], operation["responses"].values())),
     ]
     return "".join(parts)
 
 
 def _items(heading: str, items: Iterator[str]) -> str:
-    listed = "".join(f"<li>{item}</li>" for item in items)
-    return f"<b>{heading}</b><ul>{listed}</ul>" if listed else ""
+    rows = "".join(f"<li>{item}</li>" for item in items)
+    return f"<b>{heading}</b><ul>{rows}</ul>" if rows else ""
 
 
 def _parameter(parameter: Mapping[str, Any]) -> str:
@@ -168,9 +168,9 @@ def _parameter(parameter: Mapping[str, Any]) -> str:
     return f"<code>{html.escape(parameter['name'])}</code> ({parameter['in']}{needed}) {text}"
 
 
-def _answer(status: str, answer: Mapping[str, Any]) -> str:
-    contents = "; ".join(_contents(answer))
-    return f"<b>{status}</b> {html.escape(answer['description'])} {contents}"
+def _response(status: str, response: Mapping[str, Any]) -> str:
+    contents = "; ".join(_contents(response))
+    return f"<b>{status}</b> {html.escape(response['description'])} {contents}"
 
 
 def _contents(holder: Mapping[str, Any]) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Shared parts of the routes of events: the caller, the beginning, and the response.
+"""Dependencies and the response of event routes: the caller, the start position, the stream.
 
-Events are sent as FastAPI does, but without the two queues and the tasks that it adds between
-stream and connection for every listener. These cost several times as much as sending the events.
+FastAPI's event streams have two queues and tasks for every listener, which take several times as
+long as sending the events. The response here has none.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
@@ -25,10 +25,10 @@ from app.services.concurrency.background import run_beside
 from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
 
-# The one behind it has to be a number that can be looked for.
+# The next number after it must still be a valid `seq`.
 LARGEST_POSITION = LARGEST_SEQ - 1
 _Position = Annotated[int, Field(ge=0, le=LARGEST_POSITION)]
-_BEAT_SECONDS = 15.0
+_KEEPALIVE_SECONDS = 15.0
 
 TicketQuery = Annotated[
     str | None,
@@ -48,10 +48,10 @@ AfterQuery = Annotated[
 
 
 async def authorised_caller(connection: HTTPConnection, ticket: str | None) -> Caller:
-    """Return who listens: by a ticket if there is one, else by the key.
+    """Return the caller of a ticket, or of the API key without a ticket.
 
     Raises:
-        UnauthorizedError: Neither is valid.
+        UnauthorizedError: The ticket or the key is not valid.
         QuotaExceededError: The key has sent too many requests.
     """
     if ticket is None:
@@ -64,14 +64,14 @@ async def authorised_caller(connection: HTTPConnection, ticket: str | None) -> C
 
 
 async def get_listener(request: Request, _: BearerDep, ticket: TicketQuery = None) -> Caller:
-    """Return who listens. Raises UnauthorizedError without a valid key or ticket."""
+    """Return the listening caller; see `authorised_caller`."""
     return await authorised_caller(request, ticket)
 
 
 ListenerDep = Annotated[Caller, Depends(get_listener)]
 
 
-async def get_beginning(
+async def get_start_position(
     after: AfterQuery = None,
     last_event_id: Annotated[
         _Position | None,
@@ -89,12 +89,12 @@ async def get_beginning(
         ),
     ] = None,
 ) -> int | None:
-    """Return the position to begin behind: of the last one seen, else of the first one named."""
-    named = (last_event_id, queried_event_id, after)
-    return next((position for position in named if position is not None), None)
+    """Return the position after which the stream begins; `None` to begin now."""
+    positions = (last_event_id, queried_event_id, after)
+    return next((position for position in positions if position is not None), None)
 
 
-BeginningDep = Annotated[int | None, Depends(get_beginning)]
+StartPositionDep = Annotated[int | None, Depends(get_start_position)]
 EventStreamsDep = Annotated[EventStreams, Depends(service(EventStreams))]
 
 
@@ -107,20 +107,20 @@ async def _open_stream(
     session_id: str | None,
     after: int | None,
 ) -> AsyncIterator[EventStream]:
-    """Open a stream before the answer begins, and close it behind that."""
+    """Open a stream before the response begins, and close it after the response."""
     async with streams.opened(listener, session_id=session_id, after=after) as stream:
-        # A stream lasts for hours and is idle most of the time, so it needs no slot. Streams have a
-        # limit of their own.
+        # A stream lasts for hours and is mostly idle, so it needs no slot. Streams have a separate
+        # limit.
         request.state.slot.release()
         stream.abort = getattr(request.state, "abort", None)
         yield stream
 
 
 async def get_project_stream(
-    request: Request, streams: EventStreamsDep, listener: ListenerDep, begin: BeginningDep
+    request: Request, streams: EventStreamsDep, listener: ListenerDep, after: StartPositionDep
 ) -> AsyncIterator[EventStream]:
     """Open the stream of the listener's project."""
-    async with _open_stream(request, streams, listener, session_id=None, after=begin) as stream:
+    async with _open_stream(request, streams, listener, session_id=None, after=after) as stream:
         yield stream
 
 
@@ -129,11 +129,11 @@ async def get_session_stream(
     streams: EventStreamsDep,
     session_id: SessionIdPath,
     listener: ListenerDep,
-    begin: BeginningDep,
+    after: StartPositionDep,
 ) -> AsyncIterator[EventStream]:
-    """Open the stream of a session; it may be one that nothing was written to yet."""
+    """Open the stream of a session, which need not exist yet."""
     async with _open_stream(
-        request, streams, listener, session_id=session_id, after=begin
+        request, streams, listener, session_id=session_id, after=after
     ) as stream:
         yield stream
 
@@ -143,22 +143,22 @@ SessionStreamDep = Annotated[EventStream, Depends(get_session_stream)]
 
 
 class EventStreamResponse(EventSourceResponse):
-    """Server-sent events, and a comment whenever nothing was sent for 15 seconds.
+    """Server-sent events, with a comment after each 15 seconds without events.
 
     Args:
-        batches: The body in batches of one or more whole events, each in pieces; closed in the end.
+        batches: Batches of whole events, each in pieces. The generator is closed at the end.
     """
 
     def __init__(self, batches: AsyncGenerator[Iterable[bytes], None]) -> None:
-        # The base class wants an iterator; `stream_response` reads the batches instead. The second
-        # header tells proxies not to hold events back.
+        # The base class needs an iterator, but `stream_response` reads the batches. The second
+        # header disables the buffering of nginx.
         super().__init__((), headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
         self._batches = batches
         self._is_sending = False
         self._sent_at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until they end, or the client has gone."""
+        """Send events until they end or the client disconnects."""
         self._sent_at = monotonic()
         with anyio.CancelScope() as streaming:
             async with run_beside(self._watch(receive, send, streaming)):
@@ -177,16 +177,16 @@ class EventStreamResponse(EventSourceResponse):
         await send(body_message(b"", more=False))
 
     async def _watch(self, receive: Receive, send: Send, streaming: anyio.CancelScope) -> None:
-        """Send a comment when nothing else is sent, and end the stream when the client has gone."""
+        """Send a comment when nothing else is sent; end the stream when the client disconnects."""
         while True:
             idle_seconds = monotonic() - self._sent_at
-            if idle_seconds >= _BEAT_SECONDS:
-                # In the middle of an event it would be a part of it.
+            if idle_seconds >= _KEEPALIVE_SECONDS:
+                # Within an event, a comment would become a part of the event.
                 if not self._is_sending:
                     await send(body_message(KEEPALIVE_COMMENT))
                 self._sent_at = monotonic()
                 continue
-            with anyio.move_on_after(_BEAT_SECONDS - idle_seconds):
+            with anyio.move_on_after(_KEEPALIVE_SECONDS - idle_seconds):
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     streaming.cancel()

@@ -1,4 +1,4 @@
-"""The one file of a multipart form, as a stream: at no time more than a chunk of it is there."""
+"""Read the only file of a multipart form as a stream, with one chunk in memory."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from app.errors import MalformedRequestError
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.media.file_names import disposition_filename
 
-_LARGEST_HEADERS_BYTES = 16 * 1024
+_MAX_HEADER_BYTES = 16 * 1024
 _MAX_PARTS = 100
-_IN_QUERY = ("alias", "filename")
-_LARGEST_FIELDS_BYTES = 1024 * 1024
+_QUERY_PARAMETERS = ("alias", "filename")
+_MAX_FIELD_BYTES = 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _Form:
         self.in_file = False
         self.parts += 1
         if self.parts > _MAX_PARTS:
-            raise _too_much_beside(f"more than {_MAX_PARTS} parts")
+            raise _form_too_large(f"more than {_MAX_PARTS} parts")
 
     def header_field(self, data: bytes, start: int, end: int) -> None:
         self.name += data[start:end]
@@ -75,24 +75,24 @@ class _Form:
             self.pending.append(data[start:end])
             return
         self.field_bytes += end - start
-        if self.field_bytes > _LARGEST_FIELDS_BYTES:
-            raise _too_much_beside(f"more than {_LARGEST_FIELDS_BYTES} bytes beside its file")
+        if self.field_bytes > _MAX_FIELD_BYTES:
+            raise _form_too_large(f"more than {_MAX_FIELD_BYTES} bytes beside its file")
 
     def end(self) -> None:
         self.ended = True
 
     def _check_headers(self) -> None:
-        if len(self.name) + len(self.value) + len(self.headers) * 64 > _LARGEST_HEADERS_BYTES:
+        if len(self.name) + len(self.value) + len(self.headers) * 64 > _MAX_HEADER_BYTES:
             raise MalformedRequestError("The headers of a part of the form are too long.")
 
 
 def _check_field(disposition: str) -> None:
-    """Refuse a field for a parameter of the query; all others are ignored.
+    """Raise if a field is a parameter of the query; other fields are ignored.
 
-    A field may come after the file, when its value is too late to be used.
+    A field may come after the file, and then its value is too late.
     """
     name = parse_options_header(disposition)[1].get(b"name", b"").decode("latin-1")
-    if name in _IN_QUERY:
+    if name in _QUERY_PARAMETERS:
         raise InvalidPayloadError(
             f"`{name}` is not read from a field of the form: send it in the query, as in "
             f"`POST /api/resources?{name}=…`. Nothing was stored.",
@@ -100,7 +100,7 @@ def _check_field(disposition: str) -> None:
         )
 
 
-def _too_much_beside(has: str) -> PayloadTooLargeError:
+def _form_too_large(has: str) -> PayloadTooLargeError:
     return PayloadTooLargeError(f"The form has {has}. Send the file alone: nothing else is kept.")
 
 
@@ -109,13 +109,13 @@ async def form_file(content_type: str, chunks: AsyncIterator[bytes]) -> FormFile
 
     Args:
         content_type: The request's Content-Type with its boundary.
-        chunks: The request's body; it is read as the file's chunks are.
+        chunks: The request's body; it is read while the file's chunks are read.
 
     Raises:
-        MalformedRequestError: Not a multipart form.
-        InvalidPayloadError: There is no file in it; while streaming: there is more than one. Also
-            at any time: there is a field for a parameter of the query.
-        PayloadTooLargeError: There is too much beside the file; also while streaming.
+        MalformedRequestError: The body is not a multipart form.
+        InvalidPayloadError: The form has no file, or a field that is a parameter of the query. The
+            chunks raise it as well, also for a second file.
+        PayloadTooLargeError: The other fields are too large; the chunks raise it as well.
     """
     _, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")

@@ -1,12 +1,11 @@
-"""The OpenAPI document, in the form that client generators accept.
+"""The OpenAPI document, adapted for client generators.
 
-Schemas are rewritten so that generators make the right types of them. Without a format, an integer
-is one of 32 bits in Go, and a number has the precision of a float. The titles that the schema
-library gives to every member become names of types. A tuple of equal items is a word of JSON Schema
-that few generators know, and `anyOf` one of which some make an empty type.
+Schemas are rewritten so that generators create the right types. Without a `format`, an integer has
+32 bits in Go, and a number is a float. Titles would become names of types. Few generators support
+`prefixItems`, and some create an empty type for `anyOf`.
 
-The shapes of answers take members that a later version adds; those of requests take none but their
-own. A shape on both sides is there twice: see `_separate_sides`.
+Schemas of responses allow additional members, which a later version may add; schemas of requests do
+not. A schema that is used in both is in the document twice: see `_separate_sides`.
 """
 
 import copy
@@ -33,8 +32,8 @@ from app.http.openapi_operations import (
     IF_NONE_MATCH,
     LOCATION,
     SCHEMA_TEMPLATE,
-    answer_headers,
     reference,
+    response_headers,
     streamed_bodies,
 )
 from app.http.problem_types import OPENAI_PREFIX, problem_responses
@@ -76,12 +75,12 @@ def finish_schemas(document: dict[str, Any]) -> None:
     for schema in all_schemas(document):
         _finish(schema)
         if schema.get("$ref") in unions and "default" in schema:
-            _say_default(schema)
+            _describe_default(schema)
     _separate_sides(document)
 
 
 def all_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield every schema of a document, those inside of others too."""
+    """Yield every schema of a document, also nested ones."""
     for schema in document["components"]["schemas"].values():
         yield from _within(schema)
     for holder in _holders(document["paths"]):
@@ -89,7 +88,7 @@ def all_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _holders(node: object) -> Iterator[dict[str, Any]]:
-    """Yield the parameters, headers and contents that have a schema, in whatever has them."""
+    """Yield all parameters, headers and contents with a schema, at any depth."""
     if isinstance(node, dict) and isinstance(node.get("schema"), dict):
         yield node
     elif isinstance(node, dict | list):
@@ -116,16 +115,16 @@ def _finish(schema: dict[str, Any]) -> None:
         schema.setdefault("format", _FORMATS[kind])
     kinds = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
     if len(kinds) > 1:
-        # Each of our unions is of kinds that exclude each other.
+        # The members of our unions exclude each other.
         schema["oneOf"] = schema.pop("anyOf")
-    places = schema.get("prefixItems")
-    if places and all(place == places[0] for place in places):
+    items = schema.get("prefixItems")
+    if items and all(item == items[0] for item in items):
         del schema["prefixItems"]
-        schema["items"] = places[0]
+        schema["items"] = items[0]
 
 
 def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a parameter: an address has no null, and lists are texts with commas."""
+    """Return the schema of a parameter, without null, and with lists as comma-separated text."""
     choices = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
     if len(choices) == 1:
         schema = {**choices[0], **{word: rule for word, rule in schema.items() if word != "anyOf"}}
@@ -134,35 +133,35 @@ def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _say_default(schema: dict[str, Any]) -> None:
-    """Put a default into words: generators write it as a value of the union, which it is not."""
+def _describe_default(schema: dict[str, Any]) -> None:
+    """Move a default into the description, because generators cannot write defaults of unions."""
     default = f"By default {schema.pop('default')}."
     description = schema.get("description")
     schema["description"] = f"{description} {default}" if description else default
 
 
 def _separate_sides(document: dict[str, Any]) -> None:
-    """Open the shapes of answers, and keep those of requests strict.
+    """Allow additional members in schemas of responses, but not in those of requests.
 
     Requests with an unknown member are refused, so that a misspelt option is an error. A client
-    that refused such answers would break with the next version. A strict shape on both sides
-    becomes two: `ChatMessage` in answers, `ChatMessageDraft` in requests.
+    that refused such responses would break with the next version. A strict schema that is used in
+    both becomes two: `ChatMessage` in responses, `ChatMessageDraft` in requests.
     """
     schemas: dict[str, Any] = document["components"]["schemas"]
     operations = [value for item in document["paths"].values() for value in item.values()]
     requests = [{word: item.get(word) for word in _REQUEST} for item in operations]
     sent = _reachable(schemas, requests)
-    answered = _reachable(schemas, [item["responses"] for item in operations])
+    returned = _reachable(schemas, [item["responses"] for item in operations])
     strict = {
         name
         for name, schema in schemas.items()
         if any(item.get("additionalProperties") is False for item in _within(schema))
     }
     shared = {
-        name for name in sent & answered if strict & {name, *_reachable(schemas, schemas[name])}
+        name for name in sent & returned if strict & {name, *_reachable(schemas, schemas[name])}
     }
     drafts = {_reference(name): _reference(f"{name}Draft") for name in shared}
-    for name in sent - answered:
+    for name in sent - returned:
         schemas[name] = _rename(schemas[name], drafts)
     for name in shared:
         schemas[f"{name}Draft"] = _rename(copy.deepcopy(schemas[name]), drafts)
@@ -170,7 +169,7 @@ def _separate_sides(document: dict[str, Any]) -> None:
         operation.update(
             {word: _rename(operation[word], drafts) for word in _REQUEST if word in operation}
         )
-    for name in answered:
+    for name in returned:
         for schema in _within(schemas[name]):
             if schema.get("additionalProperties") is False:
                 del schema["additionalProperties"]
@@ -191,13 +190,13 @@ def _reachable(schemas: Mapping[str, Any], node: object) -> set[str]:
 def _references(node: object) -> set[str]:
     if isinstance(node, dict):
         target = node.get("$ref")
-        own = {target.rpartition("/")[2]} if isinstance(target, str) else set()
-        return own.union(*map(_references, node.values()))
+        names = {target.rpartition("/")[2]} if isinstance(target, str) else set()
+        return names.union(*map(_references, node.values()))
     return set().union(*map(_references, node)) if isinstance(node, list) else set()
 
 
 def _rename(node: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of the document
-    """Return a part of the document with other references, those of a discriminator too."""
+    """Return a part of the document with references replaced, also in discriminators."""
     if isinstance(node, dict):
         return {word: _rename(value, names) for word, value in node.items()}
     if isinstance(node, list):
@@ -226,10 +225,10 @@ _OF_API = problem_responses(
 )
 _OF_QUERIES = problem_responses(InvalidPayloadError)
 
-_LINK = answer_headers(
+_LINK = response_headers(
     Link=("string", '`<…>; rel="next"`: the next page of the list, if there is one (RFC 8288).')
 )
-_ETAG = answer_headers(ETag=("string", "The version of the answer, for `If-Match` and the like."))
+_ETAG = response_headers(ETag=("string", "The version of the answer, for `If-Match` and the like."))
 
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
@@ -254,7 +253,7 @@ TAGS = (
 
 
 def install_openapi(app: FastAPI) -> None:
-    """Serve the finished document at `/openapi.json`, made on first use."""
+    """Serve the document at `/openapi.json`; it is built when it is first requested."""
     # FastAPI documents this assignment as the way to extend its document.
     app.openapi = cache(partial(_describe, app))  # type: ignore[method-assign]
 
@@ -262,7 +261,7 @@ def install_openapi(app: FastAPI) -> None:
 def _describe(app: FastAPI) -> dict[str, Any]:
     for route in app.routes:
         if isinstance(route, APIRoute):
-            # Methods of generated clients get the name of the function.
+            # The names of methods in generated clients.
             route.operation_id = route.name
     document = get_openapi(
         title=app.title,
@@ -276,32 +275,32 @@ def _describe(app: FastAPI) -> dict[str, Any]:
         separate_input_output_schemas=False,
     )
     schemas = document["components"]["schemas"]
-    # Once more those that FastAPI has: it takes every null out of their examples.
-    answered = [field.field_info.annotation for field in get_fields_from_routes(app.routes)]
-    schemas.update(schemas_of([*answered, *streamed_bodies(), StreamEvent, TusVersion]))
+    # FastAPI removes every null from examples, so its schemas are generated again.
+    returned = [field.field_info.annotation for field in get_fields_from_routes(app.routes)]
+    schemas.update(schemas_of([*returned, *streamed_bodies(), StreamEvent, TusVersion]))
     schemas.update(problem_components())
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    # By name: the order in which modules are loaded is not to show.
+    # Sorted, so that the order does not depend on the order of imports.
     document["components"]["schemas"] = dict(sorted(schemas.items()))
     for path, item in document["paths"].items():
         for method in item.keys() & _METHODS:
             operation = item[method]
-            _document_common_faults(path, method, operation["responses"])
+            _document_common_errors(path, method, operation["responses"])
             _document_conditions(operation)
             _document_links(operation)
             content = operation["responses"].get("200", {}).get("content", {})
             if "text/event-stream" in content:
-                # By a word of OpenAPI 3.1: `itemSchema` is one of 3.2.
+                # `itemSchema` is not in OpenAPI 3.1.
                 content["text/event-stream"] = {"schema": reference(StreamEvent)}
-            # Operations without one are public; generators need it said.
+            # Generators need an explicit empty list for public operations.
             operation.setdefault("security", [])
     finish_schemas(document)
     return document
 
 
 def _document_conditions(operation: dict[str, Any]) -> None:
-    """Add the conditions of a read, and spell headers as their standards do."""
+    """Add the conditions of a read, and write header names in the case of their standards."""
     parameters = operation.setdefault("parameters", [])
     for parameter in parameters:
         if parameter["in"] == "header" and parameter["name"].islower():
@@ -319,19 +318,19 @@ def _document_conditions(operation: dict[str, Any]) -> None:
 def _document_links(operation: dict[str, Any]) -> None:
     """Add the headers with the path of a written record, and with the next page of a list."""
     responses = operation["responses"]
-    # New records and existing ones are both answered with their path.
+    # Responses with new and with existing records have their path.
     written = {"200", "201"} if {"200", "201"} <= responses.keys() else set()
     has_list = any(parameter["name"] == "cursor" for parameter in operation.get("parameters", ()))
     for status, headers in [*((item, LOCATION) for item in written), *[("200", _LINK)][:has_list]]:
         responses[status]["headers"] = {**headers, **responses[status].get("headers", {})}
 
 
-def _document_common_faults(path: str, method: str, responses: dict[str, Any]) -> None:
+def _document_common_errors(path: str, method: str, responses: dict[str, Any]) -> None:
     """Add the common errors of all operations, of writes, and of operations below `/api/`.
 
-    The latter are missing keys, quotas, failing stores, and unknown query parameters.
+    Operations below `/api/` have errors of keys, quotas, stores, and unknown query parameters.
     """
-    # The framework's own 422 stands where a route has not declared ours.
+    # FastAPI documents its own 422 for routes that have not declared ours.
     if "application/json" in responses.get("422", {}).get("content", {}):
         del responses["422"]
     faults = _OF_ANY | (_OF_WRITES if method in _WRITING else {})

@@ -1,4 +1,4 @@
-"""Parts of operations in the OpenAPI document that routes describe themselves."""
+"""Parts of operations in the OpenAPI document that FastAPI does not generate."""
 
 from collections.abc import Collection
 from typing import Any
@@ -11,14 +11,14 @@ from app.wire.shape import Shape
 SCHEMA_TEMPLATE = "#/components/schemas/{model}"
 
 _streamed_bodies: dict[str, type[BaseModel]] = {}
-"""The models of bodies that routes read as a stream, by name. FastAPI does not have them."""
+"""The models of bodies that routes read as a stream, by name. FastAPI does not know them."""
 
 _BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 ANY_FILE = {"*/*": _BINARY}
-"""The documentation of an answer that is a file of any type."""
+"""The documentation of a response that is a file of any type."""
 JPEG = {"image/jpeg": _BINARY}
 PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
-"""The documentation of an answer that is text."""
+"""The documentation of a response that is text."""
 
 
 def reference(model: type[BaseModel | Shape] | TypeAliasType) -> dict[str, str]:
@@ -47,8 +47,8 @@ def streamed_bodies() -> Collection[type[BaseModel]]:
 def file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
     """Return the documentation of a body that is a file.
 
-    One media type is documented even if a route accepts several, since generators send the first of
-    several, or none.
+    Only one media type is documented, even if a route accepts several: generated clients send the
+    first one, or none.
     """
     content = {media_type: {"schema": {"type": "string", "format": "binary"}}}
     return {"requestBody": {"required": True, "content": content}}
@@ -60,7 +60,7 @@ def header(
     """Return the documentation of a header that a route reads from the request.
 
     Args:
-        name: The name, as its standard spells it.
+        name: The name, in the case of its standard.
         description: The purpose.
         required: True if requests without it are refused.
         schema: Keywords of JSON Schema; a string by default.
@@ -74,8 +74,8 @@ def header(
     }
 
 
-def answer_headers(**headers: tuple[str, str]) -> dict[str, Any]:
-    """Return the documentation of headers of an answer, from (type, meaning) by name with `_`."""
+def response_headers(**headers: tuple[str, str]) -> dict[str, Any]:
+    """Return the documentation of response headers, from `Header_Name=(type, description)`."""
     return {
         name.replace("_", "-"): {"description": meaning, "schema": {"type": kind}}
         for name, (kind, meaning) in headers.items()
@@ -93,19 +93,19 @@ CONTENT_RANGES = (
     header("Range", "The requested bytes, as `bytes=0-499`; 16 ranges at most."),
     header("If-Range", "Send ranges only of the content with this ETag, else all of it."),
 )
-CONTENT_HEADERS = answer_headers(
+CONTENT_HEADERS = response_headers(
     Accept_Ranges=("string", "`bytes`."),
     Content_Disposition=("string", "The disposition and the file name."),
     Repr_Digest=("string", "`sha-256=:…:` of the whole content (RFC 9530)."),
 )
 FILE_RESPONSE: dict[str, Any] = {"content": ANY_FILE, "headers": CONTENT_HEADERS}
-"""The documentation of an answer with a whole file; its description is added by the route."""
+"""The documentation of a response with a whole file; the route adds its description."""
 RANGES_RESPONSE: dict[str, Any] = {
     "description": "The requested ranges.",
     "content": ANY_FILE,
     "headers": CONTENT_HEADERS
-    | answer_headers(
+    | response_headers(
         Content_Range=("string", "The range and the total length, if one range was requested.")
     ),
 }
-LOCATION = answer_headers(Location=("string", "The path of the written record."))
+LOCATION = response_headers(Location=("string", "The path of the written record."))

@@ -1,4 +1,4 @@
-"""Parameters that the routes of several routers have."""
+"""Parameters of routes in several routers."""
 
 from typing import Annotated
 
@@ -45,12 +45,12 @@ AfterSeqQuery = Annotated[
 ]
 
 
-# Numbers are accepted as well, but not every generator supports unions in an address.
+# Numbers are accepted as well, but not every client generator supports unions in parameters.
 _LEVELS = f"{LEVEL_NAMES}; by name, in any case, or by number."
 _LevelText = Annotated[
     str,
     Field(max_length=16),
-    BeforeValidator(lambda given: given, json_schema_input_type=LevelName),
+    BeforeValidator(lambda text: text, json_schema_input_type=LevelName),
 ]
 
 PageIdPath = Annotated[ClientId, Path(description="The client's id of the page.")]

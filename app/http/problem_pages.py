@@ -1,4 +1,4 @@
-"""The documentation of problems: every kind of them, and `docs/errors.md`."""
+"""The documentation of problem types, and the text of `docs/errors.md`."""
 
 import json
 from collections.abc import Mapping
@@ -68,26 +68,26 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
         "blob-missing": "The bytes of an existing record are missing; the operator restores them.",
     },
 }
-"""The narrower codes of each kind of problem, with a sentence on each.
+"""The narrower codes of each type of problem, with a sentence on each.
 
-An answer has them in `code`, while its `type` refers to the kind. A test checks that every raised
+A response has the narrower code in `code`, and the type in `type`. A test checks that every raised
 code has a sentence here.
 """
 
 
 def narrower_codes(kind: str) -> Mapping[str, str]:
-    """Return the narrower codes of a kind of problem, with a sentence on each."""
+    """Return the narrower codes of a type of problem, with a sentence on each."""
     return PROBLEM_SUBCODES.get(kind, {})
 
 
 def documented_problems() -> tuple[ProblemType, ...]:
-    """Return every kind of problem the service answers with, by status, each once."""
+    """Return all types of problems that the service sends, ordered by status."""
     kinds = {kind.code: kind for kind in (*KINDS.values(), *FRAMEWORK_KINDS.values())}
     return tuple(sorted(kinds.values(), key=lambda kind: kind.status))
 
 
 def problems_markdown() -> str:
-    """Return the text of `docs/errors.md`: a section for each kind, headed by its code."""
+    """Return the text of `docs/errors.md`, with a section for each type of problem."""
     sections = [
         f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n{_narrower(kind)}"
         for kind in documented_problems()

@@ -1,7 +1,8 @@
-"""The table of problems: each error class with its status, code and title.
+"""The table of problem types: each error class with its status, code and title.
 
-It feeds the answers, the OpenAPI document and the page of errors. A class without a row of its own
-answers as its nearest parent. A listening proxy sends these answers too, without FastAPI.
+Responses, the OpenAPI document and the page of errors are made from it. A class that is not in the
+table has the row of its nearest parent. The HTTP proxy sends these responses as well, without
+FastAPI.
 """
 
 import inspect
@@ -36,14 +37,14 @@ BODY_ERRORS = (
 )
 """Errors of routes that read a body."""
 RECORD_ERRORS = (errors.NotFoundError, PayloadTooLargeError, InvalidPayloadError)
-"""Errors of routes that build an answer in memory from a stored record."""
+"""Errors of routes that build a response in memory from a stored record."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemType:
-    """A row of the table: the common members of all problems of one kind.
+    """A row of the table: the members that all problems of a type have in common.
 
-    `meaning` is its text in the documentation; a kind without one is not documented.
+    `meaning` is the text in the documentation; without it, the type is not documented.
     """
 
     status: int
@@ -54,7 +55,7 @@ class ProblemType:
 
     @property
     def type(self) -> str:
-        """Return the reference to the kind's explanation (RFC 9457 §3.1.1)."""
+        """Return the `type` of the problem: the URL of its documentation (RFC 9457 §3.1.1)."""
         return f"{PROBLEMS_PATH}#{self.code}" if self.meaning else "about:blank"
 
 
@@ -65,11 +66,11 @@ def _kind(
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> ProblemType:
     """Return the row of a class, whose docstring describes it."""
-    described = (inspect.getdoc(error_class) or "").partition("\n\nArgs:")[0]
-    return ProblemType(status, error_class.code, title, " ".join(described.split()), headers)
+    description = (inspect.getdoc(error_class) or "").partition("\n\nArgs:")[0]
+    return ProblemType(status, error_class.code, title, " ".join(description.split()), headers)
 
 
-# The library knows no HTTP, so the statuses of its errors are here.
+# The library does not use HTTP, so the statuses of its errors are here.
 _LIBRARY_KINDS = {
     InvalidJsonError: (400, "The body is not JSON"),
     PayloadTooLargeError: (413, "Too large"),
@@ -112,14 +113,14 @@ FRAMEWORK_KINDS = {
 
 
 def problem_type(error_class: type[PagefaultError]) -> ProblemType:
-    """Return the row of a class or of its nearest parent; the internal error's if there is none."""
+    """Return the row of a class, or of its nearest parent; `INTERNAL` if there is none."""
     for ancestor in error_class.__mro__:
         if ancestor in KINDS:
             return KINDS[ancestor]
     return INTERNAL
 
 
-_PASSING = (429, 503)
+_TEMPORARY = (429, 503)
 _RETRY_AFTER = {
     "Retry-After": {
         "description": "In how many seconds to ask again.",
@@ -133,7 +134,7 @@ def problem_responses(
 ) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of these errors for `responses=` of a route.
 
-    Classes that share a status share an entry, and its description names all of them. The schema
+    Classes with the same status share an entry, whose description has the titles of all. The schema
     is a reference to a component of `problem_components`.
     """
     titles: dict[int, list[str]] = {}
@@ -145,7 +146,7 @@ def problem_responses(
     return {
         status: {
             "description": "; or: ".join(titles[status]),
-            **({"headers": _RETRY_AFTER} if status in _PASSING else {}),
+            **({"headers": _RETRY_AFTER} if status in _TEMPORARY else {}),
             "content": {PROBLEM_MEDIA_TYPE: {"schema": dict(PROBLEM_REFERENCE)}},
         }
         for status in sorted(titles)
@@ -153,7 +154,7 @@ def problem_responses(
 
 
 def read_responses(*error_classes: type[PagefaultError]) -> dict[int | str, dict[str, Any]]:
-    """Return the answers of a read of records besides 200: 304, 412, and these errors."""
+    """Return the documentation of a read of records, without 200: 304, 412, and these errors."""
     return {
         304: {"description": "The caller's copy is the stored one."},
         **problem_responses(errors.PreconditionFailedError, *error_classes),
@@ -161,7 +162,7 @@ def read_responses(*error_classes: type[PagefaultError]) -> dict[int | str, dict
 
 
 OPENAI_PREFIX = "/v1/"
-"""The paths whose errors OpenAI's clients read as well."""
+"""Errors of paths with this prefix also have the form that OpenAI's clients read."""
 _MAX_INSTANCE_LENGTH = 512
 
 
@@ -173,16 +174,16 @@ def problem_response(
     kind: ProblemType | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the answer to an error, for handlers and for code outside of their reach.
+    """Return the response for an error, for exception handlers and for middleware.
 
-    The traceback of the error is removed. Errors from threads form a cycle with it, so the frames,
-    and with them the body of the request, would stay in memory until the next garbage collection.
+    The traceback of the error is removed. Otherwise an error from a thread would be part of a
+    reference cycle, and keep the body of the request in memory until the next garbage collection.
 
     Args:
-        error: What went wrong.
+        error: The error.
         instance: The path of the request, decoded, without its query.
         request_id: The id of the request in the log.
-        kind: The kind of problem; by default, that of the error's class.
+        kind: The type of problem; by default, the type of the error's class.
         headers: Further headers.
     """
     error.__traceback__ = None
@@ -198,7 +199,7 @@ def problem_response(
         title=kind.title,
         status=kind.status,
         detail=without_lone_surrogates(error.detail),
-        # A cut may leave an escape without its digits, which would be no reference any more.
+        # The path may be truncated within an escape, which would be invalid.
         instance=re.sub(r"%[0-9A-F]?\Z", "", reference),
         code=error.problem_code,
         request_id=without_lone_surrogates(request_id),
@@ -220,7 +221,7 @@ def problem_response(
 
 
 def _openai_error(problem: Problem) -> dict[str, object]:
-    """Return a problem as OpenAI's clients read errors."""
+    """Return a problem in the form that OpenAI's clients read."""
     return {
         "message": problem.detail,
         "type": "invalid_request_error" if problem.status < 500 else "server_error",

@@ -1,10 +1,10 @@
-"""Every error as a problem document (RFC 9457).
+"""Exception handlers that send every error as a problem document (RFC 9457).
 
 The `type` of a problem is a link to the page `/docs/errors`, with the code of the error as its
-fragment. An unexpected exception is a 500 that contains only the request id, to find it in the log.
+fragment. An unexpected exception is a 500 with only the request id, under which it is logged.
 
-Problems never repeat input, except for the path and for names in JSON pointers. These are cleaned,
-since text that cannot be encoded would turn a 422 into a 500.
+Problems never repeat input, except for the path and for names in JSON pointers. Lone surrogates in
+these are replaced, because text that cannot be encoded would turn a 422 into a 500.
 """
 
 import re
@@ -21,7 +21,7 @@ from starlette.routing import compile_path
 from starlette.websockets import WebSocket, WebSocketState
 
 from app.errors import MalformedRequestError, MemoryExhaustedError
-from app.http.docs_page import is_for_a_browser, lost_page, problems_page
+from app.http.docs_page import is_for_a_browser, not_found_page, problems_page
 from app.http.problem_types import (
     FRAMEWORK_KINDS,
     INTERNAL,
@@ -44,7 +44,7 @@ _INTERNAL_DETAIL = "The service failed on this request. It was logged under the 
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Make every error of `app` a problem document, and serve the page of their `type`."""
+    """Add the exception handlers to an application, and the page to which `type` links."""
     for exception_class in (
         PagefaultError,
         HTTPException,
@@ -53,7 +53,7 @@ def install_problem_handlers(app: FastAPI) -> None:
         ClientDisconnect,
         Exception,
     ):
-        # It takes a request or a WebSocket; Starlette's type permits only one of the two.
+        # The handler accepts a request or a WebSocket; Starlette's type permits only one of them.
         app.add_exception_handler(exception_class, _handle_exception)  # type: ignore[arg-type]
     app.add_route(PROBLEMS_PATH, problems_page, methods=["GET"], include_in_schema=False)
 
@@ -78,7 +78,7 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
         return respond(error)
     if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
         if exc.status_code == HTTPStatus.NOT_FOUND and is_for_a_browser(request):
-            return lost_page(is_head=request.scope["method"] == "HEAD")
+            return not_found_page(is_head=request.scope["method"] == "HEAD")
         kind = FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_kind(exc.status_code)
         headers = dict(exc.headers or {})
         if exc.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (
@@ -93,8 +93,8 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
 def _allowed_methods(request: HTTPConnection) -> str:
     """Return all methods of a documented path (RFC 9110 §15.5.6), or nothing for other paths.
 
-    Starlette lists the methods of one route only, and here each method is a route. Literal paths of
-    the document take precedence over paths with parameters, as OpenAPI demands:
+    Starlette lists the methods of one route only, and here each method is a route. Literal paths
+    have precedence over paths with parameters, as in OpenAPI:
     `/api/sessions/import` has POST, although `GET /api/sessions/{session_id}` matches it as well.
     """
     paths = request.app.openapi()["paths"]
@@ -116,7 +116,7 @@ def _domain_error(exc: Exception) -> PagefaultError | None:
             faults=[fault_of(error) for error in errors[:MAX_FAULTS]],
         )
     if isinstance(exc, ClientDisconnect):
-        # The client is gone. With an error of the domain, the log has no traceback.
+        # The client has disconnected. A domain error is logged without a traceback.
         return MalformedRequestError("The body ended before it was complete.")
     return None
 

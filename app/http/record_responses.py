@@ -1,6 +1,6 @@
-"""Answers that carry stored records: one, one just written, or a page of a list.
+"""Responses with stored records: a record, a new record, or a part of a list.
 
-`Location` and `Link` are relative: no host is taken from a request.
+`Location` and `Link` are relative, so that they do not depend on `Host`.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from app.http.conditions import REVALIDATE, prefers, raw_headers, strong_etag, u
 from app.wire.shape import list_page
 
 
-def answer_record(
+def record_response(
     request: Request,
     body: bytes,
     *,
@@ -27,14 +27,14 @@ def answer_record(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the answer that carries a stored JSON record, byte for byte: `status`, or 304.
+    """Return the response with a stored JSON record, unchanged: `status`, or 304.
 
-    Conditions are evaluated for GET and HEAD only. Those of a write are evaluated before it.
+    Conditions are evaluated for GET and HEAD only. A write has to evaluate them before.
 
     Args:
         request: The request, of any method.
-        body: The record as it is stored.
-        etag: Its entity-tag, with the quotes; without one, a strong tag is made of the body.
+        body: The stored record.
+        etag: The entity-tag, with quotes; by default, a strong tag of the body.
         status: The status when the record is sent.
         headers: Further headers, such as `Location`.
 
@@ -50,18 +50,18 @@ def answer_record(
     if unchanged := unchanged_response(request, all_headers):
         return unchanged
     all_headers["Content-Length"] = str(len(body))
-    return _Record(b"" if request.method == "HEAD" else body, status, all_headers)
+    return _RecordResponse(b"" if request.method == "HEAD" else body, status, all_headers)
 
 
-def answer_unchanged(request: Request, *, etag: str) -> Response | None:
-    """Return a 304 if the caller has the record already, before the record is read."""
+def not_modified_response(request: Request, *, etag: str) -> Response | None:
+    """Return a 304 if the client has the current version; `None` otherwise."""
     headers = {"ETag": etag, "Cache-Control": REVALIDATE, "Vary": "Accept"}
     return unchanged_response(request, headers)
 
 
-def answer_text(request: Request, text: str, *, etag: str | None = None) -> Response:
-    """Return a record as plain text, for callers that accept it."""
-    response = answer_record(request, text.encode(), etag=etag)
+def text_response(request: Request, text: str, *, etag: str | None = None) -> Response:
+    """Return the response with a record as plain text."""
+    response = record_response(request, text.encode(), etag=etag)
     response.headers["Content-Type"] = "text/plain; charset=utf-8"
     response.headers["Vary"] = "Accept"
     return response
@@ -72,52 +72,52 @@ def wants_text(request: Request) -> bool:
     return prefers(request.headers, "text/plain", "application/json")
 
 
-def answer_written(
+def written_response(
     request: Request, body: bytes, *, path: str, is_new: bool, etag: str | None = None
 ) -> Response:
-    """Return a written record with its `Location`: 201 if it is new, else 200."""
+    """Return the response with a written record and its `Location`: 201 if it is new, else 200."""
     status = 201 if is_new else 200
-    return answer_record(request, body, etag=etag, status=status, headers={"Location": path})
+    return record_response(request, body, etag=etag, status=status, headers={"Location": path})
 
 
-def answer_page(request: Request, items: Iterable[bytes], next_cursor: str | None) -> Response:
-    """Return a page of a list, with a link to the next one (RFC 8288) if there is one."""
-    return answer_listed(request, list_page(items, next_cursor), next_cursor)
+def list_response(request: Request, items: Iterable[bytes], next_cursor: str | None) -> Response:
+    """Return the response with a part of a list, and a `Link` to the next part (RFC 8288)."""
+    return list_body_response(request, list_page(items, next_cursor), next_cursor)
 
 
-def answer_listed(
+def list_body_response(
     request: Request, body: bytes, next_cursor: str | None, *, etag: str | None = None
 ) -> Response:
-    """Return a page of a list that is JSON already, with a link to the next one."""
-    return answer_long(request, body, etag=etag, headers=next_link(request, next_cursor))
+    """Return the response with the JSON of a part of a list, and a `Link` to the next part."""
+    return long_response(request, body, etag=etag, headers=next_link(request, next_cursor))
 
 
-def answer_long(
+def long_response(
     request: Request,
     body: bytes,
     *,
     etag: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the answer to a GET that may be long: compressed if the client accepts it, or 304.
+    """Return the response to a GET that may be long: compressed if the client accepts it, or 304.
 
     Args:
         request: The request.
         body: JSON without a secret; see `app.http.compression`.
-        etag: Its entity-tag, that guards no write; without one, it is made of the body.
+        etag: The entity-tag, which is not used for writes; by default, a tag of the body.
         headers: Further headers, without `Vary`.
 
     Raises:
         PreconditionFailedError: If-Match does not hold.
     """
     if len(body) < COMPRESSED_FROM_BYTES:
-        return answer_record(request, body, etag=etag, headers=headers)
+        return record_response(request, body, etag=etag, headers=headers)
     etag = etag or strong_etag(hashlib.sha256(body).hexdigest())
-    varying = {**(headers or {}), "Vary": "Accept-Encoding"}
+    vary_headers = {**(headers or {}), "Vary": "Accept-Encoding"}
     if not accepts_gzip(request):
-        return answer_record(request, body, etag=etag, headers=varying)
+        return record_response(request, body, etag=etag, headers=vary_headers)
     all_headers = {
-        **varying,
+        **vary_headers,
         "Content-Type": "application/json",
         "ETag": weak_etag(etag),
         "Cache-Control": REVALIDATE,
@@ -126,7 +126,7 @@ def answer_long(
 
 
 def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
-    """Return the header with the next page of a list, if there is one."""
+    """Return the `Link` header with the next part of a list; empty without `next_cursor`."""
     if next_cursor is None:
         return {}
     # The cursor replaces `after`.
@@ -135,8 +135,8 @@ def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
     return {"Link": f'<{request.url.path}?{parameters}>; rel="next"'}
 
 
-class _Record(Response):
-    """A record whose headers are complete, so Starlette's search for missing ones is left out."""
+class _RecordResponse(Response):
+    """A response with complete headers, so that Starlette does not add any."""
 
     def __init__(self, body: bytes, status: int, headers: Mapping[str, str]) -> None:
         self.status_code = status

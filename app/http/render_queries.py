@@ -1,4 +1,4 @@
-"""Parameters of renderings in the query: those of any record, and those of a session."""
+"""Query parameters of renderings of records and of sessions."""
 
 from typing import Annotated
 
@@ -30,12 +30,12 @@ FrontierQuery = Annotated[
 
 
 class OptionsQuery(OptionsModel):
-    """Options as parameters, beside others of the route; `ApiRoute` refuses unknown names."""
+    """Options as query parameters. Others are ignored here; `ApiRoute` refuses unknown names."""
 
     model_config = ConfigDict(extra="ignore")
 
     def options(self) -> RenderOptions:
-        """Return the options, with the defaults of those that the route does not have."""
+        """Return the options, with defaults for options that the route does not have."""
         return members_of(self, RenderOptions)
 
 
@@ -65,7 +65,7 @@ class PageQuery(RecordQuery):
 
 
 class SessionOptionsQuery(OptionsQuery, RenderOptions):
-    """The options for rendering a session, which has a memory of pages."""
+    """The options for rendering a session with a frontier."""
 
     frontier: FrontierQuery = None
 

@@ -1,4 +1,4 @@
-"""Answers that carry renderings, whose media are read from the store while they are sent."""
+"""Responses with renderings, whose media are read from the store while they are sent."""
 
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -18,18 +18,18 @@ from app.http.response_memory import (
 from app.services.inline_media.json_with_media import RenderedBody
 
 STREAM_BYTES = 1536 * 1024
-"""Memory of one answer with media while it is sent: a piece of a file, and its encoded form."""
+"""Memory for sending one response with media: a piece of a file, and its encoded form."""
 
 
 def rendered_response(
     request: Request, body: RenderedBody, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return the answer to a request for a rendering: 200 with a strong ETag, or 304.
+    """Return the response to a request for a rendering: 200 with a strong ETag, or 304.
 
-    One without a digest has no ETag, and is not to be kept.
+    A rendering without a digest has no ETag, and must not be cached.
 
     Args:
-        request: A `GET` or `HEAD`, whose conditions are judged, or a `POST`.
+        request: A `GET` or `HEAD`, whose conditions are evaluated, or a `POST`.
         body: The rendering.
         headers: Further headers.
 
@@ -51,7 +51,7 @@ def rendered_response(
 def json_response(
     request: Request, body: RenderedBody, headers: Mapping[str, str], *, status: int = 200
 ) -> Response:
-    """Return the answer with these headers, whatever the request's conditions."""
+    """Return the response with these headers; conditions of the request are not evaluated."""
     pieces = body.rendering.pieces
     length = str(body.rendering.size_bytes)
     if request.method == "HEAD":
@@ -66,33 +66,33 @@ def json_response(
 
 
 class _RenderedStream(StreamingResponse):
-    """Sends a rendering as it is read; holds its text and one chunk at a time."""
+    """A response that sends a rendering while its media are read, one chunk at a time."""
 
     def __init__(self, body: RenderedBody, headers: Mapping[str, str], status: int) -> None:
-        # The base class wants an iterator; `stream_response` reads the body instead.
+        # The base class needs an iterator, but `stream_response` reads the body.
         super().__init__((), status_code=status, headers=headers, media_type="application/json")
         self._body = body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer, its memory counted.
+        """Reserve memory and send the response.
 
         Raises:
-            OverloadedError: There is no room for it; nothing was sent.
+            OverloadedError: No memory could be reserved; nothing was sent.
         """
         text_bytes = sum(
             len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
         )
         if self._body.memory is not None:
-            # The caller has released its other memory, and releases this.
+            # The caller releases this memory, and has released its other memory.
             self._body.memory.resize(text_bytes + STREAM_BYTES)
             await super().__call__(scope, receive, send)
             return
-        room = find_response_budget(scope)
+        budget = find_response_budget(scope)
         if text_bytes <= FREE_BYTES:
-            reserved = await room.hold(STREAM_BYTES)
+            reserved = await budget.hold(STREAM_BYTES)
         else:
-            # Requests whose text is in memory already do not wait for more.
-            reserved = room.take(text_bytes + STREAM_BYTES)
+            # A request with a long text in memory must not wait for more memory.
+            reserved = budget.take(text_bytes + STREAM_BYTES)
         try:
             with count_reader(scope, reserved, send) as send_counted:
                 await super().__call__(scope, receive, send_counted)
@@ -100,16 +100,16 @@ class _RenderedStream(StreamingResponse):
             reserved.release()
 
     async def stream_response(self, send: Send) -> None:
-        """Send the headers once the first medium is open, then everything."""
+        """Send the headers after the first medium was opened, and then the body."""
         async with aclosing(self._body.chunks()) as chunks:
-            # The text before the first medium and the beginning of that medium. If the store fails,
-            # the answer is a problem and not a truncated body.
-            begun = [await anext(chunks, b"") for _ in range(2)]
+            # The text before the first medium, and the beginning of the medium. If the store fails
+            # here, the response is a problem document and not a truncated body.
+            first_chunks = [await anext(chunks, b"") for _ in range(2)]
             await send(start_message(self))
-            for chunk in begun:
+            for chunk in first_chunks:
                 await send(body_message(chunk))
-            # Otherwise they stay in memory until the reader has taken everything.
-            del begun
+            # Otherwise they would stay in memory until everything is sent.
+            del first_chunks
             async for chunk in chunks:
                 await send(body_message(chunk))
         await send(body_message(b"", more=False))

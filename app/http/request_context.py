@@ -44,7 +44,7 @@ class Slot:
     on_release: Callable[[], None] | None = None
     """Admits another request; `None` if this one does not count."""
     is_released: bool = False
-    """True before the end of its request only if that is a stream of events."""
+    """True while the request still runs only for a stream of events."""
 
     def release(self) -> None:
         """Admit another request; further calls have no effect."""
@@ -57,13 +57,13 @@ class Admission:
     """A limited number of slots, which waiting requests get in the order of their arrival.
 
     Args:
-        most: The number of slots.
+        max_slots: The number of slots.
         max_waiting: The number of requests that may wait. A request whose client has disconnected
-            counts until its turn comes, or its time is over.
+            counts until it gets a slot or `WAIT_SECONDS` are over.
     """
 
-    def __init__(self, most: int, *, max_waiting: int) -> None:
-        self._slots = asyncio.Semaphore(most)
+    def __init__(self, max_slots: int, *, max_waiting: int) -> None:
+        self._slots = asyncio.Semaphore(max_slots)
         self._max_waiting = max_waiting
         self._waiting = 0
 
@@ -126,7 +126,7 @@ class RequestContextMiddleware:
             await send(message)
 
         started = time.perf_counter()
-        # The health check also answers while all slots are taken.
+        # The health check works even if all slots are taken.
         slot = Slot() if scope["path"] == _HEALTH_PATH else await self._admission.acquire()
         app = _refuse if slot is None else self._app
         slot = scope["state"]["slot"] = slot or Slot()
@@ -178,7 +178,7 @@ class DisconnectWatcher:
         return message
 
     async def wait_for_disconnect(self) -> None:
-        """Wait until the client has disconnected; detected only after its body has been read."""
+        """Wait until the client disconnects, which is detected after its body was read."""
         while self._next is None or not self._next.get("more_body"):
             async with self._reading:
                 message = await self._receive()
@@ -194,10 +194,10 @@ def is_quiet(scope: MutableMapping[str, Any]) -> bool:
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    answer = problem_response(
+    response = problem_response(
         OverloadedError(), instance=scope["path"], request_id=scope["state"]["request_id"]
     )
-    await answer(scope, receive, send)
+    await response(scope, receive, send)
 
 
 def _request_id(scope: Scope) -> str:
@@ -211,7 +211,7 @@ def _report(
     scope: MutableMapping[str, Any], status: int, seconds: float, *, is_stream: bool
 ) -> None:
     route = getattr(scope.get("route"), "path", "(none)")
-    # Unknown methods share one label, so that clients cannot add any number of them.
+    # Unknown methods share one label, so that clients cannot create any number of labels.
     method = scope["method"] if scope["method"] in _KNOWN_METHODS else "other"
     services: Services | None = scope["state"].get("services")
     if services is not None:

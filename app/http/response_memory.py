@@ -1,9 +1,9 @@
-"""Answers whose memory is counted in the budget until the client has read them.
+"""Responses whose memory is reserved in the budget until the client has received them.
 
-A connection buffers 64 KiB. Answers up to that length leave the application immediately, and are
-bounded by the number of connections. Longer answers stay in memory until they are read. Their bytes
-are reserved in the budget before the first byte is sent; without enough memory the answer is a 503.
-They are sent in pieces, and the memory of each piece is released when it was read.
+A connection buffers 64 KiB. Responses up to that length leave the application immediately, and are
+limited by the number of connections. Longer responses stay in memory until they are received. Their
+bytes are reserved before the first byte is sent; without enough memory the response is a 503. They
+are sent in pieces, and the memory of each piece is released when it was received.
 """
 
 from collections import deque
@@ -17,19 +17,19 @@ from app.errors import OverloadedError
 from app.services.memory_budget.responses import ReservedMemory, ResponseBudget, ResponseMemory
 
 FREE_BYTES = 64 * 1024
-"""The bytes that a connection buffers; answers up to this length are not counted."""
+"""The bytes that a connection buffers; no memory is reserved for responses up to this length."""
 _READING = ("GET", "HEAD")
 PIECE_BYTES = 256 * 1024
-"""The length of a piece of a long answer."""
+"""The length of a piece of a long response."""
 
 
 class CountedResponse(Response):
-    """A response whose body is counted until the client has read it.
+    """A response whose memory is reserved until the client has received it.
 
     Args:
         response: The response, with its whole body.
-        reserved: Memory that was reserved for it already. It is always released. Without it, memory
-            is reserved when the response is sent.
+        reserved: Memory that is already reserved; it is always released. Without it, memory is
+            reserved when the response is sent.
     """
 
     def __init__(self, response: Response, reserved: ReservedMemory | None = None) -> None:
@@ -42,14 +42,14 @@ class CountedResponse(Response):
         """Send the response.
 
         Raises:
-            OverloadedError: There is not enough memory; nothing was sent. Answers to writes are
-                always sent, since the write is complete.
+            OverloadedError: There is not enough memory; nothing was sent. Responses to writes are
+                always sent, because the write is complete.
         """
         body_bytes = len(getattr(self._response, "body", b""))
         reserved = self._reserved or _take_memory(scope, body_bytes)
         try:
             if body_bytes:
-                # The record that it was built from is not in memory any more.
+                # The record from which the body was built is not in memory any more.
                 reserved.resize(min(reserved.size_bytes, body_bytes))
             with count_reader(scope, reserved, send) as send_counted:
                 send = self._in_pieces(reserved, send_counted) if body_bytes else send_counted
@@ -65,23 +65,23 @@ class CountedResponse(Response):
             body = message.pop("body", b"")
             starts = range(0, len(body), PIECE_BYTES)
             pieces = deque(body[start : start + PIECE_BYTES] for start in starts)
-            # No reference to the body is left, and each piece is freed when it was sent.
+            # Without a reference to the whole body, each piece is freed when it was sent.
             del body
             self._response.body = b""
-            left_bytes = sum(map(len, pieces))
+            remaining_bytes = sum(map(len, pieces))
             while pieces:
                 piece = pieces.popleft()
-                left_bytes -= len(piece)
+                remaining_bytes -= len(piece)
                 await send(body_message(piece))
-                reserved.resize(min(reserved.size_bytes, left_bytes + PIECE_BYTES))
-            # The server waits here until the client has read most of the last piece.
+                reserved.resize(min(reserved.size_bytes, remaining_bytes + PIECE_BYTES))
+            # The server waits here until the client has received most of the last piece.
             await send(body_message(b"", more=False))
 
         return send_in_pieces
 
 
 def start_message(response: Response) -> Message:
-    """Return the message that begins an answer with the status and headers of a response."""
+    """Return the ASGI message with the status and headers of a response."""
     return {
         "type": "http.response.start",
         "status": response.status_code,
@@ -90,21 +90,21 @@ def start_message(response: Response) -> Message:
 
 
 def body_message(body: bytes, *, more: bool = True) -> Message:
-    """Return the message with a piece of a body; `more` is False for the last one."""
+    """Return the ASGI message with a piece of a body; `more` is False for the last one."""
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
 def count_response(response: Response) -> Response:
-    """Wrap a response so that its body is counted, if it is long."""
+    """Return the response, wrapped in a `CountedResponse` if its body is long."""
     body = getattr(response, "body", b"")
     return CountedResponse(response) if len(body) > FREE_BYTES else response
 
 
-def answer_with_memory(make: Callable[[], Response], reserved: ResponseMemory | None) -> Response:
-    """Make an answer that owns the memory of its record; if that fails, release the memory.
+def response_with_memory(make: Callable[[], Response], reserved: ResponseMemory | None) -> Response:
+    """Make a response that releases the memory of its record; if that fails, release the memory.
 
     Args:
-        make: Makes the answer.
+        make: Makes the response.
         reserved: The memory, if any was reserved.
     """
     if reserved is None:
@@ -120,9 +120,9 @@ def answer_with_memory(make: Callable[[], Response], reserved: ResponseMemory | 
 def count_reader(scope: Scope, reserved: ReservedMemory, send: Send) -> Iterator[Send]:
     """Add the client to the readers that are disconnected if they are slow and memory is short.
 
-    The bytes that it reads are counted, and the time that pieces wait.
+    The received bytes are counted, and the time that pieces wait.
     """
-    # Servers that cannot abort a connection have deadlines of their own.
+    # A server without `abort` has its own timeouts.
     abort = scope["state"].get("abort", lambda: None)
     with find_response_budget(scope).reading(reserved, abort) as reader:
 
@@ -134,17 +134,17 @@ def count_reader(scope: Scope, reserved: ReservedMemory, send: Send) -> Iterator
 
 
 def find_response_budget(scope: Scope) -> ResponseBudget:
-    """Return the share of the memory budget that answers have in this process."""
-    room: ResponseBudget = scope["state"]["services"][ResponseBudget]
-    return room
+    """Return the part of the memory budget of this process for responses."""
+    budget: ResponseBudget = scope["state"]["services"][ResponseBudget]
+    return budget
 
 
 def _take_memory(scope: Scope, body_bytes: int) -> ResponseMemory:
-    """Reserve memory for an answer; for the answer to a write, as much as there is."""
-    room = find_response_budget(scope)
+    """Reserve memory for a response; for the response to a write, only what is free."""
+    budget = find_response_budget(scope)
     try:
-        return room.take(body_bytes)
+        return budget.take(body_bytes)
     except OverloadedError:
         if scope["method"] in _READING:
             raise
-        return room.take(0)
+        return budget.take(0)

@@ -1,8 +1,7 @@
-"""The headers of tus 1.0.0, read and written.
+"""Parse and write the headers of the resumable upload protocol tus 1.0.0.
 
 Source: https://tus.io/protocols/resumable-upload, core and the extensions creation, expiration,
-checksum and termination. The values are untrusted: numbers of any length, base64 of any bytes. Only
-the parsed values leave this module.
+checksum and termination. Values of clients are untrusted, and only parsed values leave this module.
 """
 
 import base64
@@ -44,22 +43,22 @@ HEADERS: Final = (
     "Upload-Expires",
     "Upload-Resource",
 )
-"""Headers of answers about uploads that pages of other origins may read."""
+"""Response headers that pages of other origins may read."""
 
 _DIGEST_BYTES: dict[ChecksumAlgorithm, int] = {"sha1": 20, "sha256": 32, "sha512": 64}
 ALGORITHMS: Final = ",".join(_DIGEST_BYTES)
 
 _NUMBER = re.compile(r"[0-9]+\Z")
-_LONGEST_METADATA_CHARS = 4_096
+_MAX_METADATA_CHARS = 4_096
 _KEY = re.compile(r"[!-+\--~]+\Z")
 _NAME_KEYS = ("filename", "name")
 _TYPE_KEYS = ("filetype", "type", "mimeType")
 _ALIAS_KEYS = ("alias",)
-_SHOWN_CHARS = 256
+_MAX_SHOWN_CHARS = 256
 
 
 class TusMiddleware:
-    """Adds the version of the protocol to answers about uploads, and applies method overrides.
+    """Middleware that adds the protocol version to responses, and applies method overrides.
 
     Clients that cannot send PATCH or DELETE send POST with the method in `X-HTTP-Method-Override`.
     """
@@ -80,7 +79,7 @@ class TusMiddleware:
                     message["headers"].append((b"tus-version", VERSION.encode()))
             await send(message)
 
-        # A copy: the server goes by the method that the request really has, as for HEAD.
+        # A copy, because the server needs the real method, for example for HEAD.
         await self._app({**scope, "method": _method(scope)}, receive, send_with_version)
 
 
@@ -92,7 +91,7 @@ def _method(scope: Scope) -> str:
 
 
 async def require_version(request: Request, _: ProjectDep) -> None:
-    """Refuse a request that does not say it speaks this version. Raises TusVersionError."""
+    """Raise TusVersionError if the request does not have this version of the protocol."""
     if request.headers.getlist("tus-resumable") != [VERSION]:
         raise TusVersionError
 
@@ -126,7 +125,7 @@ async def read_piece(request: Request) -> UploadPiece:
     """Read the headers of a piece.
 
     Raises:
-        UnsupportedMediaError: It is not declared as a piece.
+        UnsupportedMediaError: The Content-Type is not that of a piece.
         MalformedRequestError: The offset is missing or invalid, or the checksum cannot be verified.
     """
     if request.headers.get("content-type", "").strip().lower() != PIECE_TYPE:
@@ -149,11 +148,12 @@ def parse_metadata(text: str) -> dict[str, bytes]:
     """Return the values in `Upload-Metadata` by key.
 
     Raises:
-        MalformedRequestError: It is longer than 4 KiB, or not unique keys with base64 values.
+        MalformedRequestError: The header is longer than 4 KiB, or not unique keys with base64
+            values.
     """
-    if len(text) > _LONGEST_METADATA_CHARS:
+    if len(text) > _MAX_METADATA_CHARS:
         raise MalformedRequestError(
-            f"Upload-Metadata may have {_LONGEST_METADATA_CHARS} characters at most."
+            f"Upload-Metadata may have {_MAX_METADATA_CHARS} characters at most."
         )
     values: dict[str, bytes] = {}
     for pair in text.split(",") if text else ():
@@ -188,7 +188,7 @@ def progress_headers(upload: ResumableUpload) -> dict[str, str]:
     """Return the headers of an upload's offset, expiry and resource."""
     headers = {
         "Upload-Offset": str(upload.received_bytes),
-        # As in Expires (RFC 9110 §5.6.7), which knows no fractions.
+        # An HTTP-date (RFC 9110 §5.6.7), which has no fractions of a second.
         "Upload-Expires": format_datetime(upload.expires_at, usegmt=True),
     }
     if upload.resource_id is not None:
@@ -209,11 +209,11 @@ def state_headers(upload: ResumableUpload) -> dict[str, str]:
 
 
 def _check_query(request: Request) -> None:
-    """Refuse query parameters that plain uploads have; ignore all others."""
+    """Raise if the query has a parameter of simple uploads; other parameters are ignored."""
     for name in (*_ALIAS_KEYS, _NAME_KEYS[0]):
         value = request.query_params.get(name)
         if value is not None:
-            encoded = base64.b64encode(value[:_SHOWN_CHARS].encode()).decode()
+            encoded = base64.b64encode(value[:_MAX_SHOWN_CHARS].encode()).decode()
             raise InvalidPayloadError(
                 f"`{name}` is not read from the query here: send `Upload-Metadata: {name} "
                 f"{encoded}`, with the text in base64. Nothing was done.",

@@ -1,6 +1,6 @@
-"""Ids and moments, as they are made and as they are written, and cursors, which are made of them.
+"""Ids, the current time, and cursors.
 
-A cursor is an opaque position in a list, which only the list that made one understands.
+A cursor is an opaque position in a list. Other lists refuse it.
 """
 
 import base64
@@ -20,17 +20,17 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
 def new_id() -> str:
-    """Return a new UUIDv7: ids made later sort later."""
+    """Return a new UUIDv7; later ids are sorted after earlier ones."""
     return str(uuid_utils.uuid7())
 
 
 def is_id(text: str) -> bool:
-    """Return whether a text has the form of our ids; nothing else has to be looked up."""
+    """Return whether a text has the form of our ids; other texts need no lookup."""
     return _ID.match(text) is not None
 
 
 def utc_now() -> datetime:
-    """Return the present moment, in UTC, to the microsecond."""
+    """Return the current time, in UTC."""
     return datetime.now(UTC)
 
 
@@ -47,20 +47,20 @@ ListName = Literal[
     "interactions",
     "aliases",
 ]
-_LARGEST_CURSOR_CHARS = 512
-_LARGEST_NUMBER = 2**63 - 1
+_MAX_CURSOR_CHARS = 512
+_MAX_NUMBER = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def encode_cursor(name: ListName, *position: str | int) -> str:
-    """Return the cursor for a position in a list; url-safe."""
+    """Return the cursor for a position in a list, as URL-safe text."""
     text = json.dumps([name, *position], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[str | int]:
-    """Return the position in a cursor of the named list.
+    """Return the position in a cursor of a list.
 
     Args:
         name: The list that the cursor must be from.
@@ -68,9 +68,9 @@ def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[
         shape: The types of the position's elements.
 
     Raises:
-        InvalidCursorError: It is not from this list.
+        InvalidCursorError: The cursor is not from this list.
     """
-    if len(cursor) > _LARGEST_CURSOR_CHARS or not cursor.isascii():
+    if len(cursor) > _MAX_CURSOR_CHARS or not cursor.isascii():
         raise InvalidCursorError
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
@@ -82,13 +82,13 @@ def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[
     position = value[1:]
     if [type(element) for element in position] != list(shape):
         raise InvalidCursorError
-    if not all(map(_is_sound, position)):
+    if not all(map(_is_storable, position)):
         raise InvalidCursorError
     return position
 
 
 def digest_query(*query: JsonValue) -> str:
-    """Return a digest of a query and its filters, by which their cursors are told from others."""
+    """Return a digest of a query and its filters, which distinguishes their cursors from others."""
     query_json = json_text(list(query)).encode("utf-8", "replace")
     return hashlib.sha256(query_json).hexdigest()[:16]
 
@@ -96,9 +96,9 @@ def digest_query(*query: JsonValue) -> str:
 def encode_moment_cursor(
     name: ListName, moment: datetime, identity: str, *query_digest: str
 ) -> str:
-    """Return the cursor for a position in a list that is sorted by moment, then by id.
+    """Return the cursor for a position in a list that is sorted by time, then by id.
 
-    A list with filters has the digest of these in its cursors: see `digest_query`.
+    The cursors of a list with filters contain the digest of the filters: see `digest_query`.
     """
     return encode_cursor(name, (moment - _EPOCH) // _MICROSECOND, identity, *query_digest)
 
@@ -106,10 +106,10 @@ def encode_moment_cursor(
 def decode_moment_cursor(
     name: ListName, cursor: str | None, *query_digest: str
 ) -> tuple[datetime, str] | None:
-    """Return the position in such a cursor; `None` for the beginning of the list.
+    """Return the position in a cursor of `encode_moment_cursor`; `None` if there is no cursor.
 
     Raises:
-        InvalidCursorError: It is not from this list, or from one with other filters.
+        InvalidCursorError: The cursor is from another list, or has other filters.
     """
     if cursor is None:
         return None
@@ -123,8 +123,8 @@ def decode_moment_cursor(
         raise InvalidCursorError from exc
 
 
-def _is_sound(element: str | int) -> bool:
-    """Return whether both databases take it: our ids are plain words, our numbers fit 63 bits."""
+def _is_storable(element: str | int) -> bool:
+    """Return whether both databases accept an element: printable ASCII, or a number of 63 bits."""
     if isinstance(element, int):
-        return 0 <= element <= _LARGEST_NUMBER
+        return 0 <= element <= _MAX_NUMBER
     return element.isascii() and element.isprintable()

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 EntryKind: TypeAlias = Literal["tool_result", "page_fault", "message", "interaction", "answer"]
-"""The kind of record that an entry of a history shows."""
+"""The kind of record to which an entry of a history refers."""
 TOOL_RESULT: EntryKind = "tool_result"
 """A history entry that refers to a row of `tool_results`."""
 PAGE_FAULT: EntryKind = "page_fault"
@@ -33,7 +33,7 @@ class HistoryCounts:
 class ForkOrigin:
     """The session that a fork was copied from, and the last `seq` that was copied.
 
-    `incarnation` tells sessions of one name apart.
+    `incarnation` distinguishes sessions with the same id.
     """
 
     session_id: str
@@ -42,14 +42,14 @@ class ForkOrigin:
 
 
 TAG_PATTERN = r"^[a-z0-9][a-z0-9._:/-]{0,63}$"
-"""The pattern of tags, which a search for one in the JSON of all relies on."""
+"""The pattern of tags; the search for a tag in stored JSON needs it."""
 MAX_TAGS = 20
 MAX_NOTE_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class SessionMarks:
-    """The marks that people set on a session, which are no part of its history.
+    """The marks that people set on a session; they are not part of its history.
 
     `tags` are distinct, in the order in which they were set.
     """
@@ -70,7 +70,7 @@ class SessionFilter:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A client-named conversation; `last_seq` is the number its newest write took."""
+    """A session, whose id is chosen by the client; `last_seq` is the number of its newest write."""
 
     session_id: str
     created_at: datetime
@@ -85,9 +85,10 @@ class Session:
 class SessionUse:
     """The records and bytes that a session uses.
 
-    `images` are among the resources; `failures` are tool results that failed; `title` is the first
-    line that a user said. `bytes_referenced` is the size of the distinct blobs of its
-    resources; `bytes_inline` is their size as base64 in every record that refers to them.
+    `images` is the number of images among the resources; `failures` is the number of tool results
+    that failed; `title` is the first line of a user's message. `bytes_referenced` is the size of
+    the distinct blobs of its resources; `bytes_inline` is their size as base64 in every record that
+    refers to them.
     """
 
     pages: int = 0
@@ -100,13 +101,13 @@ class SessionUse:
 
     @property
     def bytes_saved(self) -> int:
-        """The bytes saved by not keeping media inline."""
+        """The bytes saved by not storing media inline."""
         return max(0, self.bytes_inline - self.bytes_referenced)
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceUsage:
-    """Other users of a resource: the number of a kind, and the id of one of them."""
+    """Other users of a resource: their kind, their number, and the id of one of them."""
 
     kind: str
     count: int
@@ -115,7 +116,7 @@ class ResourceUsage:
 
 @dataclass(frozen=True, slots=True)
 class ResourceRelease:
-    """A resource of a deleted session. It is deleted too, unless `used_by` names other users."""
+    """A resource of a deleted session. It is deleted as well, unless it has other users."""
 
     resource_id: str
     size_bytes: int

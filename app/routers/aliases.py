@@ -12,7 +12,7 @@ from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery
 from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
-from app.http.record_responses import answer_page, answer_record, answer_written
+from app.http.record_responses import list_response, record_response, written_response
 from app.services.resources.aliases import Aliases
 from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
 from pagefault_dialects.errors import InvalidPayloadError
@@ -47,13 +47,13 @@ async def list_aliases(
 ) -> Response:
     """List aliases with the resources they name, newest first."""
     listed, next_cursor = await aliases.list(call.project_id, uri=uri, cursor=cursor, limit=limit)
-    return answer_page(call.request, map(alias_record, listed), next_cursor)
+    return list_response(call.request, map(alias_record, listed), next_cursor)
 
 
 @router.get("/{alias}", response_model=AliasRecord, responses=read_responses(NotFoundError))
 async def get_alias(call: CallDep, aliases: AliasesDep, alias: AliasPath) -> Response:
     """Read the resource of an alias, with its descriptor."""
-    return answer_record(call.request, alias_record(await aliases.get(call.project_id, alias)))
+    return record_response(call.request, alias_record(await aliases.get(call.project_id, alias)))
 
 
 @router.put(
@@ -86,7 +86,7 @@ async def put_alias(
         condition=call.condition(),
         replaces_version=if_match is not None,
     )
-    return answer_written(
+    return written_response(
         call.request,
         alias_record(written),
         path=f"/api/aliases/{quote(alias, safe='')}",

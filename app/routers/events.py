@@ -1,9 +1,8 @@
-"""Events as they happen: server-sent ones, WebSockets, and the tickets to listen with.
+"""Streams of events: server-sent events, WebSockets, and tickets for browsers.
 
 Over a WebSocket the client sends `{"after": seq}` to select its position, at the beginning or at
 any time. Without a message in the first second, or with `{}`, it gets the events since the
-handshake. The service sends `{event, id, data}` as text, with the values that server-sent events
-have.
+handshake. The service sends `{event, id, data}` as text, with the values of server-sent events.
 """
 
 import asyncio
@@ -50,9 +49,9 @@ LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
 
 _RETRY_MILLISECONDS = 1_000
 _TICKET_SECONDS = 60
-# With the data that they are found by, 2 MiB in all.
-_BLOCKS_KEPT = 64
-_BYTES_FOR_MANY = 16 * 1024
+# With their keys, the cached blocks have 2 MiB.
+_MAX_CACHED_BLOCKS = 64
+_MAX_SHARED_BYTES = 16 * 1024
 
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
@@ -112,25 +111,25 @@ async def create_event_ticket(request: Request, _: BearerDep, signer: LinkSigner
 
 
 async def _write_batches(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
-    # A block without data is no event, but a client that has seen no event yet resumes from its id.
-    # That of a reset is not sent before the reset.
-    place = None if stream.start.is_reset else str(stream.start.position)
-    yield [format_sse_event(id=place, retry=_RETRY_MILLISECONDS)]
+    # A block without data is no event, but a client that has received no event resumes from its id.
+    # Before a reset there is no id.
+    event_id = None if stream.start.is_reset else str(stream.start.position)
+    yield [format_sse_event(id=event_id, retry=_RETRY_MILLISECONDS)]
     async with aclosing(stream.batches()) as batches:
         async for batch in batches:
             yield _pieces(batch)
 
 
 def _pieces(batch: Sequence[EventItem]) -> Iterator[bytes]:
-    """Yield events as they are sent: small ones together, large ones in slices.
+    """Yield the bytes of events: small events joined, large ones in slices.
 
-    A connection takes whole slices, and buffers one more than it has room for. All listeners share
-    the bytes of the data.
+    A connection buffers whole slices, so a slice limits its memory. All listeners share the bytes
+    of the data.
     """
     small: list[bytes] = []
     for item in batch:
-        if len(item.data) <= _BYTES_FOR_MANY:
-            small.append(_block_for_many(item.type, item.data, item.position))
+        if len(item.data) <= _MAX_SHARED_BYTES:
+            small.append(_shared_block(item.type, item.data, item.position))
             continue
         if small:
             yield b"".join(small)
@@ -143,28 +142,28 @@ def _pieces(batch: Sequence[EventItem]) -> Iterator[bytes]:
 def _slice(item: EventItem) -> Iterator[bytes]:
     head, tail = _split_block(item.type, item.position)
     yield head
-    # JSON text has no line ends, which would each begin a line of their own.
-    for start in range(0, len(item.data), _BYTES_FOR_MANY):
-        yield item.data[start : start + _BYTES_FOR_MANY]
+    # JSON text has no line ends, so the data is a single line.
+    for start in range(0, len(item.data), _MAX_SHARED_BYTES):
+        yield item.data[start : start + _MAX_SHARED_BYTES]
     yield tail
 
 
-@lru_cache(maxsize=_BLOCKS_KEPT)
+@lru_cache(maxsize=_MAX_CACHED_BLOCKS)
 def _split_block(kind: str, position: int) -> tuple[bytes, bytes]:
     head, _, tail = format_sse_event(event=kind, data_str="\0", id=str(position)).partition(b"\0")
     return head, tail
 
 
-# All listeners get the same blocks, most of them at about the same time.
-@lru_cache(maxsize=_BLOCKS_KEPT)
-def _block_for_many(kind: str, data: bytes, position: int) -> bytes:
+# All listeners get the same blocks, mostly at about the same time.
+@lru_cache(maxsize=_MAX_CACHED_BLOCKS)
+def _shared_block(kind: str, data: bytes, position: int) -> bytes:
     return format_sse_event(event=kind, data_str=data.decode(), id=str(position))
 
 
-_FIRST_WORD_SECONDS = 1.0
+_FIRST_MESSAGE_SECONDS = 1.0
 _CLOSING_SECONDS = 5.0
 _TRY_AGAIN_LATER = 1013
-_NOT_UNDERSTOOD = 1007
+_INVALID_MESSAGE = 1007
 _EXPLANATION = 'send {"after": <the last seq you have seen>}, or {}'
 
 
@@ -194,12 +193,12 @@ async def listen_to_session(
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
     caller = await authorised_caller(websocket, ticket)
-    conversation = _Conversation(websocket, streams, caller, session_id)
-    async with run_beside(conversation.receive()):
-        await conversation.run(after)
+    stream = _SocketStream(websocket, streams, caller, session_id)
+    async with run_beside(stream.receive()):
+        await stream.run(after)
 
 
-class _Conversation:
+class _SocketStream:
     """A WebSocket that sends the events after the position that the client requested last."""
 
     def __init__(
@@ -241,33 +240,33 @@ class _Conversation:
                 self._caller, session_id=self._session_id, after=after
             ) as stream:
                 await self._open()
-                # The position of a reset is reached once the reset is sent.
+                # The position of a reset counts after the reset was sent.
                 self._position = after if stream.start.is_reset else stream.start.position
-                place = await self._first_place() if is_first else None
-                if place is None:
+                position = await self._first_position() if is_first else None
+                if position is None:
                     await self._send(stream)
             if self._is_over:
                 if not self._has_gone:
-                    await self._close(_NOT_UNDERSTOOD, _EXPLANATION)
+                    await self._close(_INVALID_MESSAGE, _EXPLANATION)
                 return
-            if place is None:
+            if position is None:
                 if self._requested.empty():
                     await self._close(_TRY_AGAIN_LATER, "come back with the last seq you have seen")
                     return
-                # A later `{}` names no position: the stream goes on behind the last event.
+                # After a later `{}` without a position, the stream continues after the last event.
                 requested = self._take()
-                place = self._position if requested is None else requested
-            after, is_first = place, False
+                position = self._position if requested is None else requested
+            after, is_first = position, False
 
     async def _open(self) -> None:
-        """Answer the handshake. The position is fixed by now: later writes are behind it."""
+        """Accept the handshake; the stream is open, so no later write is missed."""
         if not self._is_open.is_set():
             await self._websocket.accept()
             self._is_open.set()
 
-    async def _first_place(self) -> int | None:
+    async def _first_position(self) -> int | None:
         """Return the position that the client requests within a second, or None."""
-        with anyio.move_on_after(_FIRST_WORD_SECONDS):
+        with anyio.move_on_after(_FIRST_MESSAGE_SECONDS):
             await self._has_request.wait()
         return None if self._requested.empty() else self._take()
 
@@ -283,14 +282,14 @@ class _Conversation:
             return
         async with anyio.create_task_group() as group:
             stream.abort = group.cancel_scope.cancel
-            group.start_soon(self._end_when_heard, stream, group.cancel_scope)
+            group.start_soon(self._end_on_message, stream, group.cancel_scope)
             # A disconnection is not an error; `receive` detects it.
             with suppress(Exception):
                 await self._send_all(stream)
             group.cancel_scope.cancel()
 
-    async def _end_when_heard(self, stream: EventStream, sending: anyio.CancelScope) -> None:
-        """End a stream after its delivered events. Clients that read nothing are disconnected."""
+    async def _end_on_message(self, stream: EventStream, sending: anyio.CancelScope) -> None:
+        """End a stream when the client sends a message; abort it if the client reads nothing."""
         await self._has_request.wait()
         stream.cut("left")
         await anyio.sleep(_CLOSING_SECONDS)

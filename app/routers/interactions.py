@@ -23,7 +23,7 @@ from app.http.parameters import (
     SessionIdPath,
 )
 from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
-from app.http.record_responses import answer_page, answer_record, answer_written
+from app.http.record_responses import list_response, record_response, written_response
 from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
@@ -74,7 +74,7 @@ async def create_interaction(
         accepts_unknown=attachments == "any",
     )
     stored = attached.interaction
-    return answer_written(
+    return written_response(
         call.request,
         _record(attached),
         path=f"/api/sessions/{session_id}/interactions/{stored.interaction_id}",
@@ -101,7 +101,7 @@ async def list_interactions(
     page, next_cursor = await interactions.list(
         call.project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
     )
-    return answer_page(call.request, map(_record, page), next_cursor)
+    return list_response(call.request, map(_record, page), next_cursor)
 
 
 @router.get(
@@ -113,7 +113,7 @@ async def get_interaction(
     call: CallDep, interactions: InteractionsDep, session_id: SessionIdPath, interaction_id: str
 ) -> Response:
     """Read an interaction, with its answer if it has one."""
-    return answer_record(
+    return record_response(
         call.request,
         _record(await interactions.get(call.project_id, session_id, interaction_id)),
     )
@@ -142,7 +142,7 @@ async def set_interaction_output(
         call.project_id, session_id, interaction_id, call.json_body(), condition=call.condition()
     )
     path = f"/api/sessions/{session_id}/interactions/{interaction_id}"
-    return answer_written(call.request, _record(attached), path=path, is_new=False)
+    return written_response(call.request, _record(attached), path=path, is_new=False)
 
 
 def _record(attached: AttachedInteraction) -> bytes:

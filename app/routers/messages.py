@@ -20,9 +20,14 @@ from app.http.parameters import (
     SessionIdPath,
 )
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
-from app.http.record_responses import answer_listed, answer_record, answer_written, next_link
+from app.http.record_responses import (
+    list_body_response,
+    next_link,
+    record_response,
+    written_response,
+)
 from app.http.rendered_responses import rendered_response
-from app.http.response_memory import answer_with_memory
+from app.http.response_memory import response_with_memory
 from app.services.sessions.history import History
 from app.services.sessions.message_requests import HistoryMessageDraft
 from app.services.sessions.messages import SessionMessages
@@ -78,14 +83,16 @@ async def list_messages(
         body, next_cursor = await history.list_inline(
             call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
         )
-        return answer_with_memory(
+        return response_with_memory(
             lambda: rendered_response(request, body, next_link(request, next_cursor)), body.memory
         )
     page = await history.list(
         call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
     )
-    return answer_with_memory(
-        lambda: answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest)),
+    return response_with_memory(
+        lambda: list_body_response(
+            request, page.body, page.next_cursor, etag=strong_etag(page.digest)
+        ),
         page.memory,
     )
 
@@ -118,7 +125,7 @@ async def append_message(
         call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
     )
     entry = appended.message
-    return answer_written(
+    return written_response(
         call.request,
         appended_message(entry, appended.warnings),
         path=f"/api/sessions/{session_id}/messages/{entry.seq}",
@@ -138,6 +145,6 @@ async def get_message(
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
         body = await history.inline_entry(call.project_id, session_id, seq)
-        return answer_with_memory(lambda: rendered_response(call.request, body), body.memory)
+        return response_with_memory(lambda: rendered_response(call.request, body), body.memory)
     entry, memory = await history.entry(call.project_id, session_id, seq)
-    return answer_with_memory(lambda: answer_record(call.request, history_entry(entry)), memory)
+    return response_with_memory(lambda: record_response(call.request, history_entry(entry)), memory)

@@ -94,7 +94,7 @@ async def download_page(
         cache_control=REVALIDATE,
     )
     try:
-        answer = content_response(
+        response = content_response(
             call.request.headers,
             call.request.method,
             content,
@@ -104,4 +104,4 @@ async def download_page(
     except BaseException:
         file.release()
         raise
-    return answer if file.memory is None else CountedResponse(answer, file.memory)
+    return response if file.memory is None else CountedResponse(response, file.memory)

@@ -15,7 +15,7 @@ from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import IfMatchHeader, LevelPath, PageIdPath
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
-from app.http.record_responses import answer_record, answer_written
+from app.http.record_responses import record_response, written_response
 from app.services.pages.changes import PageChanges
 from app.services.pages.page_answers import PageReading
 from app.services.pages.page_requests import RepresentationDraft
@@ -38,7 +38,7 @@ async def get_page_representation(
 ) -> Response:
     """Read one level as it is stored, and whether it was stored, supplied or derived."""
     record = await reading.representation(call.project_id, page_id, level)
-    return answer_record(call.request, record)
+    return record_response(call.request, record)
 
 
 @router.put(
@@ -64,7 +64,7 @@ async def put_page_representation(
     written = await changes.supply_level(
         call.project_id, page_id, level, call.json_body(), condition=call.condition()
     )
-    return answer_written(
+    return written_response(
         call.request,
         written.record,
         path=f"/api/pages/{page_id}/representations/{int(level)}",

@@ -22,11 +22,11 @@ from app.http.parameters import (
 )
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import (
-    answer_page,
-    answer_record,
-    answer_text,
-    answer_written,
+    list_response,
+    record_response,
+    text_response,
     wants_text,
+    written_response,
 )
 from app.http.rendered_responses import rendered_response
 from app.services.pages.changes import PageChanges
@@ -89,10 +89,10 @@ async def list_pages(
 ) -> Response:
     """List pages, newest first, without their contents. `level` selects pages by their level."""
     found, next_cursor = await lists.list(call.project_id, filters, cursor=cursor, limit=limit)
-    return answer_page(call.request, map(page_summary, found), next_cursor)
+    return list_response(call.request, map(page_summary, found), next_cursor)
 
 
-# Before the reads of a page: `search` would be taken for the id of one.
+# Declared before `/{page_id}`, which would match `/search`.
 @router.get(
     "/search",
     response_model=SearchHits,
@@ -114,10 +114,10 @@ async def search_pages(
     """
     hits, next_cursor = await lists.search(call.project_id, q, filters, cursor=cursor, limit=limit)
     items = (search_hit(hit.page, hit.snippet) for hit in hits)
-    return answer_page(call.request, items, next_cursor)
+    return list_response(call.request, items, next_cursor)
 
 
-_BY_ACCEPT = {"Vary": "Accept"}
+_VARY_ACCEPT = {"Vary": "Accept"}
 
 
 PagesDep = Annotated[Pages, Depends(service(Pages))]
@@ -150,7 +150,7 @@ async def create_page(
     """
     body = call.json_body()
     written = await pages.create(call.project_id, body, idempotency_key=idempotency_key)
-    return _written(call.request, written)
+    return _page_response(call.request, written)
 
 
 @router.post(
@@ -193,13 +193,13 @@ async def get_page(
     """Read a page. Its ETag covers everything except the access counters."""
     request = call.request
     if wants_text(request):
-        return answer_text(request, await reading.detail(call.project_id, page_id))
+        return text_response(request, await reading.detail(call.project_id, page_id))
     if media == "inline":
         as_sent = await reading.get_as_sent(call.project_id, page_id)
-        return rendered_response(request, as_sent, _BY_ACCEPT)
+        return rendered_response(request, as_sent, _VARY_ACCEPT)
     stored = await reading.get(call.project_id, page_id)
-    return answer_record(
-        request, page_record(stored), etag=strong_etag(stored.digest), headers=_BY_ACCEPT
+    return record_response(
+        request, page_record(stored), etag=strong_etag(stored.digest), headers=_VARY_ACCEPT
     )
 
 
@@ -227,7 +227,7 @@ async def put_page(
     written = await pages.put(
         call.project_id, page_id, call.json_body(), condition=call.condition()
     )
-    return _written(call.request, written)
+    return _page_response(call.request, written)
 
 
 @router.patch(
@@ -248,7 +248,7 @@ async def patch_page(
     written = await changes.patch(
         call.project_id, page_id, call.json_body(), condition=call.condition()
     )
-    return _written(call.request, written)
+    return _page_response(call.request, written)
 
 
 @router.delete(
@@ -265,9 +265,9 @@ async def delete_page(
     await pages.delete(call.project_id, page_id, condition=call.condition())
 
 
-def _written(request: Request, written: WrittenPage) -> Response:
+def _page_response(request: Request, written: WrittenPage) -> Response:
     stored = written.page
-    return answer_written(
+    return written_response(
         request,
         page_record(stored),
         path=f"/api/pages/{stored.page_id}",

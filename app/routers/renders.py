@@ -11,7 +11,7 @@ from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import LevelQuery, PageIdPath, SessionIdPath
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
-from app.http.record_responses import answer_long
+from app.http.record_responses import long_response
 from app.http.render_queries import PageQuery, RecordQuery, SessionQuery, SinceQuery
 from app.http.rendered_responses import rendered_response
 from app.models.call_ids import LONGEST_CALL_ID
@@ -139,7 +139,7 @@ async def get_working_set(
     model. A frontier is read and not moved.
     """
     body = await working_sets.get(call.project_id, session_id, query.query())
-    return answer_long(call.request, body)
+    return long_response(call.request, body)
 
 
 @router.post(

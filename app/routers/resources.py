@@ -44,12 +44,12 @@ from app.http.openapi_operations import (
 from app.http.parameters import CursorQuery, FilenameQuery, LimitQuery, UriPath
 from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import (
-    answer_page,
-    answer_record,
-    answer_text,
-    answer_unchanged,
-    answer_written,
+    list_response,
+    not_modified_response,
+    record_response,
+    text_response,
     wants_text,
+    written_response,
 )
 from app.models.identity import utc_now
 from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
@@ -141,7 +141,7 @@ async def create_resource(
         # The server requests the body when it is first read.
         existing = await resources.upload_known(call.project_id, upload)
     uploaded, is_new = existing or await resources.upload(call.project_id, upload, chunks)
-    return answer_written(
+    return written_response(
         call.request,
         resource_record(uploaded),
         path=f"/api/resources/{uploaded.resource_id}",
@@ -159,7 +159,7 @@ async def list_resources(
 ) -> Response:
     """List resources, newest first."""
     page, next_cursor = await resources.list(call.project_id, cursor=cursor, limit=limit)
-    return answer_page(call.request, map(resource_record, page), next_cursor)
+    return list_response(call.request, map(resource_record, page), next_cursor)
 
 
 @router.get("/{uri}", response_model=ResourceRecord, responses=read_responses(NotFoundError))
@@ -169,7 +169,7 @@ async def list_resources(
 async def get_resource(call: CallDep, resources: ResourcesDep, uri: UriPath) -> Response:
     """Read a descriptor."""
     resource = await resources.get(call.project_id, uri)
-    return answer_record(call.request, resource_record(resource))
+    return record_response(call.request, resource_record(resource))
 
 
 @router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))
@@ -436,13 +436,13 @@ async def get_resource_text(
     text = await texts.find(call.project_id, uri, query)
     is_alone = wants_text(call.request)
     etag = strong_etag(text.digest_alone if is_alone else text.digest)
-    if unchanged := answer_unchanged(call.request, etag=etag):
+    if unchanged := not_modified_response(call.request, etag=etag):
         return unchanged
     answer = await text.read()
     if is_alone:
-        return answer_text(call.request, text_alone(answer.found), etag=etag)
+        return text_response(call.request, text_alone(answer.found), etag=etag)
     record = text_record(answer.resource, answer.total_lines, answer.found, answer.charset)
-    return answer_record(call.request, record, etag=etag, headers={"Vary": "Accept"})
+    return record_response(call.request, record, etag=etag, headers={"Vary": "Accept"})
 
 
 @router.get(

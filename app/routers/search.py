@@ -10,7 +10,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
 from app.http.problem_types import read_responses
-from app.http.record_responses import answer_listed
+from app.http.record_responses import list_body_response
 from app.models.search_entry import SearchKind
 from app.services.search.search import Search, SearchRequest
 from app.wire.search import SearchResults, search_results
@@ -56,4 +56,4 @@ async def search(
     request = SearchRequest(q, frozenset(selected), session_id)
     answer = await engine.search(call.project_id, request, cursor=cursor, limit=limit)
     body = search_results(answer.hits, answer.next_cursor, pending=answer.pending)
-    return answer_listed(call.request, body, answer.next_cursor)
+    return list_body_response(call.request, body, answer.next_cursor)

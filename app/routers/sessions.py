@@ -26,13 +26,13 @@ from app.http.parameters import (
 )
 from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import (
-    answer_listed,
-    answer_page,
-    answer_record,
-    answer_text,
-    answer_written,
+    list_body_response,
+    list_response,
     next_link,
+    record_response,
+    text_response,
     wants_text,
+    written_response,
 )
 from app.http.render_queries import OptionsQuery
 from app.models.session import SessionFilter
@@ -96,7 +96,7 @@ SessionFilterDep = Annotated[SessionFilter, Depends(get_session_filter)]
 
 
 class OutlineQuery(OptionsQuery):
-    """The rendering whose levels an outline has."""
+    """The rendering whose levels an outline contains."""
 
     target: Annotated[
         Target | None,
@@ -114,14 +114,16 @@ class OutlineQuery(OptionsQuery):
 async def list_sessions(
     call: CallDep,
     sessions: SessionsDep,
-    chosen: SessionFilterDep,
+    session_filter: SessionFilterDep,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
     """List sessions, the one last written to first, with their counts and sizes."""
-    page, next_cursor = await sessions.list(call.project_id, chosen, cursor=cursor, limit=limit)
+    page, next_cursor = await sessions.list(
+        call.project_id, session_filter, cursor=cursor, limit=limit
+    )
     items = (session_record(item.session, item.use) for item in page)
-    return answer_page(call.request, items, next_cursor)
+    return list_response(call.request, items, next_cursor)
 
 
 @router.get(
@@ -138,7 +140,7 @@ async def list_sessions(
 async def get_session(call: CallDep, sessions: SessionsDep, session_id: SessionIdPath) -> Response:
     """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
     found = await sessions.get(call.project_id, session_id)
-    return answer_record(call.request, session_record(found.session, found.use))
+    return record_response(call.request, session_record(found.session, found.use))
 
 
 @router.put(
@@ -162,7 +164,7 @@ async def put_session(
     """
     await call.model(NoMembers)
     found = await sessions.ensure(call.project_id, session_id, condition=call.condition())
-    return answer_written(
+    return written_response(
         call.request,
         session_record(found.session, found.use),
         path=f"/api/sessions/{session_id}",
@@ -187,7 +189,7 @@ async def patch_session(
     marked = await sessions.mark(
         call.project_id, session_id, patch.apply, condition=call.condition()
     )
-    return answer_record(call.request, session_record(marked.session, marked.use))
+    return record_response(call.request, session_record(marked.session, marked.use))
 
 
 @router.delete(
@@ -231,9 +233,9 @@ async def fork_session(
     if isinstance(forked, PendingSession):
         record = pending_fork(fork.fork_id, forked.origin, forked.entries)
         headers = {"Location": path, "Retry-After": "1"}
-        return answer_record(call.request, record, status=202, headers=headers)
+        return record_response(call.request, record, status=202, headers=headers)
     record = session_record(forked.session, forked.use)
-    return answer_written(call.request, record, path=path, is_new=forked.is_new)
+    return written_response(call.request, record, path=path, is_new=forked.is_new)
 
 
 @router.get(
@@ -263,7 +265,7 @@ async def get_manifest(
         call.project_id, session_id, cursor=cursor, limit=limit, max_tokens=memory_tokens
     )
     if wants_text(call.request):
-        response = answer_text(call.request, manifest.text)
+        response = text_response(call.request, manifest.text)
         response.headers.update(next_link(call.request, manifest.next_cursor))
         return response
     record = manifest_record(
@@ -274,7 +276,7 @@ async def get_manifest(
         next_cursor=manifest.next_cursor,
     )
     headers = {**next_link(call.request, manifest.next_cursor), "Vary": "Accept"}
-    return answer_record(call.request, record, headers=headers)
+    return record_response(call.request, record, headers=headers)
 
 
 @router.get(
@@ -302,4 +304,4 @@ async def get_outline(
     body, next_cursor = await outlines.list(
         call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit, query=query
     )
-    return answer_listed(call.request, body, next_cursor)
+    return list_body_response(call.request, body, next_cursor)

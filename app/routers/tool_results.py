@@ -11,7 +11,7 @@ from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery
 from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
-from app.http.record_responses import answer_page, answer_record, answer_written
+from app.http.record_responses import list_response, record_response, written_response
 from app.http.render_queries import AnswerOptionsQuery
 from app.http.rendered_responses import json_response
 from app.services.renders.answer_renders import AnswerRenders
@@ -79,7 +79,7 @@ async def create_tool_result(
     record = tool_result_record(ingested.result)
     path = f"/api/tool-results/{ingested.result.tool_result_id}"
     if render is None:
-        return answer_written(call.request, record, path=path, is_new=ingested.is_new)
+        return written_response(call.request, record, path=path, is_new=ingested.is_new)
     body = await renders.append_rendering(
         call.project_id,
         ingested.result.tool_result_id,
@@ -106,7 +106,7 @@ async def list_tool_results(
     page, next_cursor = await results.list(
         call.project_id, session_id=session_id, cursor=cursor, limit=limit
     )
-    return answer_page(call.request, map(tool_result_record, page), next_cursor)
+    return list_response(call.request, map(tool_result_record, page), next_cursor)
 
 
 @router.get(
@@ -115,4 +115,4 @@ async def list_tool_results(
 async def get_tool_result(call: CallDep, results: ToolResultsDep, tool_result_id: str) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
     stored = await results.get(call.project_id, tool_result_id)
-    return answer_record(call.request, tool_result_record(stored))
+    return record_response(call.request, tool_result_record(stored))

@@ -11,7 +11,7 @@ from app.http.dependencies import service
 from app.http.openapi_operations import PLAIN_TEXT, json_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
-from app.http.record_responses import answer_record, answer_text
+from app.http.record_responses import record_response, text_response
 from app.http.render_queries import TargetQuery
 from app.http.rendered_responses import rendered_response
 from app.services.agents.tool_calls import ToolCalls
@@ -57,7 +57,7 @@ async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None)
             faults=[Fault("/query/only", f"has {len(unknown)} names beside {', '.join(TOOLS)}")],
         )
     tools = write_tools(target, definitions(names))
-    return answer_record(call.request, json_text({"target": target, "tools": tools}).encode())
+    return record_response(call.request, json_text({"target": target, "tools": tools}).encode())
 
 
 @router.get(
@@ -70,7 +70,7 @@ async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None)
 )
 async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> Response:
     """Read the rules for using the memory, as a prompt for a model."""
-    return answer_text(call.request, instructions(style))
+    return text_response(call.request, instructions(style))
 
 
 @router.post(

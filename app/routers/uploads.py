@@ -1,4 +1,4 @@
-"""`/api/uploads`: files in pieces, over requests that may all break (tus 1.0.0)."""
+"""`/api/uploads`: resumable uploads of files in pieces (tus 1.0.0)."""
 
 from typing import Annotated
 
@@ -16,9 +16,9 @@ from app.errors import (
 )
 from app.http.calls import CallDep
 from app.http.dependencies import service
-from app.http.openapi_operations import answer_headers, file_body, header, reference
+from app.http.openapi_operations import file_body, header, reference, response_headers
 from app.http.problem_types import problem_responses, read_responses
-from app.http.record_responses import answer_record
+from app.http.record_responses import record_response
 from app.http.tus import (
     ALGORITHMS,
     EXTENSIONS,
@@ -42,7 +42,7 @@ UploadsDep = Annotated[Uploads, Depends(service(Uploads))]
 
 UploadPath = Annotated[str, Path(description="The upload's id, the last part of its `Location`.")]
 
-_SPEAKS_TUS = [Depends(require_version)]
+_REQUIRES_VERSION = [Depends(require_version)]
 _PROTOCOL = header(
     "Tus-Resumable", "The version of the protocol.", required=True, **reference(TusVersion)
 )
@@ -55,18 +55,18 @@ _OFFSET = header(
 _METADATA = header("Upload-Metadata", "`filename <base64>,filetype <base64>,alias <base64>`.")
 _CHECKSUM = header("Upload-Checksum", "`sha256 <base64>`; also sha1 and sha512.")
 
-_VERSION_HEADER = answer_headers(Tus_Resumable=("string", f"`{VERSION}`."))
-_PROGRESS = _VERSION_HEADER | answer_headers(
+_VERSION_HEADER = response_headers(Tus_Resumable=("string", f"`{VERSION}`."))
+_PROGRESS = _VERSION_HEADER | response_headers(
     Upload_Offset=("integer", "Bytes that have come and are kept."),
     Upload_Expires=("string", "Until when it is kept; every piece moves it on."),
     Upload_Resource=("string", "The URI of the resource, once all has come."),
 )
-_BEGUN = _PROGRESS | answer_headers(Location=("string", "Where its pieces go."))
-_STATE = _PROGRESS | answer_headers(
+_CREATED = _PROGRESS | response_headers(Location=("string", "Where its pieces go."))
+_STATE = _PROGRESS | response_headers(
     Upload_Length=("integer", "Bytes of the whole file."),
     Upload_Metadata=("string", "As it was sent."),
 )
-_OFFERED = _VERSION_HEADER | answer_headers(
+_OPTIONS = _VERSION_HEADER | response_headers(
     Tus_Version=("string", f"`{VERSION}`."),
     Tus_Extension=("string", "What is offered beside the core."),
     Tus_Max_Size=("integer", "How many bytes a file may have."),
@@ -79,7 +79,7 @@ _OFFERED = _VERSION_HEADER | answer_headers(
     status_code=204,
     response_class=Response,
     responses={
-        204: {"description": "What is spoken here.", "headers": _OFFERED},
+        204: {"description": "What is spoken here.", "headers": _OPTIONS},
     },
 )
 async def get_upload_options(call: CallDep) -> Response:
@@ -99,10 +99,10 @@ async def get_upload_options(call: CallDep) -> Response:
     "",
     status_code=201,
     response_class=Response,
-    dependencies=_SPEAKS_TUS,
+    dependencies=_REQUIRES_VERSION,
     openapi_extra={"parameters": [_PROTOCOL, _LENGTH, _METADATA]},
     responses={
-        201: {"description": "The upload has begun.", "headers": _BEGUN},
+        201: {"description": "The upload has begun.", "headers": _CREATED},
         **problem_responses(
             MalformedRequestError,
             ConflictError,
@@ -122,7 +122,7 @@ async def create_upload(call: CallDep, uploads: UploadsDep, draft: DraftDep) -> 
 @router.head(
     "/{upload_id}",
     response_class=Response,
-    dependencies=_SPEAKS_TUS,
+    dependencies=_REQUIRES_VERSION,
     openapi_extra={"parameters": [_PROTOCOL]},
     responses={
         200: {"description": "Where it is.", "headers": _STATE},
@@ -145,14 +145,14 @@ async def get_upload_offset(call: CallDep, uploads: UploadsDep, upload_id: Uploa
 async def get_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> Response:
     """Read the state of an upload as JSON, with its resource."""
     upload, resource = await uploads.describe(call.project_id, upload_id)
-    return answer_record(call.request, upload_record(upload, resource))
+    return record_response(call.request, upload_record(upload, resource))
 
 
 @router.patch(
     "/{upload_id}",
     status_code=204,
     response_class=Response,
-    dependencies=_SPEAKS_TUS,
+    dependencies=_REQUIRES_VERSION,
     openapi_extra={"parameters": [_PROTOCOL, _OFFSET, _CHECKSUM], **file_body(PIECE_TYPE)},
     responses={
         204: {"description": "The piece is kept.", "headers": _PROGRESS},
@@ -184,7 +184,7 @@ async def append_upload(
 @router.delete(
     "/{upload_id}",
     status_code=204,
-    dependencies=_SPEAKS_TUS,
+    dependencies=_REQUIRES_VERSION,
     openapi_extra={"parameters": [_PROTOCOL]},
     responses=problem_responses(NotFoundError, TusVersionError),
 )

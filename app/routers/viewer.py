@@ -4,13 +4,12 @@
      ├─ index.html     the document for every path of the application
      ├─ docs.html      the explorer of the API
      ├─ favicon.svg
-     ├─ assets/        scripts and styles, their hash in their names
+     ├─ assets/        scripts and styles, with their hash in the name
      └─ ….br, ….gz     compressed copies of the text files of 1 KiB or more
 
-The application is public, but its data is not: it calls the API with the user's key. The
-Content-Security-Policy of its document permits only scripts of the build. Files are read on every
-request, so a new build is served immediately. Nothing outside of the folder is read, even through
-links.
+The viewer is public, and calls the API with the user's key. The Content-Security-Policy of its
+document permits only scripts of the build. Files are read for every request, so a new build is
+served immediately. Files outside of the folder are not served, not even through links.
 """
 
 import hashlib
@@ -98,7 +97,7 @@ def viewer_policy(content_url: str | None = None) -> str:
     """Return the Content-Security-Policy of the document: its own files, and media of the API.
 
     Args:
-        content_url: The origin of signed links, if it is not that of the API.
+        content_url: The origin of signed links, if it differs from that of the API.
     """
     media = "'self'" if content_url is None else f"'self' {content_url}"
     return (
@@ -114,7 +113,7 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
     Args:
         folder: The folder of the build; by default `BUILT_VIEWER`. If it does not exist, the
             document is a 503 that explains how to build it.
-        content_url: The origin of signed links, if it is not that of the API.
+        content_url: The origin of signed links, if it differs from that of the API.
     """
     policy = viewer_policy(content_url)
     root = folder or BUILT_VIEWER

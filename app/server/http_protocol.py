@@ -1,11 +1,11 @@
 """One HTTP connection: uvicorn's protocol with limits on headers, pipelining and unread bodies.
 
 uvicorn has no timeout or size limit for headers, appends trailers to the headers, queues any number
-of pipelined requests, reads the rest of a body after the answer without a limit, and answers
-invalid requests with plain text. Here each of these has a limit, and errors are problem documents.
+of pipelined requests, reads the rest of a body after the response without a limit, and sends plain
+text for invalid requests. Here each of these has a limit, and errors are problem documents.
 
-An offer of a protocol other than WebSockets is ignored (RFC 9110 §7.8): Java's client offers HTTP/2
-with every request, also with those that have a body.
+An `Upgrade` to another protocol than WebSockets is ignored (RFC 9110 §7.8): Java's client offers
+HTTP/2 with every request, even with a body.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ _HEADER_OVERHEAD_BYTES = 32
 # Allowed framing for each byte of a chunked body; a chunk of one byte has five.
 _FRAMING_PER_BYTE = 8
 _MAX_PIPELINED = 16
-# Maximum size of all pipelined requests that wait for earlier answers, headers and bodies.
+# Maximum size, headers and bodies, of all pipelined requests that wait for earlier responses.
 _MAX_PIPELINED_BYTES = 32_768
 
 
 class _RefusedError(Exception):
-    """Ends the parsing of a request; the parser wraps it in an exception of its own."""
+    """Ends the parsing of a request; the parser wraps it in another exception."""
 
 
 class _PipelineFlow(FlowControl):
-    """Pauses reading while pipelined requests wait for earlier answers."""
+    """Pauses reading while pipelined requests wait for earlier responses."""
 
     def __init__(self, transport: asyncio.Transport, pipeline: deque[Any]) -> None:
         super().__init__(transport)
@@ -52,7 +52,7 @@ class _PipelineFlow(FlowControl):
 
 
 class DeadlineProtocol(LingeringProtocol):
-    """One connection, which ends if headers are too slow or too large.
+    """One connection, which is closed if headers are too slow or too large.
 
     A connection over the limit gets a 503 at once, and its input is ignored.
     """
@@ -61,16 +61,16 @@ class DeadlineProtocol(LingeringProtocol):
     # State of the request that is being received:
     _offers_another_protocol = False
     _is_resuming = False
-    """True while a new parser reads a synthetic head that brings it to the state of the old one."""
+    """True while a new parser reads generated headers, to get into the state of the old parser."""
     _is_in_headers = False
     _is_in_body = False
     _header_bytes = 0
     _announced_bytes: int | None = None
     _body_bytes = 0
-    # Bytes that are not part of a body, received since the request or its body began.
+    # Bytes since the beginning of the request or its body that are not part of a body.
     _framing_bytes = 0
-    _has_begun_a_part = False
-    # Bytes of pipelined requests that wait for earlier answers:
+    _has_begun_part = False
+    # Bytes of pipelined requests that wait for earlier responses:
     _waiting_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -90,18 +90,18 @@ class DeadlineProtocol(LingeringProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes, and count those that are neither headers nor a body."""
+        """Parse received bytes, and count bytes that are neither headers nor a body."""
         for start in range(0, len(data), _PIECE_BYTES):
             piece = data[start : start + _PIECE_BYTES]
             if self._ignores_input:
                 self._drop(piece)
                 continue
             before = self._body_bytes
-            self._has_begun_a_part = False
+            self._has_begun_part = False
             self._parse(piece)
             self._count_framing(len(piece), self._body_bytes - before)
         if "headers" not in self._deadlines and self._is_idle():
-            # The received bytes have ended uvicorn's timer of the idle connection.
+            # uvicorn stops its timer for idle connections when bytes are received.
             self._set_deadline("headers", self.timeout_keep_alive, self._give_up)
 
     def on_message_begin(self) -> None:
@@ -111,7 +111,7 @@ class DeadlineProtocol(LingeringProtocol):
         if len(self.pipeline) >= _MAX_PIPELINED:
             self._fail_pipelining()
         super().on_message_begin()
-        self._has_begun_a_part = True
+        self._has_begun_part = True
         self._is_in_headers = True
         self._header_bytes = 0
         self._expect_headers()
@@ -124,7 +124,7 @@ class DeadlineProtocol(LingeringProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Append a header; trailers are dropped, since the service reads none."""
+        """Append a header; trailers are dropped."""
         if self._is_in_headers and not self._is_resuming:
             self._count_header(len(name) + len(value) + _HEADER_OVERHEAD_BYTES)
             super().on_header(name, value)
@@ -133,10 +133,10 @@ class DeadlineProtocol(LingeringProtocol):
         """Start the application with the request."""
         if self._is_resuming:
             return
-        self._has_begun_a_part = True
+        self._has_begun_part = True
         self._is_in_headers = False
         self._drop_deadline("headers")
-        self._settle_head()
+        self._check_headers()
         super().on_headers_complete()
         self._is_in_body = True
         if self.parser.should_upgrade():
@@ -145,7 +145,7 @@ class DeadlineProtocol(LingeringProtocol):
                 self._ignores_input = True
             else:
                 self._offers_another_protocol = True
-        # Used by endless answers: closing a transport waits until all bytes are sent.
+        # For endless responses, because `transport.close` waits until all bytes are sent.
         self.scope.setdefault("state", {})["abort"] = self.transport.abort
 
     def on_body(self, body: bytes) -> None:
@@ -158,7 +158,7 @@ class DeadlineProtocol(LingeringProtocol):
     def on_message_complete(self) -> None:
         """End the body."""
         if self._offers_another_protocol:
-            # The parser ends the request after its headers and raises with that position.
+            # The parser ends the request after its headers, and raises an error with that position.
             return
         self._is_in_body = False
         self._drop_deadline("rest")
@@ -190,17 +190,17 @@ class DeadlineProtocol(LingeringProtocol):
             self._set_deadline("rest", LINGER_SECONDS, self.transport.abort)
 
     def shutdown(self) -> None:
-        """End all streams of events, since the server waits for the end of every answer."""
+        """End all streams of events, because the server waits for the end of every response."""
         services: Services = self.app_state["services"]
         services[EventStreams].end()
         super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer an invalid request with the error that ended its parsing."""
+        """Send the error that ended the parsing of an invalid request."""
         self._refuse(self._refusal or MalformedRequestError("This is not an HTTP/1.1 request."))
 
     def _ends_with(self, cycle: RequestResponseCycle) -> bool:
-        """Return whether the connection ends with this request."""
+        """Return whether the connection is closed after this request."""
         if self._is_in_body and cycle is self.cycle:
             return not cycle.keep_alive or not self._is_rest_small(cycle)
         return self._ignores_input and not self.pipeline
@@ -214,8 +214,8 @@ class DeadlineProtocol(LingeringProtocol):
         is_arriving = self._is_in_headers or self._is_in_body
         return not (is_arriving or self._ignores_input or self._is_answering())
 
-    def _settle_head(self) -> None:
-        """Check the host and the length of the request whose headers are complete."""
+    def _check_headers(self) -> None:
+        """Check the host and the length of a request after its headers."""
         version = self.parser.get_http_version()
         try:
             self.url, self.headers[:] = resolve_target(self.url, self.headers, http_version=version)
@@ -242,16 +242,16 @@ class DeadlineProtocol(LingeringProtocol):
                 self.send_400_response(str(exc))
             except httptools.HttpParserUpgrade as exc:
                 if self._offers_another_protocol:
-                    (end_of_head,) = exc.args
-                    piece = piece[end_of_head:]
-                    self._resume_behind_head()
+                    (end_of_headers,) = exc.args
+                    piece = piece[end_of_headers:]
+                    self._resume_after_headers()
                     continue
                 if self._should_upgrade():
                     self.handle_websocket_upgrade()
             return
 
-    def _resume_behind_head(self) -> None:
-        """Read the body with a new parser, since the old one reads nothing after the headers."""
+    def _resume_after_headers(self) -> None:
+        """Read the body with a new parser, because the old one reads nothing after the headers."""
         self._offers_another_protocol = False
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
@@ -263,7 +263,7 @@ class DeadlineProtocol(LingeringProtocol):
         if not self.cycle.keep_alive:
             framing.append(b"connection: close\r\n")
         self._is_resuming = True
-        # Without a body this is the end of the request.
+        # If the request has no body, it ends here.
         self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
         self._is_resuming = False
 
@@ -275,12 +275,12 @@ class DeadlineProtocol(LingeringProtocol):
             self._count_waiting(size)
 
     def _count_waiting(self, size: int) -> None:
-        """Count bytes of waiting requests, unless the client may have its answer already.
+        """Count bytes of waiting requests, unless the client may have received its response.
 
-        Reading is paused once a request waits. The bytes that were read with it are kept until its
-        turn, which may be after an endless answer.
+        Reading is paused while a request waits. Bytes that were received with it stay in memory
+        until its turn, which may come after an endless response.
         """
-        if self._can_be_read_whole():
+        if self._may_be_received():
             return
         self._waiting_bytes += size
         if self._waiting_bytes > _MAX_PIPELINED_BYTES:
@@ -290,7 +290,7 @@ class DeadlineProtocol(LingeringProtocol):
         self._fail(MalformedRequestError("Wait for answers before you send more requests."))
 
     def _count_framing(self, received: int, body: int) -> None:
-        if self._has_begun_a_part:
+        if self._has_begun_part:
             self._framing_bytes = 0
             return
         framing = self._framing_bytes + received - body - _FRAMING_PER_BYTE * body
@@ -318,7 +318,7 @@ class DeadlineProtocol(LingeringProtocol):
         raise _RefusedError
 
     def _refuse(self, error: PagefaultError) -> None:
-        """Answer a refused request in its turn, and end the connection."""
+        """Send an error in the order of requests, and close the connection."""
         self._ignores_input = True
         self._drop_deadline("headers")
         if self._is_in_body and not self.cycle.response_complete:
@@ -328,11 +328,11 @@ class DeadlineProtocol(LingeringProtocol):
             self._end()
 
     def _refuse_body(self, error: PagefaultError) -> None:
-        """Refuse a request whose body is invalid, whether or not its answer has begun."""
+        """Refuse a request with an invalid body; its response may have begun."""
         self._is_in_body = False
         cycle = self.cycle
         if cycle is not self._answering:
-            # It waits for its turn, and its body is not complete.
+            # The request waits for its turn, and its body is not complete.
             self.pipeline.popleft()
             cycle.body = bytearray()
             return
@@ -347,8 +347,8 @@ class DeadlineProtocol(LingeringProtocol):
     def _give_up(self) -> None:
         self._drop_deadline("headers")
         if self._is_answering():
-            # A pipelined request must not end the answer before it.
+            # A pipelined request must not end the response before it.
             self._expect_headers()
             return
-        # There is no complete request, so no client waits for an answer.
+        # There is no complete request, so the client does not wait for a response.
         self._close()

@@ -153,8 +153,8 @@ class LingeringProtocol(HttpToolsProtocol):
         cycle = self._answering
         return cycle is not None and not (cycle.response_complete or cycle.disconnected)
 
-    def _can_be_read_whole(self) -> bool:
-        """Return whether the client may have the whole answer although it has not ended here."""
+    def _may_be_received(self) -> bool:
+        """Return whether the client may have received a response that has not ended here."""
         cycle = self._answering
         if cycle is None or not cycle.response_started or self.transport.get_write_buffer_size():
             return False
@@ -178,7 +178,7 @@ class LingeringProtocol(HttpToolsProtocol):
             self._expect_progress()
 
     def _end(self) -> None:
-        """Half-close after the sent bytes, and drop input until the client closes."""
+        """Half-close after the sent bytes, and drop input until the client closes as well."""
         self._is_ending = True
         self._unset_keepalive_if_required()
         # Closing connections do not count against the limit of connections.
@@ -192,7 +192,7 @@ class LingeringProtocol(HttpToolsProtocol):
         self._set_deadline("end", LINGER_SECONDS, self._abort_when_sent)
 
     def _drop(self, data: bytes) -> None:
-        """Count dropped bytes; beyond the limit reading pauses."""
+        """Count dropped bytes, and pause reading above the limit."""
         if self.transport.get_protocol() is not self:
             return
         self._droppable_bytes -= len(data)
@@ -200,11 +200,11 @@ class LingeringProtocol(HttpToolsProtocol):
             self.flow.pause_reading()
 
     def _write_refusal(self, error: PagefaultError) -> None:
-        answer = problem_response(error, instance="", request_id=new_id())
-        headers = [*answer.raw_headers, (b"connection", b"close")]
-        lines = [b"HTTP/1.1 %d \r\n" % answer.status_code]
+        response = problem_response(error, instance="", request_id=new_id())
+        headers = [*response.raw_headers, (b"connection", b"close")]
+        lines = [b"HTTP/1.1 %d \r\n" % response.status_code]
         lines += [name + b": " + value + b"\r\n" for name, value in headers]
-        self.transport.write(b"".join([*lines, b"\r\n", bytes(answer.body)]))
+        self.transport.write(b"".join([*lines, b"\r\n", bytes(response.body)]))
 
     def _abort_when_sent(self) -> None:
         self._drop_deadline("end")
@@ -219,8 +219,8 @@ class LingeringProtocol(HttpToolsProtocol):
     def _make_room(self) -> None:
         """Abort the oldest closing connections if file descriptors might run out."""
         ending = self._closing_connections()
-        most = self._limits.connections_at_once + MAX_ENDING
-        while ending and len(self.connections) > most:
+        max_connections = self._limits.connections_at_once + MAX_ENDING
+        while ending and len(self.connections) > max_connections:
             oldest = next(iter(ending))
             del ending[oldest]
             self.connections.discard(oldest)
@@ -240,7 +240,7 @@ class LingeringProtocol(HttpToolsProtocol):
 
 
 class PartingProtocol(WebSocketsSansIOProtocol):
-    """One WebSocket, which ends although its client reads nothing."""
+    """One WebSocket, which is closed even if its client reads nothing."""
 
     async def run_asgi(self) -> None:
         """Handle the connection, and abort it soon after its end."""
@@ -252,12 +252,13 @@ class PartingProtocol(WebSocketsSansIOProtocol):
         if self.conn.close_sent is not None:
             super().handle_parser_exception()
             return
-        # Frames may only follow the answer to the handshake (RFC 6455 §4.1), so there is no code.
+        # Before the response to the handshake there are no frames (RFC 6455 §4.1), so no close
+        # code.
         self.queue.put_nowait({"type": "websocket.disconnect", "code": _NO_CLOSE_FRAME})
         self.transport.abort()
 
     def keepalive_timeout(self) -> None:
-        """Abort a connection whose client does not answer; a close would wait for it."""
+        """Abort a connection whose client sends no pong; a close would wait for the client."""
         super().keepalive_timeout()
         self.transport.abort()
 

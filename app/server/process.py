@@ -1,11 +1,11 @@
-"""Settings of a whole process, made once by the command that starts it.
+"""Settings of a whole process, set once by the command that starts it.
 
 **Nesting.** CPython 3.11 counts the nesting of JSON against the recursion limit, which is 1,000 by
 default. Settings bound the accepted depth far below the size of thread stacks.
 
-**Garbage.** A short command collects garbage seldom. A server collects among its old objects only
-when `app.services.memory_budget.garbage` does: a full collection blocks the interpreter for half a
-second beside a history of 60,000 messages.
+**Garbage.** A short command collects garbage rarely. A server collects old objects only in
+`app.services.memory_budget.garbage`: a full collection blocks the interpreter for half a second
+while a history of 60,000 messages is in memory.
 
 **Threads.** The event loop shares the interpreter with threads that render. It waits for up to one
 switch interval, which is 5 ms by default.
@@ -28,7 +28,7 @@ _MMAP_THRESHOLD = -3
 _ARENA_MAX = -8
 
 _USUAL_COLLECTION = gc.get_threshold()
-# Loading a module makes many objects, and hardly any garbage among them.
+# Importing modules creates many objects, but hardly any garbage.
 _SELDOM = (100_000, 50, 50)
 
 # Threshold for objects that have survived two collections.

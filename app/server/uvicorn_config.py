@@ -1,4 +1,4 @@
-"""The server under the application: uvicorn, with the protocols of `app.server`."""
+"""The configuration of uvicorn, with the protocols of `app.server`."""
 
 import gc
 import resource
@@ -22,10 +22,10 @@ from app.server.process import (
 from app.telemetry.logs import configure_process_logging
 
 _GRACEFUL_SHUTDOWN_SECONDS = 30
-# A worker that is still loading cannot answer its supervisor, which would end it and start another.
-_LOADING_SECONDS = 60
-# Closing connections (`MAX_ENDING`), databases, logs and other files.
-_OTHER_FILES = 256
+# A worker that is still starting cannot respond to its supervisor, which would replace it.
+_WORKER_START_SECONDS = 60
+# File descriptors for closing connections (`MAX_ENDING`), databases, logs and other files.
+_OTHER_DESCRIPTORS = 256
 
 _log = structlog.get_logger(__name__)
 
@@ -49,21 +49,21 @@ def server_config(
         log_level=settings.log_level,
         access_log=False,
         server_header=False,
-        # Forwarded headers are not believed: nothing here depends on the caller's address.
+        # Nothing depends on the address of the client, so forwarded headers are not read.
         proxy_headers=False,
-        # A client sends nothing but a position over a WebSocket.
+        # Clients send only positions over a WebSocket.
         ws_max_size=4_096,
         ws_ping_interval=15.0,
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
-        timeout_worker_healthcheck=_LOADING_SECONDS,
+        timeout_worker_healthcheck=_WORKER_START_SECONDS,
     )
 
 
 class ServiceConfig(uvicorn.Config):
-    """uvicorn's configuration, which also sets up the log of each worker as it starts."""
+    """uvicorn's configuration, which also configures the log of each worker when it starts."""
 
     def configure_logging(self) -> None:
-        """Set up the log of this process; uvicorn calls it in each."""
+        """Configure the log of this process; uvicorn calls this in each process."""
         super().configure_logging()
         level = self.log_level if isinstance(self.log_level, str) else "info"
         configure_process_logging(with_output=True, level=level)
@@ -72,9 +72,8 @@ class ServiceConfig(uvicorn.Config):
 def served_app(settings: Settings | None = None) -> FastAPI:
     """Return the application and configure the process to serve it.
 
-    The process accepts deep JSON, keeps freed memory, and collects only young garbage by itself;
-    see `app.server.process`. Loaded objects are frozen: to collect among them takes a tenth of a
-    second.
+    See `app.server.process` for the settings. Loaded objects are frozen, because collecting garbage
+    among them takes a tenth of a second.
 
     Raises:
         SystemExit: The application cannot be loaded; the log has the reason.
@@ -99,11 +98,11 @@ def allow_open_files(settings: Settings) -> None:
     warning is logged if the hard limit is too low.
     """
     limits = settings.limits
-    needed = limits.connections_at_once + limits.requests_at_once + _OTHER_FILES
-    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = limits.connections_at_once + limits.requests_at_once + _OTHER_DESCRIPTORS
+    allowed, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY or allowed >= needed:
         return
-    soft_limit = needed if most == resource.RLIM_INFINITY else min(needed, most)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft_limit, most))
+    soft_limit = needed if hard_limit == resource.RLIM_INFINITY else min(needed, hard_limit)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft_limit, hard_limit))
     if soft_limit < needed:
         _log.warning("fewer open files than connections", allowed=soft_limit, wanted=needed)

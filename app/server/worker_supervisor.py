@@ -4,15 +4,15 @@ from uvicorn.supervisors import Multiprocess
 
 
 class WorkerSupervisor(Multiprocess):
-    """uvicorn's supervisor, which also notices at once that a worker ended during a health check.
+    """uvicorn's supervisor, which also detects immediately that a worker ended in a health check.
 
-    A health check waits up to `timeout_worker_healthcheck` for the worker's answer.
+    A health check waits up to `timeout_worker_healthcheck` for the reply of the worker.
     """
 
     def keep_subprocess_alive(self) -> None:
-        """Start another worker for each one that has ended or does not answer."""
+        """Replace each worker that has ended or does not reply."""
         for process in self.processes:
-            # A running worker has a copy of this end of the pipe. With the copy of the supervisor
-            # open, the end of the worker does not end the wait for its answer.
+            # The worker has a copy of this end of the pipe. While the supervisor's copy is open,
+            # the supervisor waits for a reply even after the worker has ended.
             process.child_conn.close()
         super().keep_subprocess_alive()

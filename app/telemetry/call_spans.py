@@ -1,4 +1,4 @@
-"""Spans of calls through the proxy. It is loaded only if traces are exported."""
+"""Spans of tool calls through the proxy. The module is imported only if traces are exported."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -15,10 +15,10 @@ _tracer = trace.get_tracer("pagefault")
 
 @contextmanager
 def export_calls(warn: Callable[[str], None]) -> Iterator["CallSpans | None"]:
-    """Export the traces of calls, and of all requests that are sent in the block.
+    """Export the traces of tool calls, and of HTTP requests that are sent while the block runs.
 
     Args:
-        warn: Logs why nothing is exported.
+        warn: Logs a reason why nothing is exported.
     """
     try:
         from app.telemetry.trace_export import open_tracer_provider  # noqa: PLC0415 - an extra
@@ -31,14 +31,14 @@ def export_calls(warn: Callable[[str], None]) -> Iterator["CallSpans | None"]:
     try:
         yield CallSpans()
     finally:
-        # A collector that does not answer must not delay the end of the program.
+        # A collector that does not respond must not delay the end of the program.
         flushing = Thread(target=provider.shutdown, daemon=True)
         flushing.start()
         flushing.join(_FLUSH_SECONDS)
 
 
 class CallSpans:
-    """Calls as spans. See `CallTraces` of the proxy."""
+    """Records tool calls as spans. See `CallTraces` of the proxy."""
 
     def __init__(self) -> None:
         self._spans: dict[str, trace.Span] = {}
@@ -59,7 +59,7 @@ class CallSpans:
         self._spans[call_id] = span
         context.attach(trace.set_span_in_context(span))
         if len(self._spans) > _MAX_CALLS:
-            # It was cancelled, or its server does not answer.
+            # The call was cancelled, or its server does not respond.
             self._spans.pop(next(iter(self._spans))).end()
 
     def end(self, call_id: str) -> AbstractContextManager[object]:

@@ -1,8 +1,8 @@
-"""Exports of traces and metrics, switched on by the standard variables `OTEL_*`.
+"""Exports of traces and metrics, configured by the standard variables `OTEL_*`.
 
-The SDK of OpenTelemetry reads these variables itself. It is in the extra `otel`, and is imported
-only if one of them names an exporter or a collector. If the extra is missing, an error is logged
-and the service starts, since it works without exports.
+The SDK of OpenTelemetry, in the extra `otel`, reads these variables. It is imported only if one of
+them sets an exporter or a collector. If the extra is missing, an error is logged, and the service
+starts without exports.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
 _log = structlog.get_logger(__name__)
-# The longest that each signal may delay the end of the process, if its collector does not answer.
+# How long the process waits at its end for the export of a signal.
 _FLUSH_SECONDS = 3.0
 
 
 @asynccontextmanager
 async def export_traces() -> AsyncIterator[None]:
-    """Export the traces of this process for the length of the block, if `OTEL_*` turns them on."""
+    """Export the traces of this process while the block runs, if `OTEL_*` enables this."""
 
     def open_provider(names: tuple[str, ...]) -> "TracerProvider":
         from app.telemetry.trace_export import open_tracer_provider  # noqa: PLC0415 - an extra
@@ -41,7 +41,7 @@ async def export_traces() -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def export_metrics(metrics: Metrics) -> AsyncIterator[None]:
-    """Export metrics of this process for the length of the block, if `OTEL_*` turns them on."""
+    """Export metrics of this process while the block runs, if `OTEL_*` enables this."""
     loop = asyncio.get_running_loop()
 
     def open_provider(names: tuple[str, ...]) -> "MeterProvider":

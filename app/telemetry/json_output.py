@@ -1,4 +1,4 @@
-"""Turns all text on standard error and standard output of the service into JSON log lines.
+"""Turn all text on standard error and standard output of the service into JSON log lines.
 
 Log lines are JSON by their formatter. Libraries, the interpreter and the command line also write
 plain text: usage errors, tracebacks, errors of a worker that cannot start. With
@@ -22,14 +22,14 @@ class LoggedText(io.TextIOBase):
     """A text stream whose lines become log lines.
 
     Args:
-        behind: The replaced stream, to which the log is written.
+        stream: The replaced stream, to which the log is written.
         level: The level of its lines.
         name: The logger of its lines.
     """
 
-    def __init__(self, behind: TextIO, *, level: int, name: str) -> None:
+    def __init__(self, stream: TextIO, *, level: int, name: str) -> None:
         super().__init__()
-        self.behind = behind
+        self.stream = stream
         self._level = level
         self._log = logging.getLogger(name)
         self._rest = ""
@@ -37,7 +37,7 @@ class LoggedText(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Log complete lines; the rest waits for the next call."""
-        # The error message of a failed handler would recurse.
+        # A log handler that fails writes to this stream, which must not be logged again.
         if not getattr(self._inside, "is_logging", False):
             *lines, self._rest = (self._rest + text).split("\n")
             self._log_lines(lines)
@@ -49,8 +49,8 @@ class LoggedText(io.TextIOBase):
         self._log_lines([rest])
 
     def fileno(self) -> int:
-        """Return the descriptor of the stream behind, for `faulthandler` and child processes."""
-        return self.behind.fileno()
+        """Return the descriptor of the replaced stream, for `faulthandler` and child processes."""
+        return self.stream.fileno()
 
     def writable(self) -> bool:
         """Return `True`."""
@@ -73,7 +73,7 @@ def is_json_only() -> bool:
 def log_stream() -> TextIO:
     """Return the stream of log lines: standard error, or the stream that was replaced."""
     stream: TextIO = sys.stderr
-    return stream.behind if isinstance(stream, LoggedText) else stream
+    return stream.stream if isinstance(stream, LoggedText) else stream
 
 
 def redirect_streams(*, with_output: bool) -> None:

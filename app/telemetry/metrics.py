@@ -27,7 +27,7 @@ from app.stores.records.database import PoolUse
 from app.telemetry.frontier_metrics import MoveResult
 from app.telemetry.worker_processes import WorkerProcesses
 
-# Requests are counted together, once there are so many of them.
+# After so many requests, they are counted together.
 _MAX_UNCOUNTED = 1_000
 # In a worker process, the gauges that others read are set after this time.
 _REFRESH_SECONDS = 5.0
@@ -35,14 +35,14 @@ STAGES = ("normalization", "persistence", "packaging", "commit")
 
 
 class Metrics:
-    """The service's metrics, in a registry of their own. `labels` has those of each metric."""
+    """The service's metrics, in a separate registry. `labels` has the labels of each metric."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self.labels: dict[str, tuple[str, ...]] = {}
-        # Read the sources of gauges, and set them.
+        # Functions that set gauges when the metrics are read.
         self._watches: list[Callable[[], None]] = []
-        # Requests that are answered and not counted yet.
+        # Finished requests that are not counted yet.
         self._uncounted: list[tuple[str, str, int, float | None]] = []
         self._is_shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
         self._add_requests()
@@ -148,7 +148,7 @@ class Metrics:
         *labels: str,
         mode: Literal["livesum", "livemax"] = "livesum",
     ) -> Gauge:
-        """Return a gauge, of which several workers have the sum or the maximum."""
+        """Return a gauge, of which several workers report the sum or the maximum."""
         self.labels[f"pagefault_{name}"] = labels
         return Gauge(
             f"pagefault_{name}", about, labels, registry=self._registry, multiprocess_mode=mode
@@ -168,12 +168,12 @@ class Metrics:
             self._timed[name].observe(time.perf_counter() - started)
 
     def count_saved(self, *, bytes_in: int, bytes_kept: int) -> None:
-        """Count the bytes of a request body, and those that its record saves."""
+        """Count the bytes of a request body, and the bytes by which its record is smaller."""
         self._bytes_in.inc(bytes_in)
         self._bytes_saved.inc(max(0, bytes_in - bytes_kept))
 
     def count_memory_refusal(self) -> None:
-        """Count a request that was refused for want of memory."""
+        """Count a request that was refused because there was not enough memory."""
         self._memory_refusals.inc()
 
     def count_stream_opened(self) -> None:
@@ -186,9 +186,9 @@ class Metrics:
         self._streams_ended.labels(reason).inc()
 
     def observe_event_delays(self, created_at: Iterable[datetime]) -> None:
-        """Count events that are delivered to streams, by the time since their creation.
+        """Count delivered events, by the time since their creation.
 
-        The clock of the process that wrote an event may be ahead.
+        Negative times count as 0, because clocks of processes may differ.
         """
         now = utc_now()
         for moment in created_at:
@@ -200,7 +200,7 @@ class Metrics:
         self._scrubbed_bytes.inc(size_bytes)
 
     def count_scrub_fault(self, kind: FaultKind) -> None:
-        """Count a stored file that is not what its rows say."""
+        """Count a stored file that is damaged or missing."""
         self._scrub_faults.labels(kind).inc()
 
     def set_search_backlog(self, entries: int, age_seconds: float) -> None:
@@ -209,25 +209,25 @@ class Metrics:
         self._backlog_age.set(age_seconds)
 
     def observe_request(self, method: str, route: str, status: int, seconds: float | None) -> None:
-        """Count one answered request under its route's template, never its path.
+        """Count one finished request by the template of its route, not by its path.
 
-        `seconds` is `None` for a stream, whose duration is that of its client.
+        `seconds` is `None` for a stream, whose duration depends on the client.
         """
         self._uncounted.append((method, route, status, seconds))
-        # Counting many at a time costs a fraction. What other processes ask for is counted at once.
+        # Counting many together is much faster. With several processes, others may read the counts.
         if self._is_shared or len(self._uncounted) >= _MAX_UNCOUNTED:
             self._count()
 
     def _count(self) -> None:
         uncounted, self._uncounted = self._uncounted, []
-        answered = Counts((method, route, status) for method, route, status, _ in uncounted)
-        for (method, route, status), count in answered.items():
+        requests = Counts((method, route, status) for method, route, status, _ in uncounted)
+        for (method, route, status), count in requests.items():
             self._requests.labels(method, route, str(status)).inc(count)
-        took: dict[tuple[str, str], list[float]] = {}
+        durations: dict[tuple[str, str], list[float]] = {}
         for method, route, _, seconds in uncounted:
             if seconds is not None:
-                took.setdefault((method, route), []).append(seconds)
-        for labels, latencies in took.items():
+                durations.setdefault((method, route), []).append(seconds)
+        for labels, latencies in durations.items():
             histogram = self._latency.labels(*labels)
             for seconds in latencies:
                 histogram.observe(seconds)
@@ -262,7 +262,7 @@ class Metrics:
         self._watches.append(lambda: self._notifications_missing.set(are_missing()))
 
     async def keep_fresh(self) -> None:
-        """Set the gauges of a worker process again and again, since other workers read them."""
+        """Set the gauges of a worker process regularly, because other workers read them."""
         while self._is_shared:
             self._refresh()
             await asyncio.sleep(_REFRESH_SECONDS)
@@ -273,15 +273,15 @@ class Metrics:
         return self._registry.collect()
 
     def exposition(self) -> bytes:
-        """Return all metrics in Prometheus' text format, of all worker processes together."""
+        """Return the metrics of all worker processes in Prometheus' text format."""
         self._refresh()
         if not self._is_shared:
             return generate_latest(self._registry)
-        everyone = CollectorRegistry()
-        # It removes the gauges of workers that have ended, so it is the first.
-        everyone.register(WorkerProcesses(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
-        multiprocess.MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
-        return generate_latest(everyone)
+        all_processes = CollectorRegistry()
+        # Registered first, because it removes the gauges of workers that have ended.
+        all_processes.register(WorkerProcesses(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
+        multiprocess.MultiProcessCollector(all_processes)  # type: ignore[no-untyped-call]
+        return generate_latest(all_processes)
 
     def _refresh(self) -> None:
         self._count()

@@ -1,7 +1,7 @@
-"""Stores and metrics that also record spans, in place of the plain ones.
+"""Wrappers of stores and metrics that record spans.
 
-A span of the database lasts from the call until its result: it includes the wait for a connection,
-or for the commit of a group. Statements have no spans, since most of a group's belong to several
+A span of the database lasts from the call until its result, with the wait for a connection or for
+the commit of a group. Statements have no spans, because those of a group belong to several
 requests.
 """
 
@@ -23,7 +23,7 @@ _Arguments = ParamSpec("_Arguments")
 
 
 class TracedMetrics(Metrics):
-    """Metrics whose stages are spans too."""
+    """Metrics that also record each stage as a span."""
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -33,7 +33,7 @@ class TracedMetrics(Metrics):
 
 
 class TracedDatabase:
-    """A database whose calls are spans. See `Database`.
+    """A database that records its calls as spans. See `Database`.
 
     Args:
         database: The database.
@@ -70,9 +70,9 @@ class TracedDatabase:
 
 
 class TracedBlobStore:
-    """A blob store whose calls are spans. See `BlobStore`.
+    """A blob store that records its calls as spans. See `BlobStore`.
 
-    Writers and drafts have none: their bytes arrive with the body of the request.
+    Writers and drafts have no spans: their bytes arrive with the body of the request.
 
     Args:
         blobs: The store.

@@ -1,7 +1,7 @@
-"""Reads the settings that say where a bucket is, and refuses what would lead somewhere else.
+"""Parse the settings of a bucket: its URL and its endpoint.
 
-A `#` or `?` would silently cut the prefix off, and `//` or `..` in it would be written otherwise
-than it was meant: each of them is an error, told at start.
+The prefix may not contain `#` or `?`, which would silently truncate it, nor `//` or `..`, which
+would be changed. Each of these is an error when the service starts.
 """
 
 import re
@@ -12,7 +12,7 @@ from app.wiring.startup_errors import SettingError
 
 _URL = "PAGEFAULT_BLOBS__URL"
 _ENDPOINT = "PAGEFAULT_BLOBS__S3_ENDPOINT"
-_LOOKS = f"{_URL} must look like s3://bucket or s3://bucket/prefix"
+_RULE = f"{_URL} must look like s3://bucket or s3://bucket/prefix"
 # Amazon allows 3 to 63 of these, without capitals and underscores. Older buckets and other stores
 # have both, and each store returns an error for a name that it does not allow.
 _BUCKET = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,253}[A-Za-z0-9])?")
@@ -23,69 +23,71 @@ _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class BucketUrl:
-    """A bucket, and what all keys in it begin with; an empty prefix for none."""
+    """A bucket, and the prefix of all keys in it, which may be empty."""
 
     bucket: str
     prefix: str
 
 
 def parse_bucket_url(text: str) -> BucketUrl:
-    """Take `s3://bucket/prefix` apart; one slash at the end is taken away.
+    """Parse `s3://bucket/prefix`; a slash at the end is removed.
 
     Raises:
-        SettingError: It is something else, or a part of it would be lost or changed.
+        SettingError: The URL has another form, or a part of it would be lost or changed.
     """
     scheme, separator, rest = text.partition("://")
     if scheme != "s3" or not separator:
-        raise SettingError(_LOOKS)
+        raise SettingError(_RULE)
     if _UNPRINTABLE.search(text):
-        raise SettingError(f"{_LOOKS}: it has a space or a control character in it")
-    for mark in "#?":
-        if mark in rest:
-            raise SettingError(f"{_LOOKS}: no {mark} is allowed in it, use letters, digits, - _ .")
+        raise SettingError(f"{_RULE}: it has a space or a control character in it")
+    for character in "#?":
+        if character in rest:
+            raise SettingError(
+                f"{_RULE}: no {character} is allowed in it, use letters, digits, - _ ."
+            )
     bucket, slash, prefix = rest.partition("/")
     _check_bucket(bucket)
     prefix = prefix.removesuffix("/")
     if slash and prefix:
         _check_prefix(prefix)
     elif rest.endswith("//"):
-        raise SettingError(f"{_LOOKS}: it has // behind the bucket")
+        raise SettingError(f"{_RULE}: it has // behind the bucket")
     return BucketUrl(bucket, prefix)
 
 
 def check_endpoint(text: str | None) -> str | None:
-    """Return the endpoint without a slash at its end, as it was given otherwise.
+    """Return the endpoint without a slash at its end.
 
     Raises:
-        SettingError: It is no URL that begins with http:// or https:// and a host.
+        SettingError: The endpoint is not an HTTP URL with a host.
     """
     if text is None:
         return None
-    looks = f"{_ENDPOINT} must look like https://s3.example.com or http://127.0.0.1:9000"
+    rule = f"{_ENDPOINT} must look like https://s3.example.com or http://127.0.0.1:9000"
     try:
         url = urlsplit(text)
         port = url.port
     except ValueError as exc:
-        raise SettingError(f"{looks}: its host or port is none") from exc
+        raise SettingError(f"{rule}: its host or port is none") from exc
     if _UNPRINTABLE.search(text) or url.scheme not in ("http", "https") or not url.hostname:
-        raise SettingError(looks)
+        raise SettingError(rule)
     if port == 0 or "@" in url.netloc or "?" in text or "#" in text:
-        raise SettingError(f"{looks}: it has no user, no port 0, no ? and no #")
+        raise SettingError(f"{rule}: it has no user, no port 0, no ? and no #")
     return text.rstrip("/")
 
 
 def _check_bucket(bucket: str) -> None:
     if not bucket:
-        raise SettingError(f"{_LOOKS}: the bucket is missing")
+        raise SettingError(f"{_RULE}: the bucket is missing")
     if "@" in bucket or ":" in bucket:
         raise SettingError(
-            f"{_LOOKS}: no user, password or port stands before the bucket; the key is set by "
+            f"{_RULE}: no user, password or port stands before the bucket; the key is set by "
             "PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID and PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY, the host "
             f"by {_ENDPOINT}"
         )
     if not _BUCKET.fullmatch(bucket) or ".." in bucket:
         raise SettingError(
-            f"{_LOOKS}: a bucket's name has letters, digits, - _ and . and begins and ends with a "
+            f"{_RULE}: a bucket's name has letters, digits, - _ and . and begins and ends with a "
             "letter or digit"
         )
 
@@ -93,13 +95,11 @@ def _check_bucket(bucket: str) -> None:
 def _check_prefix(prefix: str) -> None:
     for segment in prefix.split("/"):
         if not segment:
-            raise SettingError(f"{_LOOKS}: it has // in its prefix")
+            raise SettingError(f"{_RULE}: it has // in its prefix")
         if segment in (".", ".."):
-            raise SettingError(
-                f"{_LOOKS}: it has {segment} in its prefix, which S3 does not follow"
-            )
+            raise SettingError(f"{_RULE}: it has {segment} in its prefix, which S3 does not follow")
         if not _SEGMENT.fullmatch(segment):
             raise SettingError(
-                f"{_LOOKS}: a prefix has letters, digits and ! $ & ' ( ) + , ; = @ _ . : - between "
+                f"{_RULE}: a prefix has letters, digits and ! $ & ' ( ) + , ; = @ _ . : - between "
                 "its slashes"
             )

@@ -30,10 +30,10 @@ from app.wiring.tracing import trace_database
 
 
 def signing_keys(settings: Settings) -> Sequence[SigningKey]:
-    """Return the configured keys, or the data directory's own where one machine serves.
+    """Return the configured keys, or for the embedded database the key in the data directory.
 
     Raises:
-        MissingSigningKeysError: Several may serve, and none are configured.
+        MissingSigningKeysError: The database is a server, and no keys are configured.
     """
     configured = [key.get_secret_value() for key in settings.signing_keys]
     if not configured and not settings.is_embedded_database:
@@ -47,31 +47,31 @@ def signing_keys(settings: Settings) -> Sequence[SigningKey]:
 
 
 def _own_signing_key(path: Path) -> str:
-    """Return the data directory's own key, made on first use and readable by the owner only."""
-    fresh = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    """Return the key in the data directory. A new file is readable by its owner only."""
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     if not path.exists():
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(f"own:{secrets.token_urlsafe(48)}")
             file.flush()
             os.fsync(descriptor)
         try:
-            # A link, not a rename: of two workers that start at once, the first one's key stays.
-            os.link(fresh, path)
+            # Not a rename, which would replace the key of a worker that started at the same time.
+            os.link(temporary, path)
         except FileExistsError:
             pass
         finally:
-            fresh.unlink()
+            temporary.unlink()
     return path.read_text().strip()
 
 
-# No upload takes longer, at the minimum rate that the limits require.
+# Requests end after a day, so no running upload is older.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Both stores, with the current schema."""
+    """Both stores, with the database at the newest revision."""
 
     records: Records
     blobs: BlobStore
@@ -80,7 +80,7 @@ class Stores:
     """The quota of stored bytes; `None` without one."""
 
     def values(self, settings: Settings) -> dict[type[Any], object]:
-        """Return the objects that services are created from, by type."""
+        """Return the objects from which services are created, by type."""
         return {
             Settings: settings,
             Limits: settings.limits,
@@ -129,7 +129,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], objec
 async def open_storage_quota(
     settings: Settings, records: Records, blobs: BlobStore
 ) -> AsyncIterator[StorageQuota | None]:
-    """Run the quota of stored bytes, with current counts of all projects; `None` without one."""
+    """Yield the quota of stored bytes, after counting all projects; `None` if no quota is set."""
     quota_bytes = settings.quotas.stored_bytes
     if not quota_bytes:
         yield None

@@ -6,7 +6,7 @@ from app.version import VERSION
 
 
 class OutdatedDatabaseError(Exception):
-    """The server's database is not at the revision this version needs."""
+    """The database of a server is not at the revision that this version needs."""
 
     def __init__(self, current: str | None, needed: str) -> None:
         super().__init__(
@@ -26,19 +26,19 @@ class NewerDatabaseError(Exception):
 
 
 class SettingError(ValueError):
-    """A setting that has the right type and still makes no sense."""
+    """A setting that has the right type, but an invalid value."""
 
 
 class DataDirectoryError(Exception):
-    """The data directory cannot be made, or not be written in."""
+    """The data directory cannot be created or written."""
 
     def __init__(self, data_dir: Path, reason: str, *, is_there: bool = False) -> None:
-        what = "write in" if is_there else "make"
-        super().__init__(f"cannot {what} the data directory {data_dir}: {reason}")
+        action = "write in" if is_there else "make"
+        super().__init__(f"cannot {action} the data directory {data_dir}: {reason}")
 
 
 class MissingSigningKeysError(Exception):
-    """Several machines would each sign links with a key the others do not know."""
+    """The database is a server, and no signing keys for all machines are set."""
 
     def __init__(self) -> None:
         super().__init__(

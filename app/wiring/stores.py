@@ -1,4 +1,4 @@
-"""The stores that the settings name: database, blobs, and what wakes those who listen."""
+"""Open the configured stores: database, blobs, and the broker of events."""
 
 import errno
 import os
@@ -51,16 +51,16 @@ _log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def open_access(settings: Settings) -> AsyncIterator[Access]:
-    """Open the database, up to date, for the `keys` commands."""
+    """Open the database, migrated, for the `keys` commands."""
     async with open_checked_database(settings) as engines:
         yield Access(Records(engines), None)
 
 
 @asynccontextmanager
 async def open_records(settings: Settings) -> AsyncIterator[tuple[Records, BlobStore]]:
-    """Open both stores for a command that needs no service but one of its own.
+    """Open both stores for a command that creates its own service.
 
-    Raises: as `open_stores` does.
+    Raises the errors of `open_stores`.
     """
     async with open_checked_database(settings) as engines:
         blobs = open_blob_store(settings.blobs, settings.data_dir)
@@ -69,9 +69,9 @@ async def open_records(settings: Settings) -> AsyncIterator[tuple[Records, BlobS
 
 
 async def migrate_database(settings: Settings) -> tuple[str | None, str]:
-    """Bring the database to this version's revision; returns the one before and the one after."""
+    """Migrate the database to the newest revision; return the revisions before and after."""
     await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
-    # One connection migrates, and one keeps others from it.
+    # One connection migrates, and one has the lock.
     database = settings.db.model_copy(update={"pool_size": 2})
     engines = open_database(settings.model_copy(update={"db": database}))
     try:
@@ -90,22 +90,22 @@ async def plan_database_migration(settings: Settings) -> list[PlannedStatement]:
         await engines.close()
 
 
-async def migrate_apart(settings: Settings) -> None:
-    """Bring an embedded database up to date in a process of its own, if it is not.
+async def migrate_in_subprocess(settings: Settings) -> None:
+    """Migrate an embedded database in a subprocess, if it is not at the newest revision.
 
-    What migrates takes 10 MiB of memory, which a process would keep for as long as it runs. If it
-    fails, opening the database raises the reason.
+    Alembic takes 10 MiB of memory, which this process would keep. Errors of the subprocess are
+    ignored: opening the database raises them again.
     """
     if not settings.is_embedded_database:
         return
     path = settings.data_dir / DATABASE_FILE
     if await anyio.to_thread.run_sync(is_newest, path):
         return
-    # `-P`: nothing of the folder that a host has started this in is imported.
+    # `-P`: no modules are imported from the current directory, which a host has chosen.
     command = [sys.executable, "-P", "-m", "app.cli.main", "migrate", "--data-dir"]
     await anyio.run_process(
         [*command, str(settings.data_dir)],
-        # It is the host's otherwise.
+        # Standard input belongs to the host.
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -115,10 +115,10 @@ async def migrate_apart(settings: Settings) -> None:
 
 @asynccontextmanager
 async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
-    """Open the configured database, up to date, for the length of the block.
+    """Open the configured database, at the newest revision, while the block runs.
 
     Raises:
-        DataDirectoryError: The data directory cannot be made.
+        DataDirectoryError: The data directory cannot be created.
         NewerDatabaseError: A newer version has migrated the database.
         OutdatedDatabaseError: A server's database has to be migrated first.
         SettingError: The URL is invalid.
@@ -152,7 +152,7 @@ def _check_known(revision: str | None) -> None:
 
 
 def open_database(settings: Settings) -> Engines:
-    """Return engines over the configured database; nothing is connected yet.
+    """Return the engines of the configured database; nothing is connected yet.
 
     Raises:
         SettingError: The URL is invalid.
@@ -174,7 +174,7 @@ def _parse_address(variable: str, value: SecretStr | None, data_dir: Path) -> Da
 
 @asynccontextmanager
 async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[EventBroker]:
-    """Yield what wakes those who listen to events, by the configured database."""
+    """Yield the broker of events for the configured database."""
     if settings.db.url is None:
         async with open_change_counter(engines) as count_changes:
             yield SqliteBroker(count_changes)
@@ -185,12 +185,12 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
 
 
 def open_notification_channel(settings: Settings, address: DatabaseAddress) -> NotificationChannel:
-    """Return what carries notifications between processes; nothing is connected yet.
+    """Return the channel of notifications between processes; nothing is connected yet.
 
     Raises:
         SettingError: An address is invalid, or the client of Redis is not installed.
     """
-    # Both clients take a while to load.
+    # Both clients take long to import.
     if redis_url := settings.events.redis_url:
         try:
             from app.wiring.brokers.redis import RedisChannel  # noqa: PLC0415
@@ -218,20 +218,20 @@ def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
     """Return the configured blob store; nothing is connected yet.
 
     Raises:
-        SettingError: The URL or the endpoint is none, or not all of it would be used.
-        StoreMisconfiguredError: One half of a key is missing.
+        SettingError: The URL or the endpoint is invalid, or a part of it would be ignored.
+        StoreMisconfiguredError: The id or the secret of the key is missing.
     """
     if settings.url is None:
         return FilesystemBlobStore(data_dir)
-    # The client takes a while to load, and a local directory does not need it.
+    # The client takes long to import, and a local directory does not need it.
     from app.stores.blobs.s3 import S3BlobStore  # noqa: PLC0415
 
-    place = parse_bucket_url(settings.url)
+    location = parse_bucket_url(settings.url)
     key_id, secret = settings.s3_access_key_id, settings.s3_secret_access_key
     return S3BlobStore(
-        bucket=place.bucket,
+        bucket=location.bucket,
         spool=data_dir / "tmp",
-        prefix=place.prefix,
+        prefix=location.prefix,
         endpoint=check_endpoint(settings.s3_endpoint),
         region=settings.s3_region,
         access_key_id=key_id.get_secret_value() if key_id else None,
@@ -240,10 +240,10 @@ def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
 
 
 def offload_rules(settings: Settings) -> OffloadRules:
-    """Return the configured rules.
+    """Return the configured rules for content that the service does not send itself.
 
     Raises:
-        SettingError: They need another blob store, or keys to sign with.
+        SettingError: The rules need another blob store, or keys to sign with.
     """
     content, blobs = settings.content, settings.blobs
     if content.accel_prefix is not None and blobs.url is not None:
@@ -257,7 +257,7 @@ def offload_rules(settings: Settings) -> OffloadRules:
             "PAGEFAULT_BLOBS__URL too."
         )
     if content.redirect_bytes is not None and not blobs.s3_secret_access_key:
-        # What roles and the environment give is seen by the client of the store only.
+        # Only the client of the store can read credentials of roles and of the environment.
         raise SettingError(
             "PAGEFAULT_CONTENT__REDIRECT_BYTES needs PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID and "
             "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY: no other keys can sign how the store answers."
@@ -270,27 +270,27 @@ def offload_rules(settings: Settings) -> OffloadRules:
 
 
 async def check_blob_store(blobs: BlobStore) -> None:
-    """Read and write in the blob store once, so that a wrong key or bucket is an error at start.
+    """Read and write in the blob store, so that a wrong key or bucket is an error at the start.
 
     A full store is no error: its content can still be read and deleted.
 
     Raises:
-        StoreMisconfiguredError: It refuses the service; `cause` says why.
-        StoreUnavailableError: It does not answer.
+        StoreMisconfiguredError: The store refuses the service; `cause` has the reason.
+        StoreUnavailableError: The store does not respond.
     """
     with suppress(StoreFullError):
         await blobs.check()
 
 
 def make_data_dir(data_dir: Path) -> None:
-    """Make the data directory, for its owner only, unless it is there; a new one outlasts a crash.
+    """Create the data directory durably, for its owner only, unless it exists.
 
     Raises:
-        DataDirectoryError: It cannot be created, or not be written in.
+        DataDirectoryError: The directory cannot be created or written.
     """
     try:
         DurableDirectories(data_dir).ensure(str(data_dir))
-        # Raises if there is a file of this name.
+        # Raises if the path is a file.
         data_dir.mkdir(exist_ok=True)
     except OSError as exc:
         raise DataDirectoryError(data_dir, os.strerror(exc.errno or 0)) from exc

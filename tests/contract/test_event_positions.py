@@ -187,7 +187,7 @@ def test_listener_that_leaves_while_it_is_told_costs_no_connection(
 def test_heartbeats_say_that_a_silent_stream_lives(
     service: LiveService, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.http.event_streams._BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("app.http.event_streams._KEEPALIVE_SECONDS", 0.01)
     with listening(client, SESSION) as stream:
         assert [stream.raw() for _ in range(3)] == [HEARTBEAT] * 3
         append(client, content="x")

@@ -48,13 +48,13 @@ def open_to_some(
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the first word waited for as long as a test may take."""
-    monkeypatch.setattr("app.routers.events._FIRST_WORD_SECONDS", 3_600.0)
+    monkeypatch.setattr("app.routers.events._FIRST_MESSAGE_SECONDS", 3_600.0)
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no word waited for."""
-    monkeypatch.setattr("app.routers.events._FIRST_WORD_SECONDS", 0.01)
+    monkeypatch.setattr("app.routers.events._FIRST_MESSAGE_SECONDS", 0.01)
 
 
 @pytest.fixture

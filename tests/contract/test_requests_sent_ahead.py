@@ -64,7 +64,7 @@ def test_stream_of_a_client_that_has_gone_ends_whatever_was_sent_ahead(
     service: LiveService, monkeypatch: pytest.MonkeyPatch, ahead: bytes, *, is_reset: bool
 ) -> None:
     # While a request waits nothing is read, so that a client has gone is noticed by writing.
-    monkeypatch.setattr("app.http.event_streams._BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("app.http.event_streams._KEEPALIVE_SECONDS", 0.01)
     key = service.new_key()
     for before in (b"", HEALTH):
         with connected(service.port) as connection:

@@ -13,7 +13,7 @@ from starlette.types import Message
 from app.config.settings import Settings
 from app.features import open_services
 from app.models.event import NewEvent
-from app.routers.events import _Conversation
+from app.routers.events import _SocketStream
 from app.services.access.callers import Access, Caller
 from app.services.concurrency.background import run_beside
 from app.services.events.streams import EventStreams
@@ -67,7 +67,7 @@ async def test_client_that_goes_while_it_is_sent_an_event_leaves_no_exception_be
         await services[Access].ensure_project(PROJECT)
         await write(services)
         socket = WebSocket({"type": "websocket", "headers": []}, receive, send)
-        conversation = _Conversation(socket, services[EventStreams], Caller(PROJECT, None), "s")
+        conversation = _SocketStream(socket, services[EventStreams], Caller(PROJECT, None), "s")
         with anyio.fail_after(30):
             async with run_beside(conversation.receive()):
                 await conversation.run(0)

@@ -53,8 +53,8 @@ from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.sessions import SessionRecords
 from app.wiring.startup_errors import MissingSigningKeysError, OutdatedDatabaseError
 from app.wiring.stores import (
-    migrate_apart,
     migrate_database,
+    migrate_in_subprocess,
     open_access,
     open_database,
 )
@@ -486,6 +486,6 @@ async def test_database_is_migrated_by_no_code_of_the_folder_it_is_started_in(
     settings = Settings(data_dir=tmp_path / "data")
     folder = workspace(tmp_path)
     monkeypatch.chdir(folder)
-    await migrate_apart(settings)
+    await migrate_in_subprocess(settings)
     assert is_newest(settings.data_dir / DATABASE_FILE)
     assert "ran" not in os.listdir(folder)

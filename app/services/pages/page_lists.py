@@ -9,7 +9,7 @@ from app.errors import InvalidCursorError
 from app.models.identity import ListName, decode_cursor, digest_query, encode_cursor
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.stored_pages import bounded_pages, stored_texts
-from app.stores.records.finding import IN_PAGES, RankedMatch, SearchedIndex, RankedMatches, find
+from app.stores.records.finding import IN_PAGES, RankedMatch, RankedMatches, SearchedIndex, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork

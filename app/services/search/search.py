@@ -20,8 +20,8 @@ from app.stores.records.finding import (
     IN_ENTRIES,
     IN_PAGES,
     RankedMatch,
-    SearchedIndex,
     RankedMatches,
+    SearchedIndex,
     find,
 )
 from app.stores.records.pages import PageRecords

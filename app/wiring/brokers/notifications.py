@@ -1,10 +1,9 @@
-"""A broker for several processes, which notify each other over some channel.
+"""A broker for several processes, which notify each other over a channel.
 
-After commits, a process sends the numbers of its newest events on a connection of its own, those of
-a few milliseconds together. A notification is only a hint: it is lost if the process dies before
-sending it, or if a receiver has no connection at that moment. So each process with listeners also
-reads the log every second. Each process notifies itself regularly, to detect whether notifications
-arrive.
+After commits, a process sends the numbers of its newest events over a separate connection; the
+numbers of a few milliseconds are sent together. A notification may be lost, if the process ends
+before sending it, or if a receiver has no connection. So each process with listeners also reads the
+log every second. Each process notifies itself regularly, to detect whether notifications arrive.
 """
 
 import json
@@ -21,9 +20,9 @@ from app.services.concurrency.background import log_failures, run_beside
 from app.services.events.broker import EventBroker, Listener
 
 CHANNEL = "pagefault_events"
-"""The name under which processes notify each other."""
-ANSWER_SECONDS = 5.0
-"""The time-out of the server that carries the notifications."""
+"""The name of the channel."""
+REPLY_SECONDS = 5.0
+"""The timeout for replies of the server that delivers notifications."""
 
 _log = structlog.get_logger(__name__)
 _SEND_SECONDS = 0.005
@@ -42,11 +41,11 @@ Receive = Callable[[float], AsyncIterator[str]]
 
 
 class NotificationChannel(Protocol):
-    """Delivers short texts to all processes that are receiving then, the sender included."""
+    """Delivers short texts to all receiving processes, also to the sender."""
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """The errors of a connection that is lost or refused."""
+        """The exceptions for a connection that is lost or refused."""
 
     @property
     def advice(self) -> str:
@@ -56,7 +55,7 @@ class NotificationChannel(Protocol):
         """Connect, and yield a function that sends a text."""
 
     def receiver(self) -> AbstractAsyncContextManager[Receive]:
-        """Connect, and yield a function that yields the texts of the next so many seconds."""
+        """Connect, and yield a function that yields the texts of the next seconds."""
 
 
 async def check_channel(channel: NotificationChannel) -> bool:
@@ -71,7 +70,7 @@ async def check_channel(channel: NotificationChannel) -> bool:
 
 
 class NotificationBroker(EventBroker):
-    """An event broker that wakes listeners by notifications of other processes.
+    """An event broker that wakes listeners when notifications of other processes arrive.
 
     Args:
         channel: The channel of the notifications.
@@ -87,7 +86,7 @@ class NotificationBroker(EventBroker):
 
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
-        """Notify other processes of announced events while the block runs."""
+        """Send notifications of announced events while the block runs."""
         keep_sending = self._keep_connected(
             self._channel.sender, self._send, "no notifications sent"
         )
@@ -97,7 +96,7 @@ class NotificationBroker(EventBroker):
     def announce(self, project_id: str, number: int) -> None:
         """Wake the listener, and queue a notification of other processes."""
         super().announce(project_id, number)
-        # A notification of more projects than that has no names.
+        # A notification of more projects does not contain their names.
         if len(self._unsent) < _MAX_PROJECTS:
             self._unsent[project_id] = max(number, self._unsent.get(project_id, 0))
         self._is_due.set()
@@ -136,16 +135,16 @@ class NotificationBroker(EventBroker):
             self._is_due = anyio.Event()
             unsent, self._unsent = self._unsent, {}
             try:
-                with anyio.fail_after(ANSWER_SECONDS):
+                with anyio.fail_after(REPLY_SECONDS):
                     await send(self._payload(unsent))
             except BaseException:
-                # These are sent over the next connection.
+                # Send these over the next connection.
                 self._unsent = unsent | self._unsent
                 self._is_due.set()
                 raise
 
     def _payload(self, newest: Mapping[str, int]) -> str:
-        """Return the newest event of each project; without names if the text would be too long."""
+        """Return the text of a notification; without projects if it would be too long."""
         if len(newest) < _MAX_PROJECTS:
             payload = json.dumps({"sender": self._id, "newest": newest})
             if len(payload) <= _MAX_PAYLOAD_CHARS:
@@ -154,7 +153,7 @@ class NotificationBroker(EventBroker):
 
     async def _listen(self, receive: Receive, listener: Listener) -> None:
         try:
-            # Notifications were missed until now.
+            # Notifications may have been missed before.
             listener.wake(None, None)
             while True:
                 self._is_echoed = False

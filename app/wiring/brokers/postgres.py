@@ -1,7 +1,7 @@
 """Notifications over PostgreSQL, by LISTEN and NOTIFY.
 
-A transaction that sends a notification locks the notifications of the whole server until its
-commit. So they are sent outside of the transactions that write events. They do not arrive through a
+A transaction with a notification holds a lock of the whole server during its commit. So
+notifications are sent outside of the transactions that write events. They do not arrive through a
 pooler that changes connections between transactions.
 """
 
@@ -12,9 +12,9 @@ from functools import partial
 import anyio
 import psycopg
 
-from app.wiring.brokers.notifications import ANSWER_SECONDS, CHANNEL, Receive, Send
+from app.wiring.brokers.notifications import CHANNEL, REPLY_SECONDS, Receive, Send
 
-# A hint that a crash of the server loses does not wait for its disk. Nothing stays set.
+# A notification may be lost in a crash, so its commit is not synced. The setting is local to it.
 _NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)"
 
 
@@ -38,7 +38,8 @@ class PostgresChannel:
     async def sender(self) -> AsyncIterator[Send]:
         """See NotificationChannel."""
         async with await self._connect() as connection:
-            # Behind a pooler it may receive what another client listens for, which would be kept.
+            # Behind a pooler it may receive notifications of another client; the driver would
+            # collect them without a handler.
             connection.add_notify_handler(lambda _: None)
             yield lambda payload: connection.execute(_NOTIFY, (CHANNEL, payload))
 
@@ -46,7 +47,7 @@ class PostgresChannel:
     async def receiver(self) -> AsyncIterator[Receive]:
         """See NotificationChannel."""
         async with await self._connect() as connection:
-            with anyio.fail_after(ANSWER_SECONDS):
+            with anyio.fail_after(REPLY_SECONDS):
                 await connection.execute(f"LISTEN {CHANNEL}".encode())
             yield partial(_receive, connection)
 
@@ -56,13 +57,13 @@ class PostgresChannel:
             autocommit=True,
             prepare_threshold=None,
             fallback_application_name="pagefault",
-            connect_timeout=round(ANSWER_SECONDS),
+            connect_timeout=round(REPLY_SECONDS),
         )
 
 
 async def _receive(connection: psycopg.AsyncConnection, seconds: float) -> AsyncIterator[str]:
     async for notification in connection.notifies(timeout=seconds):
         yield notification.payload
-    # A query finds connections that were lost without a reset.
-    with anyio.fail_after(ANSWER_SECONDS):
+    # A query detects connections that were lost without a reset.
+    with anyio.fail_after(REPLY_SECONDS):
         await connection.execute("SELECT 1")

@@ -12,7 +12,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from app.wiring.brokers.notifications import ANSWER_SECONDS, CHANNEL, Receive, Send
+from app.wiring.brokers.notifications import CHANNEL, REPLY_SECONDS, Receive, Send
 
 
 class RedisChannel:
@@ -33,7 +33,7 @@ class RedisChannel:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        # Nothing is connected yet. Redis has one set of channels for all its databases.
+        # The databases of a Redis server share their channels, so the name contains the database.
         database = parse_url(url).get("db", 0)
         self._name = f"{CHANNEL}:{database}"
 
@@ -51,12 +51,12 @@ class RedisChannel:
             yield partial(_receive, subscription)
 
     def _client(self) -> Redis:
-        # The broker connects again, and then wakes its listener.
+        # No retries, because the broker reconnects and then wakes its listener.
         return Redis.from_url(
             self._url,
             decode_responses=True,
             retry=Retry(NoBackoff(), 0),
-            socket_connect_timeout=ANSWER_SECONDS,
+            socket_connect_timeout=REPLY_SECONDS,
         )
 
 

@@ -1,7 +1,7 @@
 """A broker for several processes over one SQLite file.
 
-SQLite sends no notifications, but counts the changes of its file. A process with subscribers polls
-the counter, once for all of them. Commits of the process itself wake its listeners directly.
+SQLite sends no notifications, but has a counter of changes of its file. A process with listeners
+polls the counter. Commits of the process itself wake its listeners directly.
 """
 
 from collections.abc import Callable, Coroutine
@@ -22,7 +22,7 @@ class SqliteBroker(EventBroker):
     """See EventBroker.
 
     Args:
-        change_count: Returns a number that differs after each change of the file.
+        change_count: Returns a number that changes with each commit to the file.
     """
 
     def __init__(self, change_count: Callable[[], Coroutine[Any, Any, int]]) -> None:

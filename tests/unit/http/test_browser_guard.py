@@ -132,7 +132,7 @@ def outcome(
         "is_open": True,
         "hosts": HOSTS,
         "own_origins": [OWN],
-        "named_origins": [NAMED],
+        "allowed_origins": [NAMED],
         **changed,
     }
     raw = [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers]
@@ -303,7 +303,7 @@ def test_proxy_may_take_tls_off_and_change_the_host_where_keys_are_asked_for(
 
 
 def test_socket_of_a_server_that_cannot_answer_it_is_closed() -> None:
-    guard = BrowserGuard(accepting, is_open=True, hosts=(), own_origins=(), named_origins=())
+    guard = BrowserGuard(accepting, is_open=True, hosts=(), own_origins=(), allowed_origins=())
     scope: Scope = {"type": "websocket", "scheme": "ws", "path": "/a", "headers": []}
     sent = asyncio.run(asked(guard, scope))
     assert sent == [{"type": "websocket.close", "code": 1008, "reason": ""}]

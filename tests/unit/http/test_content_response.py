@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message
 from app.errors import PreconditionFailedError, RangeNotSatisfiableError, StoreUnavailableError
 from app.http.content_response import ContentToSend, content_response
 from app.http.problems import install_problem_handlers
-from app.http.record_responses import answer_record
+from app.http.record_responses import record_response
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.resources.content_sources import ContentSources
 from app.wiring.services import Services
@@ -387,12 +387,12 @@ RECORD_ANSWERS = {
 async def test_a_record_is_sent_as_it_is_stored_or_not_at_all(
     method: str, headers: dict[str, str], answer: Answer
 ) -> None:
-    assert await send_whole(answer_record(asking(method, headers), RECORD, etag='"v1"')) == answer
+    assert await send_whole(record_response(asking(method, headers), RECORD, etag='"v1"')) == answer
 
 
 @pytest.mark.anyio
 async def test_a_new_record_says_where_it_is() -> None:
-    response = answer_record(
+    response = record_response(
         asking("POST"), RECORD, etag='"v1"', status=201, headers={"Location": "/api/records/r1"}
     )
     expected = RECORD_HEADERS | {"location": "/api/records/r1"}
@@ -401,7 +401,7 @@ async def test_a_new_record_says_where_it_is() -> None:
 
 @pytest.mark.anyio
 async def test_a_record_without_a_tag_gets_one_of_its_bytes() -> None:
-    answer = await send_whole(answer_record(asking("GET"), RECORD))
+    answer = await send_whole(record_response(asking("GET"), RECORD))
     tag = f'"sha256-{hashlib.sha256(RECORD).hexdigest()}"'
     assert answer == Answer(200, RECORD_HEADERS | {"etag": tag}, RECORD)
 
@@ -409,7 +409,7 @@ async def test_a_record_without_a_tag_gets_one_of_its_bytes() -> None:
 @pytest.mark.anyio
 async def test_a_known_record_keeps_what_caches_need() -> None:
     kept = {"Vary": "Accept", "Link": "</next>"}
-    response = answer_record(
+    response = record_response(
         asking("GET", {"if-none-match": "*"}), RECORD, etag='"v1"', headers=kept
     )
     expected = RECORD_UNCHANGED.headers | {"vary": "Accept"}
@@ -418,4 +418,4 @@ async def test_a_known_record_keeps_what_caches_need() -> None:
 
 def test_a_record_that_is_not_the_wanted_version_is_not_sent() -> None:
     with pytest.raises(PreconditionFailedError):
-        answer_record(asking("GET", {"if-match": '"v0"'}), RECORD, etag='"v1"')
+        record_response(asking("GET", {"if-match": '"v0"'}), RECORD, etag='"v1"')

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.types import Message, Scope
 
 from app.errors import OverloadedError, PreconditionFailedError
-from app.http.response_memory import FREE_BYTES, PIECE_BYTES, answer_with_memory, count_response
+from app.http.response_memory import FREE_BYTES, PIECE_BYTES, count_response, response_with_memory
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.memory_budget.responses import GRACE_SECONDS, ResponseBudget
 from app.wiring.services import Services
@@ -95,7 +95,7 @@ async def test_what_an_answer_was_made_of_is_given_back_before_it_is_sent() -> N
     body = b"x" * (2 * FREE_BYTES)
     served = Served(20 * FREE_BYTES)
     held = await served.answers.hold(3 * len(body))
-    answer = answer_with_memory(lambda: Response(body), held)
+    answer = response_with_memory(lambda: Response(body), held)
     assert served.memory.held_bytes == 3 * len(body)
     served.is_read.set()
     await answer(served.scope, served.receive, served.send)
@@ -111,7 +111,7 @@ async def test_memory_of_an_answer_that_is_not_made_is_given_back() -> None:
         raise PreconditionFailedError
 
     with pytest.raises(PreconditionFailedError):
-        answer_with_memory(fail, held)
+        response_with_memory(fail, held)
     assert served.memory.held_bytes == 0
 
 

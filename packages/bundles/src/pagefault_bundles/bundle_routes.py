@@ -20,7 +20,7 @@ from app.http.dependencies import service
 from app.http.openapi_operations import LOCATION, file_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_written
+from app.http.record_responses import written_response
 from app.http.response_memory import CountedResponse
 from app.services.memory_budget.budget import MemoryBudget
 from app.wire.sessions import SessionRecord, session_record
@@ -99,7 +99,7 @@ async def import_session(call: CallDep, imports: BundleImportsDep) -> Response:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
     body = call.body(call.limits.bundle_bytes)
     imported = await imports.import_session(call.project_id, body)
-    return answer_written(
+    return written_response(
         call.request,
         session_record(imported.session, imported.use),
         path=f"/api/sessions/{imported.session.session_id}",

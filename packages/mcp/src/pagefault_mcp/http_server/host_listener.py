@@ -56,7 +56,7 @@ class Entrance:
             is_open=self.is_open,
             hosts=settings.answered_hosts,
             own_origins=() if settings.origin is None else (settings.origin,),
-            named_origins=settings.cors_origins,
+            allowed_origins=settings.cors_origins,
         )
         return McpRefusals(guard)
 

@@ -29,7 +29,7 @@ from app.features import open_services
 from app.server.uvicorn_config import allow_open_files, served_app, server_config
 from app.services.access.callers import Access
 from app.stores.records.records import Records
-from app.wiring.stores import migrate_apart
+from app.wiring.stores import migrate_in_subprocess
 from pagefault_mcp.server.daemon import Notify
 from pagefault_mcp.service_client.shared_folder import KEY_PATH, is_at, socket_of, try_to_lock
 
@@ -137,7 +137,7 @@ def _is_alone(serving: int, folder: Path) -> bool:
 
 async def _open_once(settings: Settings) -> None:
     """Open the stores once, so that a failure is an error and not a traceback of the server."""
-    await migrate_apart(settings)
+    await migrate_in_subprocess(settings)
     async with open_services(settings):
         return
 
