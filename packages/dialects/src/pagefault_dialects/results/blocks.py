@@ -41,22 +41,26 @@ from pagefault_dialects.model.normalized import (
 )
 from pagefault_dialects.results.parts import (
     ReadContext,
-    declared_parts,
-    is_remote,
-    json_parts,
-    link,
-    medium_part,
-    own_reference,
-    text_parts,
+    add_medium_part,
+    is_http_url,
+    make_link,
+    parse_stored_reference,
+    read_as_json,
+    read_payload,
+    read_string,
 )
 from pagefault_dialects.results.resource_blocks import (
-    carries_file_value,
-    carries_resource,
+    has_file_value,
+    has_resource,
     read_file_value,
     read_resource,
     read_resource_link,
 )
-from pagefault_dialects.results.side_information import JsonBlock, with_side_information, without
+from pagefault_dialects.results.side_information import (
+    JsonBlock,
+    with_side_information,
+    without_members,
+)
 from pagefault_dialects.results.structures import is_recognised
 from pagefault_dialects.text_windows import without_lone_surrogates
 
@@ -66,15 +70,15 @@ _DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata
 
 @dataclass(frozen=True, slots=True)
 class NestedContent:
-    """A block with content of its own, which is read before `following`.
-
-    `carried` goes with the first part of it.
-    """
+    """A block with content of its own, which is still to be read."""
 
     content: object
-    place: ReadContext
+    context: ReadContext
+    """The context of the content."""
     following: list[NormalizedPart]
-    carried: Provenance = NO_PROVENANCE
+    """The parts after those of the content."""
+    provenance: Provenance = NO_PROVENANCE
+    """The provenance of the first part of the content."""
 
 
 BlockOutcome = list[NormalizedPart] | NestedContent
@@ -85,33 +89,33 @@ def is_typed_block(value: object) -> bool:
     return isinstance(value, dict) and _typed_reader(value) is not None
 
 
-def read_block(block: JsonBlock, place: ReadContext) -> BlockOutcome | None:
-    """Return the content of a block, or `None` if the object is a record."""
+def read_block(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
+    """Return the parts of a block, or its nested content; `None` if the object is a record."""
     reader = _typed_reader(block)
     if reader:
-        return reader(without_frame(block) if is_of_langchain(block) else block, place)
-    return _read_untyped(block, place)
+        return reader(without_frame(block) if is_of_langchain(block) else block, context)
+    return _read_untyped(block, context)
 
 
 def _typed_reader(block: JsonBlock) -> Callable[[JsonBlock, ReadContext], BlockOutcome] | None:
     block_type = block.get("type")
     if not isinstance(block_type, str):
         return None
-    for carries, read in _READERS.get(block_type, ()):
-        if carries(block):
+    for has_members, read in _READERS.get(block_type, ()):
+        if has_members(block):
             return read
     match = match_typed_block(block)
-    is_medium = match is not None and (block_type == "Buffer" or not _is_a_name(match))
+    is_medium = match is not None and (block_type == "Buffer" or not _is_just_a_name(match))
     return _read_medium if is_medium else None
 
 
-def _read_medium(block: JsonBlock, place: ReadContext) -> BlockOutcome:
+def _read_medium(block: JsonBlock, context: ReadContext) -> BlockOutcome:
     match = match_typed_block(block)
-    return _matched_parts(block, match, place) if match else []
+    return _read_match(block, match, context) if match else []
 
 
-def _is_a_name(match: MediaMatch) -> bool:
-    """Return whether an undeclared payload is a word or some numbers: {"image": "logo"}."""
+def _is_just_a_name(match: MediaMatch) -> bool:
+    """Return whether a payload is a word or a few numbers rather than media: {"image": "logo"}."""
     claim, payload = match.claim, match.payload
     if claim.mime_type or mime_type_for_filename(claim.filename or ""):
         return False
@@ -121,91 +125,99 @@ def _is_a_name(match: MediaMatch) -> bool:
     return data is not None and not is_recognised(data, claim.kind)
 
 
-def _read_untyped(block: JsonBlock, place: ReadContext) -> BlockOutcome | None:
+def _read_untyped(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
     if len(block) == 1:
         if isinstance(block.get("text"), str):
-            return text_parts(str(block["text"]), place.inside("text"))
+            return read_string(str(block["text"]), context.descend("text"))
         if "json" in block:
-            return json_parts(block["json"], place.inside("json"))
+            return read_as_json(block["json"], context.descend("json"))
     untyped = match_untyped_block(block)
-    match = untyped if untyped and not _is_a_name(untyped) else _declared_plain_object(block)
+    match = untyped if untyped and not _is_just_a_name(untyped) else _match_plain_object(block)
     if match:
-        return _matched_parts(block, match, place)
-    return _read_linked_record(block, place)
+        return _read_match(block, match, context)
+    return _read_linked_record(block, context)
 
 
-def _matched_parts(block: JsonBlock, match: MediaMatch, place: ReadContext) -> list[NormalizedPart]:
-    parts = declared_parts(match.payload, match.claim, place.inside(*match.path))
-    return with_side_information(parts, block, match.consumed, place, filename=match.claim.filename)
+def _read_match(block: JsonBlock, match: MediaMatch, context: ReadContext) -> list[NormalizedPart]:
+    parts = read_payload(match.payload, match.claim, context.descend(*match.path))
+    return with_side_information(
+        parts, block, match.consumed, context, filename=match.claim.filename
+    )
 
 
-def _declared_plain_object(block: JsonBlock) -> MediaMatch | None:
+def _match_plain_object(block: JsonBlock) -> MediaMatch | None:
+    """Return the medium in an object without a type; `None` if it is not certain enough."""
     match = match_plain_object(block)
     if match is None or is_handle(match.payload):
         return match
     claim = match.claim
-    claimed = claim.mime_type is not None and claim.mime_type.lower().startswith(claim.kind or "")
+    has_type = claim.mime_type is not None and claim.mime_type.lower().startswith(claim.kind or "")
     if not isinstance(match.payload, str):
-        known = isinstance(match.payload, bytes) and is_recognised(match.payload, claim.kind)
-        return match if claimed or known else None
-    if declares_media(match.payload) or own_reference(match.payload):
+        is_known = isinstance(match.payload, bytes) and is_recognised(match.payload, claim.kind)
+        return match if has_type or is_known else None
+    if declares_media(match.payload) or parse_stored_reference(match.payload):
         return match
     is_text = claim.mime_type is not None and is_textual(claim.mime_type)
-    if claimed and (is_text or not is_loosely_named(match.path)):
+    if has_type and (is_text or not is_loosely_named(match.path)):
         return match
-    if is_remote(match.payload):
-        return match if claimed or claim.kind else None
-    data = _certain_base64(match.payload, claim, claimed=claimed)
+    if is_http_url(match.payload):
+        return match if has_type or claim.kind else None
+    data = _decode_certain_base64(match.payload, claim, has_type=has_type)
     return replace(match, payload=data) if data else None
 
 
-def _certain_base64(text: str, claim: MediaClaim, *, claimed: bool) -> bytes | None:
-    # Such a key may also hold a word, a path or the name of a container image.
+def _decode_certain_base64(text: str, claim: MediaClaim, *, has_type: bool) -> bytes | None:
+    # Such a key may also have a word, a path or the name of a container image as its value.
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
     if data is None:
         return None
-    # Two of three are required: its length, the declared type, the bytes themselves.
-    long = len(text) >= CERTAIN_BASE64_CHARS
-    return data if claimed + long + is_recognised(data, claim.kind) >= 2 else None
+    # Two of three are required: a long text, a declared type, and the signature of a file format.
+    is_long = len(text) >= CERTAIN_BASE64_CHARS
+    return data if has_type + is_long + is_recognised(data, claim.kind) >= 2 else None
 
 
-def _read_linked_record(block: JsonBlock, place: ReadContext) -> list[NormalizedPart] | None:
+def _read_linked_record(block: JsonBlock, context: ReadContext) -> list[NormalizedPart] | None:
     match = match_linked_media(block)
-    if match is None or not isinstance(match.payload, str) or not is_remote(match.payload):
+    if match is None or not isinstance(match.payload, str) or not is_http_url(match.payload):
         return None
     if block.keys() <= {path[0] for path in match.consumed}:
-        return [link(place.collector.readable(match.payload, place.pointer), match.claim)]
-    # Repairs are noted once, with the record.
-    record = json_parts(block, place)
-    return [*record, link(without_lone_surrogates(match.payload), match.claim)]
+        url = context.collector.repair_text(match.payload, context.pointer)
+        return [make_link(url, match.claim)]
+    # The warning about lone surrogates in the URL comes from reading the record.
+    record = read_as_json(block, context)
+    return [*record, make_link(without_lone_surrogates(match.payload), match.claim)]
 
 
-def _carries_text(block: JsonBlock) -> bool:
+def _has_text(block: JsonBlock) -> bool:
     value = block.get("text")
-    scalar = value is None or isinstance(value, str | int | float | Decimal)
-    return "text" in block and (scalar or is_handle(value))
+    is_scalar = value is None or isinstance(value, str | int | float | Decimal)
+    return "text" in block and (is_scalar or is_handle(value))
 
 
-def _read_text(block: JsonBlock, place: ReadContext) -> BlockOutcome:
-    value, here = block["text"], place.inside("text")
-    consumed = _framed("text")
+def _read_text(block: JsonBlock, context: ReadContext) -> BlockOutcome:
+    value, member_context = block["text"], context.descend("text")
+    consumed = _with_frame("text")
     if isinstance(value, str):
         declared = declared_text_type(block)
         consumed += [declared[0]] if declared else []
-        parts = text_parts(value, here, declared=declared[1] if declared else None)
+        parts = read_string(value, member_context, declared=declared[1] if declared else None)
     elif is_handle(value):
-        parts = [medium_part(value, MediaClaim(), here)]
+        parts = [add_medium_part(value, MediaClaim(), member_context)]
     else:
         parts = [NormalizedText(("" if value is None else json_text(value),))]
-    return with_side_information(parts, block, consumed, place)
+    return with_side_information(parts, block, consumed, context)
 
 
-def _read_value(block: JsonBlock, place: ReadContext) -> BlockOutcome:
-    value, here = block["value"], place.inside("value")
+def _read_value(block: JsonBlock, context: ReadContext) -> BlockOutcome:
+    value, member_context = block["value"], context.descend("value")
     if str(block["type"]).startswith("error"):
-        place.collector.report_error(True)
-    parts = text_parts(value, here) if isinstance(value, str) else json_parts(value, here)
-    return with_side_information(parts, block, _framed("value"), place)
+        context.collector.report_error(True)
+    parts = (
+        read_string(value, member_context)
+        if isinstance(value, str)
+        else read_as_json(value, member_context)
+    )
+    return with_side_information(parts, block, _with_frame("value"), context)
 
 
 def _is_denial(block: JsonBlock) -> bool:
@@ -213,31 +225,32 @@ def _is_denial(block: JsonBlock) -> bool:
     return block.keys() <= _DENIAL_KEYS and (reason is None or isinstance(reason, str))
 
 
-def _read_denial(block: JsonBlock, place: ReadContext) -> BlockOutcome:
-    place.collector.report_error(True)
-    parts = text_parts(str(block.get("reason") or DENIED), place.inside("reason"))
-    return with_side_information(parts, block, _framed("reason"), place)
+def _read_denial(block: JsonBlock, context: ReadContext) -> BlockOutcome:
+    context.collector.report_error(True)
+    parts = read_string(str(block.get("reason") or DENIED), context.descend("reason"))
+    return with_side_information(parts, block, _with_frame("reason"), context)
 
 
-def _read_tool_result(block: JsonBlock, place: ReadContext) -> BlockOutcome:
+def _read_tool_result(block: JsonBlock, context: ReadContext) -> BlockOutcome:
     consumed: list[MemberPath] = []
     for key in ("is_error", "isError"):
         if isinstance(block.get(key), bool):
-            place.collector.report_error(block[key] is True)
+            context.collector.report_error(block[key] is True)
             consumed.append((key,))
-    return _nested_content(block, place, path=("content",), consumed=consumed)
+    return _read_nested(block, context, path=("content",), consumed=consumed)
 
 
-def _nested_content(
-    block: JsonBlock, place: ReadContext, *, path: MemberPath, consumed: Iterable[MemberPath] = ()
+def _read_nested(
+    block: JsonBlock, context: ReadContext, *, path: MemberPath, consumed: Iterable[MemberPath] = ()
 ) -> NestedContent:
-    """Return the content at a place of a block, and the rest of the block as parts after it."""
-    rest = without(block, [*_framed(*path), *consumed])
-    following = json_parts(rest, place) if rest else []
-    return NestedContent(value_at(block, path), place.inside(*path), following)
+    """Return the content at a path of a block, and the rest of the block as parts after it."""
+    rest = without_members(block, [*_with_frame(*path), *consumed])
+    following = read_as_json(rest, context) if rest else []
+    return NestedContent(value_at(block, path), context.descend(*path), following)
 
 
-def _framed(*path: str) -> list[MemberPath]:
+def _with_frame(*path: str) -> list[MemberPath]:
+    """Return the paths of a payload and of the members that say nothing about it."""
     return [path, ("type",), ("cache_control",)]
 
 
@@ -247,26 +260,27 @@ _Reader: TypeAlias = tuple[
 """For each type of block: a check of its required members, and its reader."""
 
 
-def _holds(key: str, *types: type) -> Callable[[JsonBlock], bool]:
+def _has_member(key: str, *types: type) -> Callable[[JsonBlock], bool]:
+    """Return a check that a block has a member, of one of these types if there are any."""
     return lambda block: key in block and isinstance(block[key], types or object)
 
 
-_TEXT: _Reader = (_carries_text, _read_text)
-_VALUE: _Reader = (_holds("value"), _read_value)
+_TEXT: _Reader = (_has_text, _read_text)
+_VALUE: _Reader = (_has_member("value"), _read_value)
 _READERS: dict[str, tuple[_Reader, ...]] = {
     **dict.fromkeys((*TEXT_TYPES, "text-plain"), (_TEXT,)),
     "text": (_TEXT, _VALUE),
     **dict.fromkeys(("json", "error-text", "error-json"), (_VALUE,)),
     "execution-denied": ((_is_denial, _read_denial),),
-    "content": ((_holds("value", list), partial(_nested_content, path=("value",))),),
-    "tool_result": ((_holds("content", str, list, dict, type(None)), _read_tool_result),),
+    "content": ((_has_member("value", list), partial(_read_nested, path=("value",))),),
+    "tool_result": ((_has_member("content", str, list, dict, type(None)), _read_tool_result),),
     "document": (
         (
             lambda block: isinstance(value_at(block, ("source", "content")), str | list),
-            partial(_nested_content, path=("source", "content"), consumed=(("source", "type"),)),
+            partial(_read_nested, path=("source", "content"), consumed=(("source", "type"),)),
         ),
     ),
-    "resource": ((carries_resource, read_resource),),
-    "resource_link": ((_holds("uri", str), read_resource_link),),
-    "file": ((carries_file_value, read_file_value),),
+    "resource": ((has_resource, read_resource),),
+    "resource_link": ((_has_member("uri", str), read_resource_link),),
+    "file": ((has_file_value, read_file_value),),
 }

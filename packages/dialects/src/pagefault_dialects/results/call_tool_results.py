@@ -1,8 +1,8 @@
 """MCP's CallToolResult, in every form that SDKs dump.
 
 The Python SDK dumps it with `null` for every unset member, `meta` for `_meta`, and, since its
-second version, all names in snake_case. FastMCP's client adds `data`, its own reading of the
-structured content. All of them are one result, and `null` members are absent.
+second version, all names in snake_case. FastMCP's client adds `data`, which repeats the structured
+content as parsed values. All forms are read as the same result, in which `null` members are absent.
 
 Envelopes around it are in `dialects`.
 """
@@ -37,7 +37,8 @@ class CallToolResult:
     """The members of a result that are not `null`."""
 
     members: Mapping[str, tuple[str, object]]
-    """Members of the protocol, by its names: the spelled name, and the value."""
+    """The members of the protocol, by their names there: the name as it was spelled, and the value.
+    """
     extras: dict[str, object]
     """All other members."""
 
@@ -49,41 +50,43 @@ class CallToolResult:
 def read_call_tool_result(result: dict[str, object]) -> CallToolResult | None:
     """Return the members of an MCP result; `None` for other values.
 
-    A record may have a `content` of its own, so unknown members are accepted only if every item of
-    `content` is a block, or next to `isError`.
+    A record of a tool may have a member `content` too. So a result with unknown members is one of
+    MCP only if every item of `content` is a block, or if there is an `isError`.
     """
     if is_typed_block(result):
         return None
-    read = _read(result)
-    content = read.get("content")
-    carries = content is not None or read.get("toolResult") is not None
-    is_named = "structuredContent" in result or "structured_content" in result
-    says_success = "content" in result and isinstance(read.get("isError"), bool)
-    if not (carries or is_named or says_success):
+    members = _read_members(result)
+    content = members.get("content")
+    has_content = content is not None or members.get("toolResult") is not None
+    has_structured = "structuredContent" in result or "structured_content" in result
+    has_is_error = "content" in result and isinstance(members.get("isError"), bool)
+    if not (has_content or has_structured or has_is_error):
         return None
-    blocks = isinstance(content, list) and content and all(map(is_typed_block, content))
-    whole = says_success and content is not None
-    return read if blocks or whole or read.extras.keys() <= _RESULT_TYPES else None
+    has_blocks = isinstance(content, list) and content and all(map(is_typed_block, content))
+    is_complete = has_is_error and content is not None
+    has_no_extras = members.extras.keys() <= _RESULT_TYPES
+    return members if has_blocks or is_complete or has_no_extras else None
 
 
-def _read(result: dict[str, object]) -> CallToolResult:
-    says_success = any(isinstance(result.get(key), bool) for key in ("isError", "is_error"))
+def _read_members(result: dict[str, object]) -> CallToolResult:
+    has_is_error = any(isinstance(result.get(key), bool) for key in ("isError", "is_error"))
     members: dict[str, tuple[str, object]] = {}
     extras: dict[str, object] = {}
     for key, member in result.items():
         if member is None:
             continue
         name = _name_of(key, result)
-        if name is not None and _is_protocol(name, member, says_success=says_success):
-            _add(members, extras, name, key, member)
+        if name is not None and _is_of_protocol(name, member, has_is_error=has_is_error):
+            _add_member(members, extras, name, key, member)
         else:
             extras[key] = member
-    if _is_read_again(extras.get("data"), members.get("structuredContent"), result):
+    if _repeats_structured_content(extras.get("data"), members.get("structuredContent"), result):
         del extras["data"]
     return CallToolResult(members, extras)
 
 
 def _name_of(key: str, result: dict[str, object]) -> str | None:
+    """Return the protocol's name of a member; `None` for members of others."""
     if (
         key == "meta"
         and isinstance(result[key], dict)
@@ -93,25 +96,26 @@ def _name_of(key: str, result: dict[str, object]) -> str | None:
     return _NAMES.get(key)
 
 
-def _add(
+def _add_member(
     members: dict[str, tuple[str, object]],
     extras: dict[str, object],
     name: str,
     key: str,
     member: object,
 ) -> None:
-    """Add a member; of two spellings the first counts, and one failure is a failure."""
+    """Add a member. Of two spellings, the first counts; an `isError` counts if either is true."""
     if name not in members or (name == "isError" and member is True):
         members[name] = (key, member)
-    elif name != "isError" and not _is_same(members[name][1], member):
+    elif name != "isError" and not _are_equal(members[name][1], member):
         extras[key] = member
 
 
-def _is_protocol(name: str, member: object, *, says_success: bool) -> bool:
+def _is_of_protocol(name: str, member: object, *, has_is_error: bool) -> bool:
+    """Return whether a member has a value that the protocol allows."""
     match name:
         case "content":
-            known = isinstance(member, str | list) or is_typed_block(member) or is_handle(member)
-            return known or says_success
+            is_content = isinstance(member, str | list) or is_typed_block(member)
+            return is_content or is_handle(member) or has_is_error
         case "isError":
             return isinstance(member, bool)
         case "resultType":
@@ -123,7 +127,7 @@ def _is_protocol(name: str, member: object, *, says_success: bool) -> bool:
             return True
 
 
-def _is_read_again(
+def _repeats_structured_content(
     data: object, structured: tuple[str, object] | None, result: dict[str, object]
 ) -> bool:
     """Return whether FastMCP's `data` repeats the structured content."""
@@ -134,9 +138,9 @@ def _is_read_again(
     unwrapped = content
     if isinstance(content, dict) and content.keys() == {"result"}:
         unwrapped = content["result"]
-    return _is_same(data, content) or _is_same(data, unwrapped)
+    return _are_equal(data, content) or _are_equal(data, unwrapped)
 
 
-def _is_same(one: object, other: object) -> bool:
-    """Return whether two values are the same JSON: in Python, `True` equals `1`."""
+def _are_equal(one: object, other: object) -> bool:
+    """Return whether two JSON values are equal; with `==`, `True` would equal `1`."""
     return first_difference(one, other) is None

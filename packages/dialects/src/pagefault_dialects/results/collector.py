@@ -20,51 +20,51 @@ _MAX_POINTER_CHARS = 1_000
 
 
 class Pointer:
-    """A place in the result, as a chain of steps, converted to text only when reported.
+    """A JSON pointer into the result, which is converted to text only when it is reported.
 
-    The text ends above a key that would make it longer than a thousand characters: a result may
-    have a key of a megabyte, and a hundred media below it.
+    The text has at most about a thousand characters; tokens from the first one on that does not fit
+    are left out. A result may have a key of a megabyte, and a hundred media below it.
 
     Args:
-        parent: The enclosing place; `None` for the result itself.
-        token: The key or index of this place in its parent.
+        parent: The pointer to the enclosing value; `None` for the result itself.
+        token: The key or index of the value in its parent.
     """
 
-    __slots__ = ("_is_cut", "_parent", "_sealed", "_text", "_token")
+    __slots__ = ("_has_children", "_is_cut", "_parent", "_text", "_token")
 
     def __init__(self, parent: "Pointer | None" = None, token: str | int = "") -> None:
         self._parent = parent
         self._token = token
-        self._sealed = False
+        self._has_children = True
         self._text = "" if parent is None else None
         self._is_cut = False
 
     def child(self, token: str | int) -> "Pointer":
-        """Return the place of a member."""
-        return self if self._sealed else Pointer(self, token)
+        """Return the pointer to a member."""
+        return Pointer(self, token) if self._has_children else self
 
-    def sealed(self) -> "Pointer":
-        """Return the same place without places inside: no pointer leads into a JSON text."""
-        inner = Pointer(self._parent, self._token)
-        inner._sealed = True
-        return inner
+    def without_children(self) -> "Pointer":
+        """Return the same pointer with `child` disabled: no pointer leads into a JSON text."""
+        pointer = Pointer(self._parent, self._token)
+        pointer._has_children = False
+        return pointer
 
     def __str__(self) -> str:
-        untold: list[Pointer] = []
-        here: Pointer | None = self
+        without_text: list[Pointer] = []
+        pointer: Pointer | None = self
         text, is_cut = "", False
-        while here is not None:
-            if here._text is not None:
-                text, is_cut = here._text, here._is_cut
+        while pointer is not None:
+            if pointer._text is not None:
+                text, is_cut = pointer._text, pointer._is_cut
                 break
-            untold.append(here)
-            here = here._parent
-        for item in reversed(untold):
-            token = str(item._token)
+            without_text.append(pointer)
+            pointer = pointer._parent
+        for pointer in reversed(without_text):
+            token = str(pointer._token)
             is_cut = is_cut or len(text) + len(token) >= _MAX_POINTER_CHARS
             if not is_cut:
                 text = child_pointer(text, without_lone_surrogates(token))
-            item._text, item._is_cut = text, is_cut
+            pointer._text, pointer._is_cut = text, is_cut
         return text
 
 
@@ -80,7 +80,8 @@ class Collector:
         self._warnings: list[BodyWarning] = []
         # The number of all warnings, kept or not.
         self.warning_count = 0
-        # By length, so that few texts are compared.
+        # Whether each payload became a text, by its length and itself. With the length first, only
+        # texts of that length have to be converted for a comparison.
         self._payloads: dict[int, dict[str, bool]] = {}
         self.is_error: bool | None = None
 
@@ -105,11 +106,11 @@ class Collector:
         return MediaSlot(len(self.media) - 1)
 
     def note_payload(self, text: str, *, is_text: bool = False) -> None:
-        """Note the base64, or the data URI, of a block.
+        """Note the base64 or the data URI that a block has as its payload.
 
         Args:
             text: The whole payload.
-            is_text: Whether it became a text to read, and no medium.
+            is_text: Whether the payload became a text to read, rather than a medium.
         """
         text = text.rstrip("=")
         self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_text
@@ -117,11 +118,11 @@ class Collector:
     def find_payload(self, text: str) -> bool | None:
         """Return whether a payload became a text to read; `None` for texts that were not noted.
 
-        Payloads in both alphabets are equal.
+        The two alphabets of base64 count as equal.
         """
         text = text.rstrip("=") if self._payloads else ""
-        alike = self._payloads.get(len(text))
-        return None if alike is None else alike.get(_in_one_alphabet(text))
+        same_length = self._payloads.get(len(text))
+        return None if same_length is None else same_length.get(_in_one_alphabet(text))
 
     def warn(self, code: str, pointer: Pointer, detail: str) -> None:
         """Add a warning that the value at `pointer` could not be read as the tool intended."""
@@ -135,18 +136,16 @@ class Collector:
         self.warning_count = count
 
     def warnings(self) -> tuple[BodyWarning, ...]:
-        """Return the warnings in order, with a last one for the number of further ones, if any."""
-        more = self.warning_count - len(self._warnings)
-        if not more:
-            return tuple(self._warnings)
-        return (*self._warnings, more_warnings(more))
+        """Return the warnings in order; if some were not kept, the last one says how many."""
+        others = self.warning_count - len(self._warnings)
+        return (*self._warnings, more_warnings(others)) if others else tuple(self._warnings)
 
     def report_error(self, is_error: bool) -> None:
         """Note whether the tool failed; one failure is a failure."""
         self.is_error = self.is_error or is_error
 
-    def readable(self, text: str, pointer: Pointer) -> str:
-        """Return the text with U+FFFD for lone surrogates, with one warning for the whole text."""
+    def repair_text(self, text: str, pointer: Pointer) -> str:
+        """Return the text with U+FFFD for lone surrogates; if it has any, add one warning."""
         repaired = without_lone_surrogates(text)
         if repaired is not text:
             self.warn("lone-surrogate", pointer, LONE_SURROGATE_DETAIL)
@@ -154,7 +153,7 @@ class Collector:
 
 
 class DeclaredMedia:
-    """A medium without a type of its own, with the declared one of its block. See `MediaSource`."""
+    """A `MediaSource` with the MIME type that its block declares, since it has none itself."""
 
     __slots__ = ("chunks", "declared_mime_type", "head", "read", "size_bytes")
 
@@ -165,7 +164,7 @@ class DeclaredMedia:
 
 
 def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource:
-    """Return a handle on the medium with this declared type, unless it has one already."""
+    """Return the medium as a `MediaSource` with this declared type, unless it has a type itself."""
     mime_type = without_lone_surrogates(mime_type) if mime_type else None
     if isinstance(medium, bytes):
         return InMemoryMedia(medium, mime_type)

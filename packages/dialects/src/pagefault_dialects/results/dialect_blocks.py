@@ -1,7 +1,8 @@
-"""Blocks of a single dialect, read by its table inside its own envelopes.
+"""Blocks of a single dialect, which are read by its table, and only in its own envelopes.
 
-Other members of a block go with the part: a name and an address if the table has them, the rest in
-`_meta`. The protocol defines these members, so models do not need to read them as JSON.
+The members of a block besides its payload become the provenance of the part: its name and URI if
+the table has them, and the rest in `_meta`. The protocol defines these members, so models do not
+need to read them as JSON.
 """
 
 from collections.abc import Iterable
@@ -24,76 +25,74 @@ from pagefault_dialects.model.normalized import (
     Provenance,
 )
 from pagefault_dialects.results.blocks import BlockOutcome, NestedContent
-from pagefault_dialects.results.parts import ReadContext, declared_parts, json_parts, text_parts
+from pagefault_dialects.results.parts import ReadContext, read_as_json, read_payload, read_string
 from pagefault_dialects.results.side_information import JsonBlock
-from pagefault_dialects.results.structures import Rewriting, rewrite_value
+from pagefault_dialects.results.structures import MediaExtractor, extract_media
 
 
-def read_dialect_block(block: JsonBlock, place: ReadContext) -> BlockOutcome | None:
+def read_dialect_block(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
     """Return the parts of a block that only the enclosing dialect writes, `None` for others."""
-    for form in place.forms:
+    for form in context.forms:
         if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
             continue
-        read = _read(block, form, place)
-        if read is not None:
-            return read
+        outcome = _read_form(block, form, context)
+        if outcome is not None:
+            return outcome
     return None
 
 
-def read_unknown_block(block: JsonBlock, place: ReadContext) -> list[NormalizedPart] | None:
+def read_unknown_block(block: JsonBlock, context: ReadContext) -> list[NormalizedPart] | None:
     """Return a text for a block that only its own provider understands; `None` for data.
 
-    The text is its title, its name or its address, else its type. The whole block is in `_meta`.
+    The text is the title, the name, the URL or else the type of the block. The whole block is in
+    `_meta`.
     """
-    return _in_words(block, describe_block(block), place)
+    return _read_description(block, describe_block(block), context)
 
 
-def read_provider_file(block: JsonBlock, place: ReadContext) -> list[NormalizedPart] | None:
+def read_provider_file(block: JsonBlock, context: ReadContext) -> list[NormalizedPart] | None:
     """Return a text for a file that only its own provider has; `None` for other blocks."""
-    return _in_words(block, find_provider_file(block), place)
+    return _read_description(block, find_provider_file(block), context)
 
 
-def _in_words(
-    block: JsonBlock, described: OwnBlock | None, place: ReadContext
+def _read_description(
+    block: JsonBlock, description: OwnBlock | None, context: ReadContext
 ) -> list[NormalizedPart] | None:
-    if described is None:
+    if description is None:
         return None
-    parts = text_parts(described.text, place)
-    whole = rewrite_value(block, place.pointer, Rewriting(place.collector))
+    parts = read_string(description.text, context)
+    whole = extract_media(block, context.pointer, MediaExtractor(context.collector))
     return with_provenance(parts, Provenance(meta={"block": whole}))
 
 
-def _read(block: JsonBlock, form: BlockForm, place: ReadContext) -> BlockOutcome | None:
+def _read_form(block: JsonBlock, form: BlockForm, context: ReadContext) -> BlockOutcome | None:
+    """Return the parts of a block of a form, or its nested content; `None` for other blocks."""
     if form.holds == "nothing":
         return []
     if form.holds == "media":
-        return _media(block, form, place)
+        return _read_media(block, form, context)
     paths = [path for path in form.payloads if value_at(block, path) is not None]
-    if not paths or (form.mark is None and not _is_alone(block, form)):
+    if not paths or (form.mark is None and not _has_only_known_members(block, form)):
         return None
     values = [value_at(block, path) for path in paths]
     if form.holds == "text":
-        return _texts(block, form, place, paths) if all(map(_is_string, values)) else None
+        is_text = all(isinstance(value, str) for value in values)
+        return _read_texts(block, form, context, paths) if is_text else None
+    member_context = context.descend(*paths[0])
     if form.holds == "json":
-        return _with_rest(
-            json_parts(values[0], place.inside(*paths[0])), block, form, paths[:1], place
-        )
-    inner = place.inside(*paths[0])
-    carried = _provenance(block, form, paths[:1], place)
-    return NestedContent(values[0], inner, [], carried)
+        parts = read_as_json(values[0], member_context)
+        return with_provenance(parts, _find_provenance(block, form, paths[:1], context))
+    provenance = _find_provenance(block, form, paths[:1], context)
+    return NestedContent(values[0], member_context, [], provenance)
 
 
-def _is_string(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_alone(block: JsonBlock, form: BlockForm) -> bool:
-    """Return whether no other member of a block has its type."""
-    known = {path[0] for path in form.payloads} | {*form.mime_type[:1]} | _BESIDE
+def _has_only_known_members(block: JsonBlock, form: BlockForm) -> bool:
+    """Return whether a block has the members of a form and those of any block, and no others."""
+    known = {path[0] for path in form.payloads} | {*form.mime_type[:1]} | _MEMBERS_OF_ANY_BLOCK
     return all(key in known for key, value in block.items() if value is not None)
 
 
-_BESIDE = frozenset(
+_MEMBERS_OF_ANY_BLOCK = frozenset(
     (
         *("filename", "mediaType", "media_type", "mimeType", "mime_type", "metadata", "meta"),
         *("outcome", "created_by", "cachePoint", "citations"),
@@ -102,9 +101,11 @@ _BESIDE = frozenset(
 )
 
 
-def _media(block: JsonBlock, form: BlockForm, place: ReadContext) -> list[NormalizedPart] | None:
+def _read_media(
+    block: JsonBlock, form: BlockForm, context: ReadContext
+) -> list[NormalizedPart] | None:
     path = next((path for path in form.payloads if value_at(block, path) is not None), None)
-    if path is None or (form.mark is None and not _is_alone(block, form)):
+    if path is None or (form.mark is None and not _has_only_known_members(block, form)):
         return None
     match = match_at(block, path, form.kind)
     if match is None:
@@ -114,53 +115,47 @@ def _media(block: JsonBlock, form: BlockForm, place: ReadContext) -> list[Normal
     if isinstance(mime_type, str):
         claim = replace(claim, mime_type=mime_type)
         consumed.append(form.mime_type)
-    parts = declared_parts(match.payload, claim, place.inside(*match.path))
-    return _with_rest(parts, block, form, consumed, place)
+    parts = read_payload(match.payload, claim, context.descend(*match.path))
+    return with_provenance(parts, _find_provenance(block, form, consumed, context))
 
 
-def _texts(
-    block: JsonBlock, form: BlockForm, place: ReadContext, paths: list[MemberPath]
+def _read_texts(
+    block: JsonBlock, form: BlockForm, context: ReadContext, paths: list[MemberPath]
 ) -> list[NormalizedPart]:
     texts = [path for path in paths if value_at(block, path)] or paths[:1]
     parts: list[NormalizedPart] = []
     for path in texts:
-        parts += text_parts(str(value_at(block, path)), place.inside(*path))
-    return _with_rest(parts, block, form, paths, place)
+        parts += read_string(str(value_at(block, path)), context.descend(*path))
+    return with_provenance(parts, _find_provenance(block, form, paths, context))
 
 
-def _with_rest(
-    parts: list[NormalizedPart],
-    block: JsonBlock,
-    form: BlockForm,
-    consumed: Iterable[MemberPath],
-    place: ReadContext,
-) -> list[NormalizedPart]:
-    carried = _provenance(block, form, consumed, place)
-    return with_provenance(parts, carried)
+def with_provenance(parts: list[NormalizedPart], provenance: Provenance) -> list[NormalizedPart]:
+    """Return parts with a provenance added to that of the first part.
 
-
-def with_provenance(parts: list[NormalizedPart], carried: Provenance) -> list[NormalizedPart]:
-    """Return parts of which the first has the provenance."""
-    if carried == NO_PROVENANCE or not parts:
+    What the first part has already takes precedence, except for the name of media and links and
+    for members of `_meta`.
+    """
+    if provenance == NO_PROVENANCE or not parts:
         return parts
     first, *following = parts
     own = first.provenance
-    name = own.name or carried.name
-    if isinstance(first, NormalizedMediaPart | NormalizedLink) and carried.name:
-        name = carried.name
-    meta = (own.meta or {}) | (carried.meta or {})
-    both = Provenance(
-        annotations=own.annotations or carried.annotations,
-        uri=own.uri or carried.uri,
+    name = own.name or provenance.name
+    if isinstance(first, NormalizedMediaPart | NormalizedLink) and provenance.name:
+        name = provenance.name
+    meta = (own.meta or {}) | (provenance.meta or {})
+    merged = Provenance(
+        annotations=own.annotations or provenance.annotations,
+        uri=own.uri or provenance.uri,
         name=name,
         meta=meta or None,
     )
-    return [replace(first, provenance=both), *following]
+    return [replace(first, provenance=merged), *following]
 
 
-def _provenance(
-    block: JsonBlock, form: BlockForm, consumed: Iterable[MemberPath], place: ReadContext
+def _find_provenance(
+    block: JsonBlock, form: BlockForm, consumed: Iterable[MemberPath], context: ReadContext
 ) -> Provenance:
+    """Return the provenance in the members of a block that its parts do not have already."""
     removed: list[MemberPath] = list(consumed)
     if form.mark is not None:
         removed.append((form.mark[0],))
@@ -174,7 +169,7 @@ def _provenance(
     remaining = without_paths(block, [*removed, ("cache_control",)])
     rest = {key: value for key, value in remaining.items() if value is not None}
     annotations = rest.pop("annotations") if isinstance(rest.get("annotations"), dict) else None
-    meta = rewrite_value(rest, place.pointer, Rewriting(place.collector)) if rest else None
+    meta = extract_media(rest, context.pointer, MediaExtractor(context.collector)) if rest else None
     return Provenance(
         annotations=annotations if isinstance(annotations, dict) else None,
         uri=uri if isinstance(uri, str) else None,

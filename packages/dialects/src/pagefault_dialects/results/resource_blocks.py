@@ -28,18 +28,18 @@ from pagefault_dialects.model.normalized import (
 from pagefault_dialects.results.parts import (
     JSON_TEXT,
     ReadContext,
-    declared_parts,
+    add_medium_part,
+    decode_text,
     filename_of_url,
-    is_remote,
-    link,
-    medium_part,
-    own_reference,
-    text_of_type,
-    text_parts,
-    type_beside,
+    is_http_url,
+    keep_declared_type,
+    make_link,
+    parse_stored_reference,
+    read_payload,
+    read_string,
 )
 from pagefault_dialects.results.side_information import with_side_information
-from pagefault_dialects.results.structures import holds_media, is_recognised
+from pagefault_dialects.results.structures import contains_media, is_recognised
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _BLOB: MemberPath = ("resource", "blob")
@@ -49,7 +49,7 @@ _SVG = "image/svg+xml"
 _SHORTEST_BASE64 = 16
 
 
-def carries_resource(block: dict[str, object]) -> bool:
+def has_resource(block: dict[str, object]) -> bool:
     """Return whether a block of type `resource` has text or bytes."""
     text = value_at(block, _TEXT)
     return (
@@ -59,97 +59,102 @@ def carries_resource(block: dict[str, object]) -> bool:
     )
 
 
-def read_resource(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
+def read_resource(block: dict[str, object], context: ReadContext) -> list[NormalizedPart]:
     """Return an embedded resource: its bytes as a medium, its text as text of its type."""
     claim, consumed = _claim(block)
     blob = payload_of(value_at(block, _BLOB))
     path = _TEXT if blob is None else _BLOB
-    here = place.inside(*path)
+    member_context = context.descend(*path)
     if isinstance(blob, str):
-        parts = _blob_parts(blob, claim, here, is_named=bool(_given_names(block)))
+        parts = _read_blob(blob, claim, member_context, has_filename=bool(_filenames(block)))
     elif blob is not None:
-        parts = [medium_part(blob, claim, here)]
+        parts = [add_medium_part(blob, claim, member_context)]
     else:
-        parts = _text_parts(value_at(block, _TEXT), claim, here)
+        parts = _read_text(value_at(block, _TEXT), claim, member_context)
     if isinstance(parts[0], NormalizedText) and parts[0].template == ("",):
-        parts = [_empty(_text_of(block["resource"], "uri"), parts[0])]
-    return with_side_information(parts, block, [("type",), path, *consumed], place)
+        parts = [_describe_empty(_text_of(block["resource"], "uri"), parts[0])]
+    return with_side_information(parts, block, [("type",), path, *consumed], context)
 
 
-def read_resource_link(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
-    """Return a link to media as a link, any other as lines: name, address, type and size."""
+def read_resource_link(block: dict[str, object], context: ReadContext) -> list[NormalizedPart]:
+    """Return a link to media as a link, any other link as lines: name, URL, type and size."""
     uri, type_key = str(block["uri"]), _type_key(block)
     mime_type = _text_of(block, type_key)
     kind = kind_of_range(mime_type or "")
     family = kind or (canonical_mime_type(mime_type or "") or "").partition("/")[0]
-    if resource_id := own_reference(uri):
-        declared_type = type_beside(mime_type, is_text=True)
-        pointer = str(place.inside("uri").pointer)
+    if resource_id := parse_stored_reference(uri):
+        declared_type = keep_declared_type(mime_type, is_text=True)
+        pointer = str(context.descend("uri").pointer)
         parts: list[NormalizedPart] = [
             NormalizedReference(uri, resource_id, pointer, declared_type)
         ]
-        return with_side_information(parts, block, [("type",), ("uri",), (type_key,)], place)
-    if is_remote(uri) and family in ("image", "audio", "video"):
+        return with_side_information(parts, block, [("type",), ("uri",), (type_key,)], context)
+    if is_http_url(uri) and family in ("image", "audio", "video"):
         claim = MediaClaim(kind, None if kind else mime_type, _text_of(block, "name"))
-        parts = [link(without_lone_surrogates(uri), claim)]
-        return with_side_information(parts, block, [("type",), (type_key,)], place)
-    summary, described = _summary(block, place)
+        parts = [make_link(without_lone_surrogates(uri), claim)]
+        return with_side_information(parts, block, [("type",), (type_key,)], context)
+    summary, described = _summarize(block, context)
     parts = [NormalizedText((summary,))]
-    return with_side_information(parts, block, [("type",), *described], place)
+    return with_side_information(parts, block, [("type",), *described], context)
 
 
-def carries_file_value(block: dict[str, object]) -> bool:
+def has_file_value(block: dict[str, object]) -> bool:
     """Return whether a block of type `file` has a `FileValue` of SEP-2631."""
     return isinstance(value_at(block, ("file", "uri")), str)
 
 
-def read_file_value(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
-    """Return a `FileValue`: the file in its `data:` URI, otherwise what a link has."""
+def read_file_value(block: dict[str, object], context: ReadContext) -> list[NormalizedPart]:
+    """Return the file in the `data:` URI of a `FileValue`; for other URIs, the parts of a link."""
     file = block["file"]
     members = dict(file) if isinstance(file, dict) else {}
     name = _text_of(members, "name") or _text_of(members, "displayName")
     uri, type_key = str(members["uri"]), _type_key(members)
     if is_data_uri(uri):
         claim = MediaClaim(mime_type=_text_of(members, type_key), filename=name)
-        parts = declared_parts(uri, claim, place.inside("file", "uri"))
+        parts = read_payload(uri, claim, context.descend("file", "uri"))
         described = ("uri", "name", "displayName", type_key, "size", "digest")
         consumed: list[MemberPath] = [("type",), *(("file", key) for key in described)]
-        return with_side_information(parts, block, consumed, place, filename=name)
+        return with_side_information(parts, block, consumed, context, filename=name)
     rest = {key: value for key, value in block.items() if key != "file"}
     members |= {"name": name} if members.pop("displayName", None) is not None else {}
-    return read_resource_link({**rest, **members, "type": "resource_link"}, place)
+    return read_resource_link({**rest, **members, "type": "resource_link"}, context)
 
 
-def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[MemberPath]]:
-    """Return the lines about a link, and the members that they cover."""
+def _summarize(block: dict[str, object], context: ReadContext) -> tuple[str, list[MemberPath]]:
+    """Return the lines about a link, and the paths of the members that they replace."""
     lines: list[str] = []
     described: list[MemberPath] = []
     for key in ("title", "name", "uri", _type_key(block), "size", "description"):
         value = block.get(key)
         if key == "size" and isinstance(value, int) and not isinstance(value, bool):
             lines.append(f"{value} bytes")
-        elif isinstance(value, str) and value and not holds_media(value):
+        elif isinstance(value, str) and value and not contains_media(value):
             lines.append(without_lone_surrogates(value))
         else:
             continue
-        # The name and the address are part of the provenance.
+        # The name and the URI are not replaced, since they are part of the provenance.
         if key not in ("name", "uri"):
             described.append((key,))
-            place.collector.readable(str(value), place.inside(key).pointer)
+            context.collector.repair_text(str(value), context.descend(key).pointer)
     return "\n".join(dict.fromkeys(lines)), described
 
 
-def _type_key(link: dict[str, object]) -> str:
-    """Return the member with a link's type, in one spelling or the other."""
-    return "mime_type" if link.get("mimeType") is None and "mime_type" in link else "mimeType"
+def _type_key(make_link: dict[str, object]) -> str:
+    """Return the name of the member with a link's type, which has two spellings."""
+    return (
+        "mime_type"
+        if make_link.get("mimeType") is None and "mime_type" in make_link
+        else "mimeType"
+    )
 
 
 def _claim(block: dict[str, object]) -> tuple[MediaClaim, list[MemberPath]]:
-    claimed = ((path, value_at(block, path)) for path in _MIME_TYPES)
+    """Return the declared properties of a resource, and the path of the type if it is used."""
+    declared = ((path, value_at(block, path)) for path in _MIME_TYPES)
     path, mime_type = next(
         (
             (path, value)
-            for path, value in claimed
+            for path, value in declared
             if isinstance(value, str) and (canonical_mime_type(value) or kind_of_range(value))
         ),
         (None, None),
@@ -159,7 +164,7 @@ def _claim(block: dict[str, object]) -> tuple[MediaClaim, list[MemberPath]]:
     return claim, [path] if path else []
 
 
-def _given_names(block: dict[str, object]) -> list[str]:
+def _filenames(block: dict[str, object]) -> list[str]:
     names = [_text_of(block["resource"], key) for key in ("filename", "title", "name")]
     return [name for name in names if name and "." in name.strip(".")]
 
@@ -167,60 +172,60 @@ def _given_names(block: dict[str, object]) -> list[str]:
 def _filename(block: dict[str, object]) -> str | None:
     uri = _text_of(block["resource"], "uri")
     from_uri = filename_of_url(uri) if uri else None
-    return next((name for name in (*_given_names(block), from_uri) if name), None)
+    return next((name for name in (*_filenames(block), from_uri) if name), None)
 
 
-def _blob_parts(
-    blob: str, claim: MediaClaim, place: ReadContext, *, is_named: bool
+def _read_blob(
+    blob: str, claim: MediaClaim, context: ReadContext, *, has_filename: bool
 ) -> list[NormalizedPart]:
     data = decode_base64(blob)
     if data is None:
-        return declared_parts(blob, claim, place)
+        return read_payload(blob, claim, context)
     # A resource with a file name stays a file.
-    text = None if is_named else text_of_type(data, claim.mime_type)
+    text = None if has_filename else decode_text(data, claim.mime_type)
     if text is None:
-        place.collector.note_payload(blob)
-        return [medium_part(data, claim, place)]
-    place.collector.note_payload(blob, is_text=True)
-    return text_parts(text, place, declared=claim.mime_type)
+        context.collector.note_payload(blob)
+        return [add_medium_part(data, claim, context)]
+    context.collector.note_payload(blob, is_text=True)
+    return read_string(text, context, declared=claim.mime_type)
 
 
-def _empty(uri: str | None, part: NormalizedText) -> NormalizedText:
-    """Return a text for an empty resource, since an empty part looks like a mistake."""
-    if uri is None or holds_media(uri):
+def _describe_empty(uri: str | None, part: NormalizedText) -> NormalizedText:
+    """Return a text that says that a resource is empty; an empty part looks like a mistake."""
+    if uri is None or contains_media(uri):
         return part
-    words = (f"[{without_lone_surrogates(uri)} is empty]",)
+    template = (f"[{without_lone_surrogates(uri)} is empty]",)
     is_json = part.mime_type == JSON_TEXT
     provenance = Provenance(meta={"mimeType": JSON_TEXT}) if is_json else part.provenance
-    return NormalizedText(words, provenance=provenance)
+    return NormalizedText(template, provenance=provenance)
 
 
-def _text_parts(text: object, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
+def _read_text(text: object, claim: MediaClaim, context: ReadContext) -> list[NormalizedPart]:
     if is_handle(text):
-        return [medium_part(text, claim, place)]
+        return [add_medium_part(text, claim, context)]
     if not isinstance(text, str):
-        declared_type = type_beside(claim.mime_type, is_text=True)
+        declared_type = keep_declared_type(claim.mime_type, is_text=True)
         return [NormalizedText((json_text(text),), provenance=declared_type)]
     mime_type = canonical_mime_type(claim.mime_type or "")
     if mime_type == _SVG:
-        markup = place.collector.readable(text, place.pointer)
-        return [medium_part(markup.encode(), claim, place)]
+        markup = context.collector.repair_text(text, context.pointer)
+        return [add_medium_part(markup.encode(), claim, context)]
     if mime_type is None or is_textual(mime_type):
-        return text_parts(text, place, declared=claim.mime_type)
-    data = _certain_base64(text)
+        return read_string(text, context, declared=claim.mime_type)
+    data = _decode_certain_base64(text)
     if data:
-        return [medium_part(data, claim, place)]
+        return [add_medium_part(data, claim, context)]
     # The text does not match its declared type, so it is plain text.
-    first, *following = text_parts(text, place)
-    declared_type = type_beside(claim.mime_type, is_text=True)
+    first, *following = read_string(text, context)
+    declared_type = keep_declared_type(claim.mime_type, is_text=True)
     return [replace(first, provenance=declared_type), *following]
 
 
-def _certain_base64(text: str) -> bytes | None:
-    """Return base64 in the place of a text decoded; short words do not count."""
+def _decode_certain_base64(text: str) -> bytes | None:
+    """Return the bytes of a text that is base64; `None` if it may be a word by chance."""
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
-    certain = len(text) >= CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
-    return data if data and (certain or is_recognised(data, None)) else None
+    is_certain = len(text) >= CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
+    return data if data and (is_certain or is_recognised(data, None)) else None
 
 
 def _text_of(members: object, key: str) -> str | None:

@@ -1,9 +1,9 @@
-"""The whole result: an MCP CallToolResult, or any other JSON value, in whatever envelope.
+"""The whole result: an MCP CallToolResult, or any other JSON value, in any envelope.
 
 Any value is read as content: strings, blocks and lists of them become parts, in order. A list is
-content if it has a text, a block or a carrier of media, at any depth of lists; a list of plain data
-becomes one JSON text. That is known only after its items are read, so every item is read once and
-kept in both forms until then.
+content if it has a text, a block or media at any depth of lists; a list of plain data becomes one
+JSON text. Which of the two it is shows only after all items are read. So plain items are kept as
+data until then.
 
 Lists and blocks may be nested as deeply as JSON, so they are walked with a stack.
 """
@@ -37,23 +37,22 @@ from pagefault_dialects.results.dialect_blocks import (
 )
 from pagefault_dialects.results.parts import (
     ReadContext,
-    declared_parts,
-    extracted_parts,
-    json_part,
-    json_parts,
-    medium_part,
-    text_parts,
+    add_medium_part,
+    make_json_part,
+    make_media_parts,
+    read_as_json,
+    read_payload,
+    read_string,
 )
-from pagefault_dialects.results.structures import Rewriting, rewrite_value
+from pagefault_dialects.results.structures import MediaExtractor, extract_media
 
-# What SDKs return for a tool that returned nothing.
-# The result of SDKs for a tool that returned nothing.
+# The structured content that SDKs write for a tool that returned nothing.
 _NOTHING = {"result": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Data without text to read and without media, ready to be written."""
+    """A value without text to read and without media, which becomes JSON text."""
 
     value: object
 
@@ -63,13 +62,18 @@ ValueOutcome = list[NormalizedPart] | Data
 
 @dataclass(slots=True)
 class _List:
-    """A list being read. With `is_content` all its items are parts."""
+    """A list that is being read."""
 
     items: Iterator[tuple[object, ReadContext]]
+    """The items that are still to be read, each with its context."""
     is_content: bool
+    """True if each item is a part, even if all are plain data."""
     following: list[NormalizedPart] = field(default_factory=list)
-    carried: Provenance = NO_PROVENANCE
+    """The parts after those of the items."""
+    provenance: Provenance = NO_PROVENANCE
+    """The provenance of the first part."""
     outcomes: list[ValueOutcome] = field(default_factory=list)
+    """The outcomes of the items that were read."""
 
     def outcome(self) -> ValueOutcome:
         """Return the outcome of the whole list."""
@@ -78,31 +82,30 @@ class _List:
             return Data(plain)
         parts: list[NormalizedPart] = []
         for outcome in self.outcomes:
-            parts += data_parts(outcome)
-        return with_provenance(parts, self.carried) + self.following
+            parts += _as_parts(outcome)
+        return with_provenance(parts, self.provenance) + self.following
 
 
-def read_content(value: object, place: ReadContext) -> list[NormalizedPart]:
+def read_content(value: object, context: ReadContext) -> list[NormalizedPart]:
     """Return the parts of any value: text, media, links, and JSON text for plain data."""
-    outcome = _read(value, place, is_content=False)
-    return [json_part(outcome.value)] if isinstance(outcome, Data) else outcome
+    return _as_parts(_read(value, context, is_content=False))
 
 
-def read_content_list(items: list[object], place: ReadContext) -> list[NormalizedPart]:
+def read_content_list(items: list[object], context: ReadContext) -> list[NormalizedPart]:
     """Return the parts of a list that is content by definition, such as MCP's."""
-    return data_parts(_read(items, place, is_content=True))
+    return _as_parts(_read(items, context, is_content=True))
 
 
-def data_parts(outcome: ValueOutcome) -> list[NormalizedPart]:
-    """Return the parts of an item within content; that of `null` is the text "null"."""
-    return [json_part(outcome.value)] if isinstance(outcome, Data) else outcome
+def _as_parts(outcome: ValueOutcome) -> list[NormalizedPart]:
+    """Return the parts of an outcome; data becomes its JSON text, so `null` becomes "null"."""
+    return [make_json_part(outcome.value)] if isinstance(outcome, Data) else outcome
 
 
-def _read(value: object, place: ReadContext, *, is_content: bool) -> ValueOutcome:
-    # The value is the only item of an outer list, whose outcome is then that of the value.
+def _read(value: object, context: ReadContext, *, is_content: bool) -> ValueOutcome:
+    # The value is read as the only item of an outer list.
     outer = _List(iter(()), is_content=False)
     stack = [outer]
-    _enter(value, place, stack, is_content=is_content)
+    _enter(value, context, stack, is_content=is_content)
     while len(stack) > 1:
         current = stack[-1]
         item = next(current.items, None)
@@ -114,48 +117,48 @@ def _read(value: object, place: ReadContext, *, is_content: bool) -> ValueOutcom
     return outer.outcomes[0]
 
 
-def _enter(value: object, place: ReadContext, stack: list[_List], *, is_content: bool) -> None:
+def _enter(value: object, context: ReadContext, stack: list[_List], *, is_content: bool) -> None:
+    """Read a value, or push the list of its items onto the stack."""
     if isinstance(value, list):
+        # A list of lines may be one medium.
         lines = joined_lines(value) if len(value) > 1 else None
         if lines is None or not (is_data_uri(lines) or decode_undeclared(lines)):
-            stack.append(_List(_items(value, place), is_content))
+            stack.append(_List(_items(value, context), is_content))
             return
         value = lines
-    outcome = _read_item(value, place)
+    outcome = _read_item(value, context)
     if not isinstance(outcome, NestedContent):
         stack[-1].outcomes.append(outcome)
         return
-    nested, there = outcome.content, outcome.place
-    if isinstance(nested, list):
-        items = _items(nested, there)
+    if isinstance(outcome.content, list):
+        items = _items(outcome.content, outcome.context)
     else:
-        items = iter(() if nested is None else ((nested, there),))
-    following, carried = outcome.following, outcome.carried
-    stack.append(_List(items, is_content=True, following=following, carried=carried))
+        items = iter(() if outcome.content is None else ((outcome.content, outcome.context),))
+    stack.append(_List(items, True, outcome.following, outcome.provenance))
 
 
-def _items(values: list[object], place: ReadContext) -> Iterator[tuple[object, ReadContext]]:
-    return ((value, place.inside(index)) for index, value in enumerate(values))
+def _items(values: list[object], context: ReadContext) -> Iterator[tuple[object, ReadContext]]:
+    return ((value, context.descend(index)) for index, value in enumerate(values))
 
 
-def _read_item(value: object, place: ReadContext) -> ValueOutcome | NestedContent:
+def _read_item(value: object, context: ReadContext) -> ValueOutcome | NestedContent:
     if isinstance(value, str):
-        return text_parts(value, place)
+        return read_string(value, context)
     if is_handle(value):
-        return [medium_part(value, MediaClaim(), place)]
+        return [add_medium_part(value, MediaClaim(), context)]
     if isinstance(value, dict):
-        block = read_dialect_block(value, place) if place.forms else None
-        block = read_block(value, place) if block is None else block
-        if block is None and not place.is_message:
-            block = read_provider_file(value, place)
-        block = read_unknown_block(value, place) if block is None and place.is_closed else block
+        block = read_dialect_block(value, context) if context.forms else None
+        block = read_block(value, context) if block is None else block
+        if block is None and not context.is_message:
+            block = read_provider_file(value, context)
+        block = read_unknown_block(value, context) if block is None and context.is_closed else block
         if block is not None:
             return block
-    rewriting = Rewriting(place.collector)
-    rewritten = rewrite_value(value, place.pointer, rewriting)
-    if not rewriting.slots:
-        return Data(rewritten)
-    return [json_part(rewritten), *extracted_parts(rewriting.slots)]
+    extractor = MediaExtractor(context.collector)
+    extracted = extract_media(value, context.pointer, extractor)
+    if not extractor.slots:
+        return Data(extracted)
+    return [make_json_part(extracted), *make_media_parts(extractor.slots)]
 
 
 def normalize(
@@ -167,71 +170,74 @@ def normalize(
 ) -> NormalizedToolResult:
     """Return a tool result as typed parts and the media found in them.
 
-    It does no I/O, does not change its input, drops nothing, and is deterministic. Without a call
-    it accepts every JSON value.
+    The function does no I/O, does not change its input, drops nothing, and is deterministic.
 
     Args:
-        result: Any JSON value of `parse_json`. Any string in it may be the `MediaSource` of its
-            medium.
-        call_id: The call that it answers. If it has several answers, that of this call is read.
+        result: Any JSON value of `parse_json`. Any string in it may be replaced by a `MediaSource`.
+        call_id: The call that the result answers. If the result is an envelope of answers to
+            several calls, only the answer to this one is read.
         tool_name: The tool that was called.
-        is_message: Whether it is part of a message, whose files by id are reported elsewhere.
+        is_message: Whether the result is part of a message, whose reader reports files that only a
+            provider has.
 
     Returns:
         Parts in display order, at least one; all media, each decoded once; warnings with JSON
         pointers into `result`.
 
     Raises:
-        InvalidPayloadError: It has several answers, but not one to this call.
+        InvalidPayloadError: The result has answers to several calls, and none or several of them
+            to this one.
 
     Source: spec 002, "Sanitization Pipeline", step 1.
     """
-    return _Normalizing(call_id, tool_name, is_message=is_message).run(result)
+    return _Normalization(call_id, tool_name, is_message=is_message).run(result)
 
 
-class _Normalizing:
-    """The reading of one result."""
+class _Normalization:
+    """The normalization of one result."""
 
     def __init__(self, call_id: str | None, tool_name: str | None, *, is_message: bool) -> None:
         self._call_id = call_id
         self._tool_name = tool_name
         self._collector = Collector()
-        self._whole = ReadContext(self._collector, Pointer(), is_message=is_message)
-        # Media of values outside of the parts, which are appended to these.
-        self._aside = Rewriting(self._collector)
+        # The context of the whole result.
+        self._root = ReadContext(self._collector, Pointer(), is_message=is_message)
+        # Media in values that are not parts; their own parts are the last ones.
+        self._extractor = MediaExtractor(self._collector)
 
     def run(self, result: object) -> NormalizedToolResult:
-        display, display_place, visible = _without_display(result, self._whole)
-        output = self._opened(visible) if isinstance(visible, dict | list) else None
+        display, display_context, visible = _take_display(result, self._root)
+        output = self._open_envelope(visible) if isinstance(visible, dict | list) else None
         contents = output.contents if output else (Content(visible, ()),)
         if display is None and len(contents) == 1:
-            there = self._whole.inside(*contents[0].path)
-            display, display_place, visible = _without_display(contents[0].value, there)
+            content_context = self._root.descend(*contents[0].path)
+            display, display_context, visible = _take_display(contents[0].value, content_context)
             contents = (replace(contents[0], value=visible),) if display is not None else contents
         if output and output.is_error is not None:
             self._collector.report_error(output.is_error)
         dialect = find_dialect(output.dialect) if output else None
-        read: CallToolResult | None = None
-        place = self._whole
+        mcp_result: CallToolResult | None = None
+        mcp_context = self._root
         parts: list[NormalizedPart] = []
         for content in contents:
-            here = self._opened_place(dialect, content)
+            content_context = self._context_of(content, dialect)
             value = content.value
-            result_of_mcp = read_call_tool_result(value) if isinstance(value, dict) else None
-            if result_of_mcp is None:
-                parts += _content_parts(content, here)
+            found = read_call_tool_result(value) if isinstance(value, dict) else None
+            if found is None:
+                parts += _read_plain_content(content, content_context)
                 continue
-            read, place = read or result_of_mcp, self._whole.inside(*content.path)
-            parts += _parts(result_of_mcp, here)
-        structured = self._structured_content(read, place)
+            mcp_result, mcp_context = mcp_result or found, self._root.descend(*content.path)
+            parts += _read_mcp_content(found, content_context)
+        structured = self._read_structured_content(mcp_result, mcp_context)
         if structured and not parts and structured[0] != _NOTHING:
-            parts = [json_part(structured[0])]
-        parts += json_parts(read.extras, place) if read and read.extras else []
-        meta, envelope = self._meta(read, place), self._envelope(output)
+            parts = [make_json_part(structured[0])]
+        if mcp_result and mcp_result.extras:
+            parts += read_as_json(mcp_result.extras, mcp_context)
+        meta, envelope = self._read_meta(mcp_result, mcp_context), self._read_envelope(output)
         if display is not None:
-            display = self._rewritten(display, display_place)
+            display = self._extract(display, display_context)
         return NormalizedToolResult(
-            parts=(*(parts or [NormalizedText(("",))]), *extracted_parts(self._aside.slots)),
+            parts=(*(parts or [NormalizedText(("",))]), *make_media_parts(self._extractor.slots)),
             media=tuple(self._collector.media),
             is_error=self._collector.is_error,
             structured_content=structured,
@@ -241,15 +247,15 @@ class _Normalizing:
             warnings=self._collector.warnings(),
         )
 
-    def _opened_place(self, dialect: Dialect | None, content: Content) -> ReadContext:
+    def _context_of(self, content: Content, dialect: Dialect | None) -> ReadContext:
         if dialect is None:
-            return self._whole
+            return self._root
         is_closed = dialect.has_closed_content and content.reading == "content"
-        place = replace(self._whole, forms=dialect.blocks, is_closed=is_closed)
-        return place.inside(*content.path)
+        context = replace(self._root, forms=dialect.blocks, is_closed=is_closed)
+        return context.descend(*content.path)
 
-    def _opened(self, result: object) -> ToolOutput | None:
-        """Return the single answer in a result, `None` if it has no envelope."""
+    def _open_envelope(self, result: object) -> ToolOutput | None:
+        """Return the answer to the call that an envelope has; `None` without an envelope."""
         answers = open_results(result)
         if len(answers) < 2:
             return answers[0] if answers else None
@@ -259,7 +265,7 @@ class _Normalizing:
         if len(found) == 1:
             self._collector.warn(
                 "other-answers",
-                self._whole.pointer,
+                self._root.pointer,
                 f"The result holds the answers to {len(answers) - 1} other calls as well; they are "
                 "no part of this record.",
             )
@@ -271,8 +277,8 @@ class _Normalizing:
             faults=[Fault("/result", "holds several answers; /messages takes them")],
         )
 
-    def _envelope(self, output: ToolOutput | None) -> dict[str, object] | None:
-        """Return the members of the envelope; media in them are in no part."""
+    def _read_envelope(self, output: ToolOutput | None) -> dict[str, object] | None:
+        """Return the members of the envelope; media in them get no parts."""
         if output is None:
             return None
         envelope: dict[str, object] = {"dialect": output.dialect}
@@ -282,74 +288,84 @@ class _Normalizing:
         ):
             if name is None or name == expected:
                 continue
-            place = self._whole.inside(*path)
-            envelope[key] = place.collector.readable(name, place.pointer)
+            context = self._root.descend(*path)
+            envelope[key] = context.collector.repair_text(name, context.pointer)
             if expected is not None:
-                place.collector.warn(
+                context.collector.warn(
                     "envelope-differs",
-                    place.pointer,
+                    context.pointer,
                     f"The {output.dialect} envelope has another {key} than the request, which "
                     "counts; that of the envelope is kept in meta.envelope.",
                 )
         if not output.rest:
             return envelope
-        there = self._whole.inside(*output.rest_path).pointer
-        rest = rewrite_value(output.rest, there, Rewriting(self._collector))
+        pointer = self._root.descend(*output.rest_path).pointer
+        rest = extract_media(output.rest, pointer, MediaExtractor(self._collector))
         return envelope | rest if isinstance(rest, dict) else envelope
 
-    def _structured_content(
-        self, read: CallToolResult | None, place: ReadContext
+    def _read_structured_content(
+        self, result: CallToolResult | None, context: ReadContext
     ) -> tuple[object] | None:
-        if read is None or "structuredContent" not in read.members:
+        """Return the structured content as a tuple of one value, which may be `None`."""
+        if result is None or "structuredContent" not in result.members:
             return None
-        key, value = read.members["structuredContent"]
-        return (self._rewritten(value, place.inside(key)),)
+        key, value = result.members["structuredContent"]
+        return (self._extract(value, context.descend(key)),)
 
-    def _meta(self, read: CallToolResult | None, place: ReadContext) -> dict[str, object] | None:
-        key, own = read.members.get("_meta", ("_meta", None)) if read else ("_meta", None)
-        meta = self._rewritten(own, place.inside(key))
+    def _read_meta(
+        self, result: CallToolResult | None, context: ReadContext
+    ) -> dict[str, object] | None:
+        if result is None or "_meta" not in result.members:
+            return None
+        key, value = result.members["_meta"]
+        meta = self._extract(value, context.descend(key))
         return meta if isinstance(meta, dict) else None
 
-    def _rewritten(self, value: object, place: ReadContext) -> object:
-        return rewrite_value(value, place.pointer, self._aside) if value else value
+    def _extract(self, value: object, context: ReadContext) -> object:
+        return extract_media(value, context.pointer, self._extractor) if value else value
 
 
-def _without_display(result: object, place: ReadContext) -> tuple[object, ReadContext, object]:
-    there = place.inside("_display")
+def _take_display(result: object, context: ReadContext) -> tuple[object, ReadContext, object]:
+    """Return the `_display` of a result, its context, and the result without it."""
+    display_context = context.descend("_display")
     if not isinstance(result, dict) or result.get("_display") is None:
-        return None, there, result
-    return result["_display"], there, {key: result[key] for key in result if key != "_display"}
+        return None, display_context, result
+    visible = {key: result[key] for key in result if key != "_display"}
+    return result["_display"], display_context, visible
 
 
-def _content_parts(content: Content, place: ReadContext) -> list[NormalizedPart]:
+def _read_plain_content(content: Content, context: ReadContext) -> list[NormalizedPart]:
     """Return the parts of a content that is not a CallToolResult."""
     value = content.value
     if content.reading == "json":
-        return text_parts(value, place) if isinstance(value, str) else json_parts(value, place)
+        return (
+            read_string(value, context) if isinstance(value, str) else read_as_json(value, context)
+        )
     if value is None:
         return []
     if isinstance(value, list) and content.reading == "content":
-        return read_content_list(value, place)
+        return read_content_list(value, context)
     if isinstance(value, list) and content.reading == "media":
         parts: list[NormalizedPart] = []
         for index, item in enumerate(value):
-            there = place.inside(index)
-            is_medium = isinstance(item, str) or is_handle(item)
-            claim = MediaClaim("image")
-            parts += declared_parts(item, claim, there) if is_medium else read_content(item, there)
+            item_context = context.descend(index)
+            if isinstance(item, str) or is_handle(item):
+                parts += read_payload(item, MediaClaim("image"), item_context)
+            else:
+                parts += read_content(item, item_context)
         return parts
-    return read_content(value, place)
+    return read_content(value, context)
 
 
-def _parts(result: CallToolResult, place: ReadContext) -> list[NormalizedPart]:
+def _read_mcp_content(result: CallToolResult, context: ReadContext) -> list[NormalizedPart]:
     parts: list[NormalizedPart] = []
     for name in ("content", "toolResult"):
         key, value = result.members.get(name, (name, None))
         if name == "content" and isinstance(value, list):
-            parts += read_content_list(value, place.inside(key))
+            parts += read_content_list(value, context.descend(key))
         elif value is not None:
-            parts += read_content(value, place.inside(key))
+            parts += read_content(value, context.descend(key))
     is_error = result.get("isError")
     if isinstance(is_error, bool):
-        place.collector.report_error(is_error)
+        context.collector.report_error(is_error)
     return parts

@@ -1,8 +1,8 @@
-"""The members of a block beside its payload: origin, annotations, and others.
+"""The members of a block besides its payload: URI, name, annotations, and others.
 
-Annotations, origin, name and `_meta` go with the part; the rest becomes a JSON text of its own, so
-that no field of a block is lost. Members that are `null`, `{}` or `[]` are dropped (most SDKs write
-them for every unset field).
+Annotations, URI, name and `_meta` become the provenance of the part. The rest becomes a part of its
+own, a JSON text, so that no member is lost. Members that are `null`, `{}` or `[]` are dropped,
+since most SDKs write them for every unset field.
 
 The Python SDK dumps MCP's blocks with `meta` for `_meta` and, since its second version, with names
 in snake_case. Only blocks that have no other members than the protocol's are respelled.
@@ -21,8 +21,8 @@ from pagefault_dialects.model.normalized import (
     NormalizedPart,
     Provenance,
 )
-from pagefault_dialects.results.parts import ReadContext, extracted_parts, json_part
-from pagefault_dialects.results.structures import Rewriting, rewrite_value
+from pagefault_dialects.results.parts import ReadContext, make_json_part, make_media_parts
+from pagefault_dialects.results.structures import MediaExtractor, extract_media
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
@@ -50,21 +50,22 @@ _NAMES: tuple[MemberPath, ...] = (
 _BINARY_NAMES = (*_NAMES, ("identifier",))
 
 
-def _in_protocol_words(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
+def _respell_block(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
     """Return a copy of a block's remaining members, with the protocol's names."""
     members = _BLOCK_MEMBERS if block.get("type") in _TYPES else ()
-    rest = _respelled(rest, is_protocol=block.keys() <= {*members})
+    rest = _respell_object(rest, is_protocol=block.keys() <= {*members})
     resource, whole = rest.get("resource"), block.get("resource")
     if isinstance(resource, dict) and isinstance(whole, dict):
-        rest["resource"] = _respelled(resource, is_protocol=whole.keys() <= {*_RESOURCE_MEMBERS})
+        is_protocol = whole.keys() <= {*_RESOURCE_MEMBERS}
+        rest["resource"] = _respell_object(resource, is_protocol=is_protocol)
         if not rest["resource"]:
             del rest["resource"]
     return rest
 
 
-def _respelled(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
+def _respell_object(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
     kept: JsonBlock = {}
-    for key in _in_order(members, _BLOCK_MEMBERS) if is_protocol else members:
+    for key in _sort_names(members, _BLOCK_MEMBERS) if is_protocol else members:
         name, value = key, members[key]
         if key == "annotations" and isinstance(value, dict):
             value = _respell_members(value)
@@ -79,14 +80,15 @@ def _respelled(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
 
 def _respell_members(members: JsonBlock) -> JsonBlock:
     present = {key: member for key, member in members.items() if member is not None}
-    named = {
+    respelled = {
         key if _SPELLINGS.get(key, key) in present else _SPELLINGS[key]: value
         for key, value in present.items()
     }
-    return {name: named[name] for name in _in_order(named, _OTHER_MEMBERS)}
+    return {name: respelled[name] for name in _sort_names(respelled, _OTHER_MEMBERS)}
 
 
-def _in_order(members: JsonBlock, names: tuple[str, ...]) -> list[str]:
+def _sort_names(members: JsonBlock, names: tuple[str, ...]) -> list[str]:
+    """Return the names of members in the order of `names`, the others after them."""
     return sorted(members, key=lambda name: names.index(name) if name in names else len(names))
 
 
@@ -94,22 +96,25 @@ def with_side_information(
     parts: list[NormalizedPart],
     block: JsonBlock,
     consumed: Iterable[MemberPath],
-    place: ReadContext,
+    context: ReadContext,
     *,
     filename: str | None = None,
 ) -> list[NormalizedPart]:
-    """Return the parts of a block: the first has the provenance, the other members follow.
+    """Return the parts of a payload and of the other members of its block.
+
+    The first part gets the provenance. Members that are neither payload nor provenance follow as
+    JSON, with their media moved out.
 
     Args:
         parts: The parts of the payload.
         block: The block.
-        consumed: The places of the payload and of redundant members; media elsewhere are moved out.
-        place: The place of the block.
-        filename: The name of a part that has no member for a file name.
+        consumed: The paths of the payload and of redundant members.
+        context: The context of the block.
+        filename: The name of the first part, if it has no member for a file name.
     """
     # Most blocks have only a payload.
-    rest = without(block, consumed)
-    provenance, following = _read_rest(rest, block, place) if rest else (NO_PROVENANCE, [])
+    rest = without_members(block, consumed)
+    provenance, following = _read_rest(rest, block, context) if rest else (NO_PROVENANCE, [])
     first, *following_parts = parts
     if first.provenance.meta:
         # The tool's own keys take precedence over notes about the payload.
@@ -124,14 +129,14 @@ def with_side_information(
 
 
 def _read_rest(
-    rest: JsonBlock, block: JsonBlock, place: ReadContext
+    rest: JsonBlock, block: JsonBlock, context: ReadContext
 ) -> tuple[Provenance, list[NormalizedPart]]:
-    """Return the provenance in the members beside a payload, and the parts of the others."""
-    rewriting = Rewriting(place.collector)
-    rewritten = rewrite_value(rest, place.pointer, rewriting)
-    if not isinstance(rewritten, dict):
+    """Return the provenance in the members besides a payload, and the parts of the others."""
+    extractor = MediaExtractor(context.collector)
+    extracted = extract_media(rest, context.pointer, extractor)
+    if not isinstance(extracted, dict):
         return NO_PROVENANCE, []
-    members = _in_protocol_words(rewritten, block)
+    members = _respell_block(extracted, block)
     names = _BINARY_NAMES if is_binary_content(block) else _NAMES
     annotations, annotations_path = _first(members, _ANNOTATIONS, dict)
     meta, meta_path = _first(members, _META, dict)
@@ -139,30 +144,33 @@ def _read_rest(
     name, name_path = _first(members, names, str)
     provenance = Provenance(annotations=annotations, uri=uri, name=name, meta=meta)
     provenance_paths = (annotations_path, meta_path, uri_path, name_path)
-    rest = without(members, filter(None, provenance_paths))
-    return provenance, [*([json_part(rest)] if rest else []), *extracted_parts(rewriting.slots)]
+    rest = without_members(members, filter(None, provenance_paths))
+    return provenance, [
+        *([make_json_part(rest)] if rest else []),
+        *make_media_parts(extractor.slots),
+    ]
 
 
-def without(block: JsonBlock, paths: Iterable[MemberPath]) -> JsonBlock:
+def without_members(block: JsonBlock, paths: Iterable[MemberPath]) -> JsonBlock:
     """Return a copy of a block without the members at the paths and without empty ones."""
     removed = set(paths)
     containers = {path[:-1] for path in removed if len(path) > 1}
-    return _without(block, (), removed, containers)
+    return _without_members(block, (), removed, containers)
 
 
-def _without(
-    members: JsonBlock, here: MemberPath, removed: set[MemberPath], containers: set[MemberPath]
+def _without_members(
+    members: JsonBlock, parent: MemberPath, removed: set[MemberPath], containers: set[MemberPath]
 ) -> JsonBlock:
     # Recurses only along the paths, which have three keys at most.
     kept: JsonBlock = {}
     for key, member in members.items():
-        path = (*here, key)
+        path = (*parent, key)
         if path in removed:
             continue
         rest = member
-        leads_on = any(container[: len(path)] == path for container in containers)
-        if leads_on and isinstance(member, dict):
-            rest = _without(member, path, removed, containers)
+        has_removed = any(container[: len(path)] == path for container in containers)
+        if has_removed and isinstance(member, dict):
+            rest = _without_members(member, path, removed, containers)
         if rest is not None and rest not in ({}, []):
             kept[key] = rest
     return kept

@@ -1,8 +1,9 @@
-"""Records and texts with their media moved out, otherwise unchanged.
+"""Media are moved out of JSON values and texts, which are otherwise unchanged.
 
 A `MediaSlot` replaces each medium; if it was inside of a longer string, the string becomes a
 template of text and slots. Values are walked with a stack, since they may be nested deeper than the
-interpreter's limit; only JSON inside of strings recurses, to `MAX_EMBEDDED_LEVELS`.
+interpreter's recursion limit. Only JSON in strings is read recursively, at most
+`MAX_EMBEDDED_LEVELS` deep.
 """
 
 import re
@@ -46,7 +47,7 @@ from pagefault_dialects.results.collector import Collector, Pointer, as_source
 from pagefault_dialects.text_windows import search_windows
 
 MAX_EMBEDDED_LEVELS = 8
-# The parser recurses, and each of our levels uses the same stack.
+# The parser is recursive, and so is reading JSON in strings: both use the interpreter's stack.
 _MAX_EMBEDDED_DEPTH = 400
 _MAX_EMBEDDED_NODES = 250_000
 _SHORTEST_MEDIA_TEXT = 16
@@ -57,22 +58,27 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
 @dataclass(slots=True)
-class Rewriting:
-    """A walk over one value: the collector of its media, and their slots, in order.
-
-    `pointer` is the current place. A payload that a block has as text already gets no part of its
-    own.
-    """
+class MediaExtractor:
+    """The state of moving media out of one value."""
 
     collector: Collector
     level: int = 0
+    """The number of JSON texts around the value, each in a string of the next."""
     slots: list[MediaSlot] = field(default_factory=list)
+    """The slots of the media that get a part of their own, in order."""
     pointer: Pointer = field(default_factory=Pointer)
+    """The pointer to the current member."""
 
-    def keep(
+    def add_medium(
         self, medium: MediaSource | bytes, claim: MediaClaim, *, is_text: bool = False
     ) -> MediaSlot:
-        """Add a medium and return its slot."""
+        """Add a medium and return its slot.
+
+        Args:
+            medium: The medium.
+            claim: The declared properties of the medium.
+            is_text: Whether another part has the medium as text; it then gets no part of its own.
+        """
         source = as_source(medium, claim.mime_type)
         slot = self.collector.add_medium(source, claim, self.pointer, must_be_stored=True)
         if not is_text:
@@ -89,19 +95,19 @@ class _Frame:
     repeats: dict[str, int] = field(default_factory=dict)
 
     def claims_within(self, key: str | int) -> dict[MemberPath, MediaClaim]:
-        """Return the claims about a member, and about places inside it."""
+        """Return the claims about a member and about its members."""
         if not self.claims:
             return self.claims
         return {path[1:]: claim for path, claim in self.claims.items() if path[0] == key}
 
 
-def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> object:
+def extract_media(value: object, pointer: Pointer, extractor: MediaExtractor) -> object:
     """Return the JSON value with its media replaced by slots; the input is not changed.
 
     Args:
-        value: Any JSON value, with media as handles already or not.
-        pointer: Its place in the result.
-        rewriting: Collects the media.
+        value: Any JSON value. Media in it may be `MediaSource`s already.
+        pointer: The pointer to the value in the result.
+        extractor: Collects the media.
     """
     root: list[object] = []
     stack = [_Frame(iter(((0, value),)), root, pointer, {})]
@@ -113,18 +119,20 @@ def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> obje
             continue
         key, child = member
         if not frame.claims and _is_plain(key, child, frame.target):
-            _place(frame.target, key, child)
+            _add_member(frame.target, key, child)
             continue
-        here = pointer if frame.target is root else frame.pointer.child(key)
-        rewriting.pointer = here
-        placed = _rewrite_member(child, frame.claims_within(key), rewriting)
-        if isinstance(placed, _Frame):
-            stack.append(placed)
-        _attach(frame, key, placed, rewriting)
+        extractor.pointer = pointer if frame.target is root else frame.pointer.child(key)
+        extracted = _extract_member(child, frame.claims_within(key), extractor)
+        if isinstance(extracted, _Frame):
+            stack.append(extracted)
+            extracted = extracted.target
+        _add_repaired_member(frame, key, extracted, extractor)
     return root[0]
 
 
-def rewrite_text(text: str, pointer: Pointer, rewriting: Rewriting) -> str | TextTemplate:
+def extract_media_from_text(
+    text: str, pointer: Pointer, extractor: MediaExtractor
+) -> str | TextTemplate:
     """Return the text with the media inside replaced by slots; without media, the text itself.
 
     Data URIs and the base64 of known file formats are found in sentences, and in JSON, which is
@@ -132,18 +140,18 @@ def rewrite_text(text: str, pointer: Pointer, rewriting: Rewriting) -> str | Tex
     """
     if len(text) < _SHORTEST_MEDIA_TEXT:
         return text
-    rewriting.pointer = pointer
-    template = _rewrite_embedded_json(text, rewriting)
-    return template or _rewrite_sentence(text, rewriting)
+    extractor.pointer = pointer
+    template = _extract_from_embedded_json(text, extractor)
+    return template or _extract_from_sentence(text, extractor)
 
 
-def holds_media(text: str) -> bool:
-    """Return whether `rewrite_text` would replace anything in the text."""
-    return is_data_uri(text) or any(True for _ in _spans(text))
+def contains_media(text: str) -> bool:
+    """Return whether `extract_media_from_text` would replace anything in the text."""
+    return is_data_uri(text) or any(True for _ in _find_media(text))
 
 
-def readable_text(data: bytes) -> str | None:
-    """Return the bytes as readable UTF-8 text, or `None`."""
+def decode_readable_text(data: bytes) -> str | None:
+    """Return bytes as text; `None` if they are not UTF-8 or have control characters."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -153,45 +161,48 @@ def readable_text(data: bytes) -> str | None:
 
 def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
     """Return the type of a data URI: text if it declares none and has text (RFC 2397, 3)."""
-    if mime_type is not None or sniff(data[:_HEAD_BYTES]) or readable_text(data) is None:
+    if mime_type is not None or sniff(data[:_HEAD_BYTES]) or decode_readable_text(data) is None:
         return mime_type
     return "text/plain"
 
 
-def _rewrite_member(
-    value: object, claims: dict[MemberPath, MediaClaim], rewriting: Rewriting
+def _extract_member(
+    value: object, claims: dict[MemberPath, MediaClaim], extractor: MediaExtractor
 ) -> object:
+    """Return a member with its media replaced by slots; the frame of an object or array."""
     if isinstance(value, str):
-        readable = rewriting.collector.readable(value, rewriting.pointer)
-        return _rewrite_string(readable, claims.get(()), rewriting)
+        text = extractor.collector.repair_text(value, extractor.pointer)
+        return _extract_from_string(text, claims.get(()), extractor)
     if is_handle(value):
-        return rewriting.keep(value, claims.get((), MediaClaim()))
+        return extractor.add_medium(value, claims.get((), MediaClaim()))
     if not isinstance(value, dict | list):
         return value
-    medium = _rewrite_pieces(value, claims.get(()), rewriting)
+    medium = _extract_from_list(value, claims.get(()), extractor)
     if medium is not None:
         return medium
     inner = {path: claim for path, claim in claims.items() if path}
     if isinstance(value, list):
-        return _Frame(iter(enumerate(value)), [], rewriting.pointer, inner)
+        return _Frame(iter(enumerate(value)), [], extractor.pointer, inner)
     claims = embedded_claims(value) | inner
-    return _Frame(iter(value.items()), {}, rewriting.pointer, claims)
+    return _Frame(iter(value.items()), {}, extractor.pointer, claims)
 
 
-def _rewrite_pieces(value: object, claim: MediaClaim | None, rewriting: Rewriting) -> object | None:
-    """Return the slot of a medium written as numbers or lines, `None` for other values."""
-    data = _claimed_bytes(value, claim)
-    if data is None and (lines := _lines_of(value, claim)):
+def _extract_from_list(
+    value: object, claim: MediaClaim | None, extractor: MediaExtractor
+) -> object | None:
+    """Return the slot of a medium written as a list of numbers or lines; `None` for others."""
+    data = _decode_claimed_numbers(value, claim)
+    if data is None and (lines := _join_lines(value, claim)):
         if is_data_uri(lines):
-            return _rewrite_data_uri(lines, claim or MediaClaim(), rewriting)
-        data = (_claimed_text(lines, claim) if claim else None) or decode_undeclared(lines)
-    return None if data is None else rewriting.keep(data, claim or MediaClaim())
+            return _extract_from_data_uri(lines, claim or MediaClaim(), extractor)
+        data = (_decode_claimed_text(lines, claim) if claim else None) or decode_undeclared(lines)
+    return None if data is None else extractor.add_medium(data, claim or MediaClaim())
 
 
 def _is_plain(
     key: str | int, value: object, target: dict[str, object] | list[object]
 ) -> TypeGuard[str | int | float | None]:
-    """Return whether a member has no medium and needs no repair, as most do."""
+    """Return whether a member can be copied: it has no medium, and its texts no surrogates."""
     if isinstance(value, str):
         is_plain = len(value) < _SHORTEST_MEDIA_TEXT and value.isascii()
     else:
@@ -199,63 +210,65 @@ def _is_plain(
     return is_plain and (isinstance(key, int) or (key.isascii() and key not in target))
 
 
-def _place(target: dict[str, object] | list[object], key: str | int, value: object) -> None:
+def _add_member(target: dict[str, object] | list[object], key: str | int, value: object) -> None:
     if isinstance(target, list):
         target.append(value)
     else:
         target[str(key)] = value
 
 
-def _attach(frame: _Frame, key: str | int, placed: object, rewriting: Rewriting) -> None:
+def _add_repaired_member(
+    frame: _Frame, key: str | int, value: object, extractor: MediaExtractor
+) -> None:
+    """Add a member under its key without lone surrogates, or under a numbered key if it is used."""
     target = frame.target
-    value = placed.target if isinstance(placed, _Frame) else placed
     if isinstance(target, list):
-        _place(target, key, value)
+        target.append(value)
         return
-    name = free = rewriting.collector.readable(str(key), rewriting.pointer)
-    while free in target:
+    name = unused = extractor.collector.repair_text(str(key), extractor.pointer)
+    while unused in target:
         # Keys that differ only in lone surrogates: all members are kept, under numbered names. The
         # count is kept, since there may be thousands of them.
         frame.repeats[name] = frame.repeats.get(name, 1) + 1
-        free = f"{name}\ufffd{frame.repeats[name]}"
-    target[free] = value
+        unused = f"{name}\ufffd{frame.repeats[name]}"
+    target[unused] = value
 
 
-def _rewrite_string(
-    text: str, claim: MediaClaim | None, rewriting: Rewriting
+def _extract_from_string(
+    text: str, claim: MediaClaim | None, extractor: MediaExtractor
 ) -> str | MediaSlot | TextTemplate:
-    # Find out whether a block has the same payload; a short one may be a word elsewhere.
-    may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
-    was_text = rewriting.collector.find_payload(text) if may_be else None
+    # A string may repeat the payload of a block. A short one without a claim may be any word.
+    may_repeat = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
+    was_text = extractor.collector.find_payload(text) if may_repeat else None
     is_repeated = was_text is not None
     if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
     if is_data_uri(text):
-        return _rewrite_data_uri(text, claim or MediaClaim(), rewriting)
-    data = _claimed_text(text, claim) if claim else None
+        return _extract_from_data_uri(text, claim or MediaClaim(), extractor)
+    data = _decode_claimed_text(text, claim) if claim else None
     if data is None and is_repeated:
         data = decode_base64(text)
     data = data or decode_undeclared(text) or decode_bytes_literal(text)
     if data:
-        return rewriting.keep(data, claim or MediaClaim(), is_text=was_text is True)
-    return rewrite_text(text, rewriting.pointer, rewriting)
+        return extractor.add_medium(data, claim or MediaClaim(), is_text=was_text is True)
+    return extract_media_from_text(text, extractor.pointer, extractor)
 
 
-def _rewrite_data_uri(
-    text: str, claim: MediaClaim, rewriting: Rewriting
+def _extract_from_data_uri(
+    text: str, claim: MediaClaim, extractor: MediaExtractor
 ) -> str | MediaSlot | TextTemplate:
     uri = parse_data_uri(text)
     if uri and uri.data:
         mime_type = uri.mime_type or claim.mime_type
         if claim.kind is None:
             mime_type = type_of_data_uri(mime_type, uri.data)
-        named = MediaClaim(claim.kind, mime_type, uri.filename or claim.filename)
-        is_text = rewriting.collector.find_payload(text) is True
-        return rewriting.keep(uri.data, named, is_text=is_text)
-    rewritten = _rewrite_sentence(text, rewriting)
-    if uri and rewritten == text:
-        warn_undecodable(rewriting.collector, rewriting.pointer)
-    return rewritten
+        claim = MediaClaim(claim.kind, mime_type, uri.filename or claim.filename)
+        is_text = extractor.collector.find_payload(text) is True
+        return extractor.add_medium(uri.data, claim, is_text=is_text)
+    extracted = _extract_from_sentence(text, extractor)
+    if uri and extracted == text:
+        warn_undecodable(extractor.collector, extractor.pointer)
+    return extracted
 
 
 def warn_undecodable(collector: Collector, pointer: Pointer) -> None:
@@ -267,47 +280,52 @@ def warn_undecodable(collector: Collector, pointer: Pointer) -> None:
     )
 
 
-def _claimed_text(text: str, claim: MediaClaim) -> bytes | None:
+def _decode_claimed_text(text: str, claim: MediaClaim) -> bytes | None:
+    """Return the bytes of a text that is declared as media; `None` if the claim may be wrong."""
     if claim.min_chars is None and claim.kind is None:
         return None
-    shortest = CERTAIN_BASE64_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
-    data = decode_base64(text) if len(text) >= shortest else None
+    min_chars = CERTAIN_BASE64_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
+    data = decode_base64(text) if len(text) >= min_chars else None
     data = data or decode_bytes_literal(text, is_declared=True)
     if data is None or is_recognised(data, claim.kind):
         return data
     if claim.min_chars is None or len(text) < claim.min_chars:
         return None
     textual = claim.mime_type is not None and is_textual(claim.mime_type)
-    return None if textual and readable_text(data) is None else data
+    return None if textual and decode_readable_text(data) is None else data
 
 
-def _claimed_bytes(value: object, claim: MediaClaim | None) -> bytes | None:
+def _decode_claimed_numbers(value: object, claim: MediaClaim | None) -> bytes | None:
+    """Return the bytes of a list of numbers that is declared as media."""
     data = byte_sequence(value) if claim else None
     if claim is None or data is None:
         return None
-    shortest = CERTAIN_BASE64_CHARS if claim.min_chars is None else claim.min_chars
-    if len(data) * 4 // 3 < shortest:
+    min_chars = CERTAIN_BASE64_CHARS if claim.min_chars is None else claim.min_chars
+    if len(data) * 4 // 3 < min_chars:
         return None
     return data if claim.min_chars is not None or is_recognised(data, claim.kind) else None
 
 
-def _lines_of(value: object, claim: MediaClaim | None) -> str | None:
-    """Return a list of lines on one line; lists without a claim need a signature."""
+def _join_lines(value: object, claim: MediaClaim | None) -> str | None:
+    """Return the base64 in a list of lines; without a claim, only with the signature of a file."""
     is_declared = claim is not None and (claim.kind is not None or claim.min_chars is not None)
     is_single = isinstance(value, list) and len(value) == 1
     return None if is_single and not is_declared else joined_lines(value, is_declared=is_declared)
 
 
 def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
-    """Return whether bytes have a known signature: a strong one, or a weak one of that kind."""
+    """Return whether bytes begin with the signature of a known file format.
+
+    A weak signature, which other data may have by chance, counts only for a format of this kind.
+    """
     head = data[:_HEAD_BYTES]
     detected = sniff(head)
-    likely = kind is not None and detected is not None and detected.startswith(kind)
-    return likely or is_strong_signature(head)
+    is_of_kind = kind is not None and detected is not None and detected.startswith(kind)
+    return is_of_kind or is_strong_signature(head)
 
 
-def _rewrite_embedded_json(text: str, rewriting: Rewriting) -> TextTemplate | None:
-    if rewriting.level >= MAX_EMBEDDED_LEVELS or not _may_be_json_with_media(text):
+def _extract_from_embedded_json(text: str, extractor: MediaExtractor) -> TextTemplate | None:
+    if extractor.level >= MAX_EMBEDDED_LEVELS or not _may_be_json_with_media(text):
         return None
     try:
         value = parse_embedded_json(
@@ -315,16 +333,16 @@ def _rewrite_embedded_json(text: str, rewriting: Rewriting) -> TextTemplate | No
         )
     except (PagefaultError, RecursionError):
         return None
-    collector = rewriting.collector
+    collector = extractor.collector
     warnings_before = collector.warning_count
-    inner = Rewriting(collector, rewriting.level + 1, rewriting.slots)
+    inner = MediaExtractor(collector, extractor.level + 1, extractor.slots)
     media_before = len(collector.media)
-    rewritten = rewrite_value(value, rewriting.pointer.sealed(), inner)
+    extracted = extract_media(value, extractor.pointer.without_children(), inner)
     if len(collector.media) == media_before:
         # The text stays as it is, so warnings about the parsed copy are dropped.
         collector.forget_warnings_after(warnings_before)
         return None
-    return json_template(rewritten)
+    return json_template(extracted)
 
 
 def _may_be_json_with_media(text: str) -> bool:
@@ -333,28 +351,30 @@ def _may_be_json_with_media(text: str) -> bool:
     return has_scheme(text) or has_long_run(text) or may_hold_bytes_literal(text)
 
 
-def _rewrite_sentence(text: str, rewriting: Rewriting) -> str | TextTemplate:
+def _extract_from_sentence(text: str, extractor: MediaExtractor) -> str | TextTemplate:
     pieces: list[str | MediaSlot] = []
     position = 0
-    for start, end, data, claim in _spans(text):
-        pieces += [text[position:start], rewriting.keep(data, claim)]
+    for start, end, data, claim in _find_media(text):
+        pieces += [text[position:start], extractor.add_medium(data, claim)]
         position = end
     return join_template([*pieces, text[position:]]) if pieces else text
 
 
-def _spans(text: str) -> Iterable[tuple[int, int, bytes, MediaClaim]]:
-    # A file that Python has written may have others in base64 inside.
+def _find_media(text: str) -> Iterable[tuple[int, int, bytes, MediaClaim]]:
+    """Yield the media in a text in order: start, end, bytes, and the declared properties."""
+    # Literals of Python come first: their bytes may contain base64, which is part of the literal.
     position = 0
     for literal in find_bytes_literals(text):
-        yield from _encoded_spans(text, position, literal.start)
+        yield from _find_encoded_media(text, position, literal.start)
         yield literal.start, literal.end, literal.data, MediaClaim()
         position = literal.end
-    yield from _encoded_spans(text, position, len(text))
+    yield from _find_encoded_media(text, position, len(text))
 
 
-def _encoded_spans(
+def _find_encoded_media(
     text: str, position: int, end: int
 ) -> Iterable[tuple[int, int, bytes, MediaClaim]]:
+    """Yield the `data:` URIs and the runs of base64 between two positions of a text."""
     for uri in find_data_uris(text, position, end):
         for run in find_runs(text, position, uri.start):
             yield run.start, run.end, run.data, MediaClaim()
