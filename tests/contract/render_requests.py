@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from pagefault_dialects.targets.sequence_rules import sequence_faults
+from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import b64
 from tests.providers import CHECKS
@@ -29,7 +29,7 @@ def read_rendering(answer: httpx.Response, target: str) -> Json:
     record = unchecked(answer, target)
     CHECKS[target](record["messages"])
     if "prefixHash" in record and "sinceHash" not in record:
-        found = sequence_faults(record["messages"], target)
+        found = find_sequence_faults(record["messages"], target)
         assert [(finding.rule, finding.pointer, finding.actual) for finding in found] == []
     return record
 

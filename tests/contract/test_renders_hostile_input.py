@@ -209,7 +209,7 @@ def test_result_of_as_many_media_as_there_may_be_is_rendered(
     record = rendering(shared_client, many, target, media="reference")
     held = [text for text in strings(record["messages"]) if text.startswith(("@blob:", "blob:"))]
     images = TARGETS[target].media.get("image")
-    shown = 0 if images is None else images.most or 2_000
+    shown = 0 if images is None else images.max_count or 2_000
     assert len(held) == shown
     assert [finding["pointer"] for finding in record["loss"]] == [
         f"/sanitized/parts/{number}" for number in range(2_000 - shown)

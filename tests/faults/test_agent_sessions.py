@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from pagefault_dialects.targets.sequence_rules import sequence_faults
+from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 from pagefault_dialects.targets.table import TARGETS
 from tests.contract.agent_sessions import Json, entries_of, store
 from tests.contract.session_requests import comparable
@@ -68,7 +68,7 @@ def check_record(record: Json, before: Sequence[Json], query: Json, case: str) -
     messages, target = record["messages"], query["target"]
     assert record["tokensEst"] <= query["maxTokens"], case
     open_calls = record.get("openCalls", [])
-    assert sequence_faults(messages, target, open_calls=open_calls) == [], case
+    assert find_sequence_faults(messages, target, open_calls=open_calls) == [], case
     if not open_calls:
         CHECKS[target](messages)
     stable = record["stableThrough"]

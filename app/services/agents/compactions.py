@@ -43,7 +43,7 @@ from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.streams.json_digests import SCHEME, json_digest
 from pagefault_dialects.targets.ladder import ResolvedTurns
-from pagefault_dialects.targets.opening_turns import opened
+from pagefault_dialects.targets.opening_turns import split_system_text
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import TARGETS
 
@@ -207,7 +207,7 @@ class Compactions:
 
 
 def _tokens(resolved: ResolvedTurns, profile: Profile) -> int:
-    system, turns = opened(resolved.turns, profile)
+    system, turns = split_system_text(resolved.turns, profile)
     return profile.tokens.turns(turns, system)
 
 

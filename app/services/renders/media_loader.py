@@ -32,11 +32,11 @@ from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import Damage, DerivedImage, ImageRecipe
 from pagefault_dialects.targets.fitting import (
-    Fitting,
     LoadedMedia,
+    MediaLimits,
     MediaPlan,
     MediumRef,
-    places_of,
+    list_media,
 )
 from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.profile import MediaClass, Profile
@@ -81,7 +81,7 @@ class MediaLoader:
         Raises:
             StoreUnavailableError: The store did not answer.
         """
-        media = [ref.medium for ref in places_of(turns)]
+        media = [ref.medium for ref in list_media(turns)]
         images: dict[int, DerivedImage] = {}
         costly: dict[int, str] = {}
         texts: dict[int, FileText] = {}
@@ -165,7 +165,7 @@ def _omit_oldest_inline(
 
 def measure_media(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     """Return the turns with the pixel sizes of inline media and the damage of expired links."""
-    if all(isinstance(ref.medium.source, StoredBytes) for ref in places_of(turns)):
+    if all(isinstance(ref.medium.source, StoredBytes) for ref in list_media(turns)):
         return turns
     return _change_media(turns, _measure)
 
@@ -183,8 +183,8 @@ async def check_media(
         StoreUnavailableError: The store did not answer, or has lost the bytes. With
             `media=reference`, such a medium is not checked instead.
     """
-    refs = places_of(turns)
-    fitting = Fitting(profile, options, refs)
+    refs = list_media(turns)
+    limits = MediaLimits(profile, options, refs)
     damages: dict[int, Damage] = {}
 
     async def check(ref: MediumRef) -> None:
@@ -198,8 +198,8 @@ async def check_media(
             damages[ref.index] = damage
 
     for kind in _CLASSES:
-        waiting = [ref for ref in refs if ref.media_class == kind and fitting.is_wanted(ref)]
-        max_count = fitting.most(kind)
+        waiting = [ref for ref in refs if ref.media_class == kind and limits.may_be_attached(ref)]
+        max_count = limits.max_media(kind)
         missing = len(waiting) if max_count is None else max_count
         while waiting and missing > 0:
             newest = waiting[-missing:]
@@ -207,7 +207,7 @@ async def check_media(
             await _run_all([partial(check, ref) for ref in newest])
             # A medium that is damaged or too large makes room for an older one.
             missing -= sum(
-                ref.index not in damages and fitting.obstacle(ref) is None for ref in newest
+                ref.index not in damages and limits.find_obstacle(ref) is None for ref in newest
             )
     if not damages:
         return turns

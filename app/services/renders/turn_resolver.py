@@ -31,7 +31,7 @@ from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
-from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
+from pagefault_dialects.targets.fitting import LoadedMedia, list_media, plan_media
 from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns, Sign
 from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.part_weights import PartWeight, has_room, part_weight
@@ -260,7 +260,7 @@ class TurnResolver:
         if options.max_bytes is not None:
             limits.append(options.max_bytes)
         max_base64 = min(limits)
-        if places_of(turns):
+        if list_media(turns):
             return turns, max_base64, None
         ladder = Ladder(profile, options, max_base64=max_base64, sign=None)
         return turns, max_base64, ladder.resolve(turns, LoadedMedia())

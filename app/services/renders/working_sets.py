@@ -26,7 +26,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.page import Level
-from pagefault_dialects.targets.opening_turns import opened
+from pagefault_dialects.targets.opening_turns import split_system_text
 from pagefault_dialects.targets.profile import Profile
 
 _CODES = ("evicted", "folded")
@@ -75,7 +75,7 @@ class WorkingSets:
 
         def describe() -> bytes:
             profile = measured.profile
-            system, turns = opened(measured.resolved, profile)
+            system, turns = split_system_text(measured.resolved, profile)
             return WorkingSet(
                 session_id=session_id,
                 target=profile.target,

@@ -8,7 +8,7 @@ import pytest
 
 from pagefault_dialects.messages.histories import sent_messages
 from pagefault_dialects.targets.rules import RULES
-from pagefault_dialects.targets.sequence_rules import sequence_faults
+from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 from tests.contract.broken_histories import BROKEN, PNG, Broken, Json, data_uri
 from tests.contract.render_requests import SESSION_RENDER, rendering
 from tests.contract.session_requests import append
@@ -266,7 +266,7 @@ def test_old_steps_of_a_history_are_folded_as_those_of_a_session(
     messages = _agent_at_work(300, "look at " * 40, "a result " * 30)
     report = diagnosis(client, {"messages": messages}, target=target, maxTokens="4000")
     assert report["tokensEst"] <= 4_000
-    assert sequence_faults(report["messages"], target) == []
+    assert find_sequence_faults(report["messages"], target) == []
     # No call reads an entry of a history that is in no session.
     assert "@entr" not in json.dumps(report["messages"])
     [fold] = [item for item in report["loss"] if item["code"] == "folded"]

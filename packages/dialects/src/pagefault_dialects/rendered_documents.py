@@ -13,7 +13,7 @@ from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, node_digest
 from pagefault_dialects.targets.ladder import ResolvedTurns
-from pagefault_dialects.targets.opening_turns import opened
+from pagefault_dialects.targets.opening_turns import split_system_text
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.pairing import places
 
@@ -35,7 +35,7 @@ def document_of(
         profile: The target.
         options: The options of the rendering.
     """
-    system, turns = opened(resolved.turns, profile)
+    system, turns = split_system_text(resolved.turns, profile)
     messages = _written(turns, profile, options)
     answer = _answer(messages, system, resolved.loss, profile) | _open_calls(turns, profile)
     if options.count_tokens:
@@ -80,7 +80,7 @@ def written_prefix(
         options: The options of the rendering.
         prefix: The state of the messages before it.
     """
-    system, turns = opened(resolved.turns, profile)
+    system, turns = split_system_text(resolved.turns, profile)
     hashes = _hashes_behind(prefix, profile, system)
     hashes.through(_written(turns, profile, options))
     return hashes.kept(prefix.system if prefix else system)
@@ -105,7 +105,7 @@ def session_document(
         since: The last `seq` that the caller has, 0 for none.
         behind: The prefix, if the caller has it; the hashes begin after it.
     """
-    system, turns = opened(resolved.turns, profile)
+    system, turns = split_system_text(resolved.turns, profile)
     are_new = [not since or place > since for place in places(resolved.turns)]
     leading = len(resolved.turns) - len(turns)
     new = list(compress(turns, are_new[leading:]))

@@ -24,7 +24,7 @@ from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.rendered_documents import document_of, mark
 from pagefault_dialects.targets.base64_leaves import json_pieces
-from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
+from pagefault_dialects.targets.fitting import LoadedMedia, list_media, plan_media
 from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns
 from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.profile import Profile
@@ -123,7 +123,7 @@ def _resolve(
         limits.append(options.max_bytes)
     max_base64 = min(limits)
     plan = plan_media(turns, profile, options, max_base64=max_base64)
-    media = [place.medium for place in places_of(turns)]
+    media = [place.medium for place in list_media(turns)]
     texts = {
         index: text
         for index in plan.texts

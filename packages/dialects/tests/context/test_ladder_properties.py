@@ -47,7 +47,7 @@ from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.rendered_documents import equal_hashes, session_document
 from pagefault_dialects.targets.ladder import ResolvedTurns
-from pagefault_dialects.targets.sequence_rules import sequence_faults
+from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import orphans_in, paired
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
@@ -183,7 +183,7 @@ def largest(case: Case, rendering: Rendering) -> int:
 
 def check_messages(case: Case, rendering: Rendering) -> None:
     messages = rendering.rendered.messages
-    found = sequence_faults(messages, case.target, open_calls=rendering.open_calls)
+    found = find_sequence_faults(messages, case.target, open_calls=rendering.open_calls)
     assert [(finding.rule, finding.pointer, finding.actual) for finding in found] == []
     if not rendering.open_calls:
         CHECKS[case.target](messages)

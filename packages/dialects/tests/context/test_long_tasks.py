@@ -34,7 +34,7 @@ from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.rendering import RenderedMessages, render
-from pagefault_dialects.targets.sequence_rules import sequence_faults
+from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 from pagefault_dialects.targets.table import TARGETS
 from tests.faults.lengths import TIMEOUT_SECONDS, times
 from tests.kit import media
@@ -86,7 +86,7 @@ def render_within(history: History, target: str, most: int) -> RenderedMessages:
     found = render(history.turns, target, RenderOptions(max_tokens=most))
     assert found.tokens is not None
     assert found.tokens <= most
-    assert not [*sequence_faults(found.messages, target, open_calls=found.open_calls)]
+    assert not [*find_sequence_faults(found.messages, target, open_calls=found.open_calls)]
     return found
 
 
@@ -226,7 +226,7 @@ def test_partly_folded_message_is_rewritten() -> None:
         messages.append({"role": "user", "content": [result, spoken]})
     turns = read_messages({"messages": messages}).turns
     found = render(turns, "anthropic", RenderOptions(max_tokens=2_600))
-    assert not sequence_faults(found.messages, "anthropic")
+    assert not find_sequence_faults(found.messages, "anthropic")
     assert found.messages[-2:] == messages[-2:]
     [first, fold, user_message, *_] = found.messages
     assert first == messages[0]
@@ -361,7 +361,7 @@ def test_task_fits_at_every_turn_and_is_valid(
             for call in calls
             if call.call_id not in answered
         ]
-        assert not [*sequence_faults(rendering.rendered.messages, target, open_calls=waiting)]
+        assert not [*find_sequence_faults(rendering.rendered.messages, target, open_calls=waiting)]
         folds = [item for item in resolved.loss if item.code == "folded"]
         for turn in turns[:end]:
             assert turn.seq is not None

@@ -36,9 +36,9 @@ from pagefault_dialects.model.resource import (
     resource_kind,
 )
 from pagefault_dialects.targets.base64_leaves import Base64Leaf, JsonLeaf, Node
-from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
+from pagefault_dialects.targets.fitting import LoadedMedia, list_media, plan_media
 from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns
-from pagefault_dialects.targets.opening_turns import opened, with_lines
+from pagefault_dialects.targets.opening_turns import split_system_text, with_lines
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.texts.file_texts import FileText
 from pagefault_dialects.turns.pairing import paired
@@ -185,7 +185,7 @@ def resolve_turns(
     most = min(
         limit for limit in (MAX_BASE64, profile.request_bytes, query.max_bytes) if limit is not None
     )
-    places = places_of(conversation)
+    places = list_media(conversation)
     media_plan = plan_media(conversation, profile, query, max_base64=most)
     loaded = LoadedMedia(
         images={
@@ -203,7 +203,7 @@ def resolve_turns(
 def write_messages(resolved: ResolvedTurns, target: str, query: RenderOptions) -> Rendered:
     """Return the messages of resolved turns."""
     profile = TARGETS[target]
-    system, message_turns = opened(resolved.turns, profile)
+    system, message_turns = split_system_text(resolved.turns, profile)
     messages = profile.write(message_turns, profile, query.detail or profile.default_detail)
     return Rendered(
         [_plain(message) for message in messages], system, resolved.loss, resolved.turns

@@ -9,11 +9,11 @@ from pagefault_dialects.model.conversation import Address, InlineBytes, Medium, 
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.targets.fitting import (
-    Fitting,
+    MediaLimits,
     MediumRef,
-    can_be_read_out,
-    has_pixels,
-    places_of,
+    can_be_resized,
+    is_text_file,
+    list_media,
 )
 from pagefault_dialects.targets.profile import Profile
 
@@ -22,15 +22,15 @@ URL = "https://files.example/a"
 
 
 def code(candidate: Medium, target: Profile, options: RenderOptions = INLINE) -> str | None:
-    (place,) = places = places_of([turn(candidate)])
-    obstacle = Fitting(target, options, places).obstacle(place)
+    (place,) = places = list_media([turn(candidate)])
+    obstacle = MediaLimits(target, options, places).find_obstacle(place)
     return obstacle.code if obstacle else None
 
 
 def test_media_are_numbered_in_reading_order() -> None:
     one, two, three = (medium(filename=name) for name in "abc")
     first, second = turn(TextItem("", "x"), one, two), turn(three, role="user")
-    assert places_of([first, turn(), second]) == [
+    assert list_media([first, turn(), second]) == [
         MediumRef(0, first, one),
         MediumRef(1, first, two),
         MediumRef(2, second, three),
@@ -87,53 +87,53 @@ def test_reasons_against_a_medium(candidate: Medium, expected: str | None) -> No
 
 @pytest.mark.parametrize(("count", "max_side"), [(1, 800), (2, 800), (3, 200)])
 def test_crowd_of_images_has_to_be_smaller(count: int, max_side: int) -> None:
-    target = profile(image=rule("*/*", max_side=800, crowd=(2, 200)))
-    places = places_of([turn(*[medium()] * count, medium("video/mp4"))])
-    assert Fitting(target, INLINE, places).max_side == max_side
+    target = profile(image=rule("*/*", max_side=800, max_side_of_many=(2, 200)))
+    places = list_media([turn(*[medium()] * count, medium("video/mp4"))])
+    assert MediaLimits(target, INLINE, places).max_side == max_side
 
 
 def test_left_out_images_do_not_count() -> None:
-    target = profile(image=rule("*/*", max_side=800, crowd=(2, 200)))
-    places = places_of([turn(*[medium()] * 3)])
-    assert Fitting(target, RenderOptions(max_images=2), places).max_side == 800
+    target = profile(image=rule("*/*", max_side=800, max_side_of_many=(2, 200)))
+    places = list_media([turn(*[medium()] * 3)])
+    assert MediaLimits(target, RenderOptions(max_images=2), places).max_side == 800
 
 
 def test_smaller_of_two_counts_holds() -> None:
-    target = profile(image=rule("*/*", most=5), audio=rule("*/*", most=5))
-    fitting = Fitting(target, RenderOptions(max_images=3), [])
-    assert [fitting.most(kind) for kind in ("image", "audio", "video")] == [3, 5, None]
+    target = profile(image=rule("*/*", max_count=5), audio=rule("*/*", max_count=5))
+    limits = MediaLimits(target, RenderOptions(max_images=3), [])
+    assert [limits.max_media(kind) for kind in ("image", "audio", "video")] == [3, 5, None]
 
 
 def test_images_are_derived_in_accepted_types() -> None:
     target = profile(image=rule("image/png", "image/jpeg"))
-    assert Fitting(target, INLINE, []).image_types() == ("image/jpeg", "image/png")
+    assert MediaLimits(target, INLINE, []).image_types() == ("image/jpeg", "image/png")
     only = RenderOptions(accept=("image/png", "image/webp"))
-    assert Fitting(target, only, []).image_types() == ("image/png",)
-    assert Fitting(profile(), INLINE, []).image_types() == ()
+    assert MediaLimits(target, only, []).image_types() == ("image/png",)
+    assert MediaLimits(profile(), INLINE, []).image_types() == ()
 
 
 def test_forms_of_a_medium() -> None:
     addressed = replace(medium(), source=Address(URL))
     inline = replace(medium(), source=InlineBytes(b""))
-    assert [has_pixels(item) for item in (medium(), inline, addressed)] == [True, True, False]
-    assert not has_pixels(medium("image/tiff"))
-    assert not has_pixels(medium(hints=MediaHints()))
-    assert not has_pixels(medium(damage=CUT))
-    assert has_pixels(medium(damage=MENDED))
+    assert [can_be_resized(item) for item in (medium(), inline, addressed)] == [True, True, False]
+    assert not can_be_resized(medium("image/tiff"))
+    assert not can_be_resized(medium(hints=MediaHints()))
+    assert not can_be_resized(medium(damage=CUT))
+    assert can_be_resized(medium(damage=MENDED))
     types = ("text/csv", "image/svg+xml", "application/json", "application/pdf", "image/png")
-    assert [can_be_read_out(medium(mime_type)) for mime_type in types] == [
+    assert [is_text_file(medium(mime_type)) for mime_type in types] == [
         True,
         True,
         True,
         False,
         False,
     ]
-    assert not can_be_read_out(replace(medium("text/csv"), source=Address(URL)))
+    assert not is_text_file(replace(medium("text/csv"), source=Address(URL)))
 
 
 def test_only_media_inside_records_take_room_beside_references() -> None:
-    fitting = Fitting(profile(), RenderOptions(media="reference"), [])
+    limits = MediaLimits(profile(), RenderOptions(media="reference"), [])
     inline = replace(medium(), source=InlineBytes(b""), size_bytes=3)
     addressed = replace(medium(), source=Address(URL))
-    places = places_of([turn(medium(), inline, addressed)])
-    assert list(map(fitting.base64_chars, places)) == [0, 4, 0]
+    places = list_media([turn(medium(), inline, addressed)])
+    assert list(map(limits.base64_chars, places)) == [0, 4, 0]

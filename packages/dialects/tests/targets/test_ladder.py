@@ -189,7 +189,7 @@ def test_smaller_image_that_is_not_stored_is_inline(media: MediaDelivery) -> Non
         (medium(damage=CUT), PNGS, INLINE, "unreadable", CUT.detail),
         (medium(damage=MENDED), profile(image=rule("image/gif", "image/png")), INLINE,
          "damaged-media", MENDED.detail),
-        (medium(), profile(image=rule("*/*", most=0)), INLINE, "too-many-media",
+        (medium(), profile(image=rule("*/*", max_count=0)), INLINE, "too-many-media",
          "At most 0 of this kind (image) may be there; the newest stay."),
         (medium(), PNGS, RenderOptions(max_images=0), "too-many-media",
          "At most 0 of this kind (image) may be there; the newest stay."),
@@ -237,7 +237,7 @@ def test_roles_without_media_have_descriptions(role: str) -> None:
 
 
 def test_oldest_media_of_a_class_are_replaced_beyond_its_limit() -> None:
-    target = profile(image=rule("*/*", most=1), audio=rule("*/*", most=1))
+    target = profile(image=rule("*/*", max_count=1), audio=rule("*/*", max_count=1))
     old, new = medium(filename="old.png"), medium(filename="new.png")
     sound = medium("audio/wav", "a.wav")
     outcome = resolve_turns(turn(old), turn(sound), turn(new), target=target, images={0: made()})

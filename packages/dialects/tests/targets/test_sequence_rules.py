@@ -14,7 +14,7 @@ from packages.dialects.tests.targets.home_histories import HOMES, home_histories
 from packages.dialects.tests.targets.test_renderings import EVERY, EXAMPLES, close_calls
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_dialects.targets.sequence_rules import SEQUENCE_RULES, sequence_faults
+from pagefault_dialects.targets.sequence_rules import SEQUENCE_RULES, find_sequence_faults
 from pagefault_dialects.targets.table import TARGETS
 
 Json: TypeAlias = dict[str, Any]
@@ -267,13 +267,14 @@ def _history(target: str, *acts: str) -> list[Json]:
 
 
 def _broken(messages: Sequence[Any], target: str) -> list[tuple[str, str]]:
-    found = sequence_faults(messages, target)
+    found = find_sequence_faults(messages, target)
     return [(finding.rule, finding.pointer) for finding in found]
 
 
 def _rules(target: str, *acts: str) -> list[str]:
     return [
-        sequence_fault.rule for sequence_fault in sequence_faults(_history(target, *acts), target)
+        sequence_fault.rule
+        for sequence_fault in find_sequence_faults(_history(target, *acts), target)
     ]
 
 
@@ -290,8 +291,8 @@ def test_history_with_calls_of_their_answers_is_taken(target: str) -> None:
 @_EACH
 def test_calls_that_are_open_need_no_answer_at_the_end(target: str) -> None:
     messages = _history(target, "user", "call a b", "answer a")
-    assert sequence_faults(messages, target, open_calls=[B]) == []
-    assert [sequence_fault.rule for sequence_fault in sequence_faults(messages, target)] == [
+    assert find_sequence_faults(messages, target, open_calls=[B]) == []
+    assert [sequence_fault.rule for sequence_fault in find_sequence_faults(messages, target)] == [
         "no-answer"
     ]
 
@@ -416,7 +417,7 @@ _BAD_IDS = {
 def test_ids_have_the_form_of_the_provider(target: str) -> None:
     spelling, call_id = SPELLINGS[target], _BAD_IDS[target]
     messages = [*_history(target, "user"), *spelling.calls(call_id), *spelling.answers(call_id)]
-    found = sequence_faults(messages, target)
+    found = find_sequence_faults(messages, target)
     assert [(finding.rule, finding.actual) for finding in found] == [("bad-id", call_id)] * 2
 
 

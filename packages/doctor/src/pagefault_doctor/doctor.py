@@ -51,7 +51,7 @@ from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.rendered_documents import document_of
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, json_pieces
-from pagefault_dialects.targets.rules import found, quoted
+from pagefault_dialects.targets.rules import make_finding, shorten_quote
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.text_windows import without_lone_surrogates
 
@@ -238,11 +238,12 @@ def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _ParsedBody:
         make_object=keys.make_object,
     )
     findings = [
-        found("repeated-key", pointer, actual=quoted(key)) for pointer, key in keys.places(value)
+        make_finding("repeated-key", pointer, actual=shorten_quote(key))
+        for pointer, key in keys.places(value)
     ]
     halves = [*lone_surrogates(value)] if _ESCAPE in body else []
     findings += (
-        found("half-surrogate", pointer, actual=quoted(without_lone_surrogates(text)))
+        make_finding("half-surrogate", pointer, actual=shorten_quote(without_lone_surrogates(text)))
         for pointer, text in halves
     )
     return _ParsedBody(repaired(value, keeps_spelling=True) if halves else value, findings)

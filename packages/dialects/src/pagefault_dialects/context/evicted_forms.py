@@ -30,13 +30,13 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short
 from pagefault_dialects.targets.base64_leaves import text_of
 from pagefault_dialects.targets.media_lines import medium_words
-from pagefault_dialects.targets.rules import coded
+from pagefault_dialects.targets.rules import code_and_reason
 from pagefault_dialects.texts.cuts import cut_short, excerpt_of, whole_length, whole_text_uri
 
 REASON = "The conversation has to fit its limits; the oldest gives way."
 """The reason of evictions in the loss account."""
 
-_FOLDED = coded("folded")
+_FOLDED = code_and_reason("folded")
 # Results up to this length are not replaced by a line.
 _SHORT_RESULT_CHARS = 240
 # Longer texts of results, and of messages, become previews.

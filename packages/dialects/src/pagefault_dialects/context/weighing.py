@@ -22,7 +22,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import base64_length
 from pagefault_dialects.targets.base64_leaves import text_of
-from pagefault_dialects.targets.opening_turns import opened
+from pagefault_dialects.targets.opening_turns import split_system_text
 from pagefault_dialects.targets.profile import Profile
 
 TURN_TOKENS = 4
@@ -75,7 +75,7 @@ class Weighing:
 
     def total(self, resolved: Sequence[ResolvedTurn]) -> Load:
         """Return the load of a resolved conversation."""
-        system, turns = opened(resolved, self._profile)
+        system, turns = split_system_text(resolved, self._profile)
         media = (item for turn in resolved for item in turn.items if isinstance(item, MediaItem))
         chars = [_base64_chars(medium) for medium in media]
         return Load(self._rule.turns(turns, system), len(chars), sum(chars))

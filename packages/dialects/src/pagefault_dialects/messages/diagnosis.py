@@ -16,8 +16,8 @@ from pagefault_dialects.model.conversation import ComposedTurn, TextItem
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.targets.rules import found, quoted
-from pagefault_dialects.targets.sequence_rules import sequence_faults
+from pagefault_dialects.targets.rules import make_finding, shorten_quote
+from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 
 _ENTRIES = "/entries/"
 # The rules of order that neither turns nor the loss account show.
@@ -85,7 +85,7 @@ def _check_order(
     pointers = [message.pointer for message in history.messages if not message.is_apart]
     if not is_home(history, target, main) or len(sent) != len(pointers):
         return
-    faults = sequence_faults(sent, target, pointers=pointers)
+    faults = find_sequence_faults(sent, target, pointers=pointers)
     yield from (fault for fault in faults if fault.rule in _ORDER_RULES)
 
 
@@ -121,7 +121,7 @@ def _split_calls(history: ReadHistory) -> Iterator[Finding]:
             continue
         if message["role"] in ("assistant", "model"):
             pointer = "" if foreign.pointer.startswith(_ENTRIES) else foreign.pointer
-            yield found("split-calls", pointer, seq=index + 1)
+            yield make_finding("split-calls", pointer, seq=index + 1)
 
 
 def _trailing_space(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
@@ -132,7 +132,9 @@ def _trailing_space(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
     item = last.items[-1]
     if isinstance(item, TextItem) and item.text.strip() and item.text != item.text.rstrip():
         space = json_text(item.text[len(item.text.rstrip()) :])
-        yield found("trailing-space", item.pointer, actual=quoted(space), seq=last.seq)
+        yield make_finding(
+            "trailing-space", item.pointer, actual=shorten_quote(space), seq=last.seq
+        )
 
 
 def _is_made_by_model(

@@ -22,7 +22,7 @@ from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import base64_length
 from pagefault_dialects.targets.profile import IdRule, Profile, media_class
-from pagefault_dialects.targets.rules import RULES, Rule, found, quoted
+from pagefault_dialects.targets.rules import RULES, Rule, make_finding, shorten_quote
 
 _PAIR_RULES = ("no-call", "late-answer", "no-answer")
 _DUPLICATE = "duplicate-answer"
@@ -60,11 +60,11 @@ def find_lossy_faults(
         if own is not None and medium is not None and _is_of_any_type(medium, profile):
             continue
         if medium is None:
-            yield found(entry.code, entry.pointer, seq=entry.seq)
+            yield make_finding(entry.code, entry.pointer, seq=entry.seq)
             continue
         same = sum(media_class(item.kind) == media_class(medium.kind) for item in every)
-        actual = same if rule.limit == "most" else _actual(rule, medium, entry)
-        yield found(
+        actual = same if rule.limit == "max_count" else _actual(rule, medium, entry)
+        yield make_finding(
             entry.code,
             entry.pointer,
             limit=_limit(rule, medium, profile, actual),
@@ -95,9 +95,14 @@ def _limit(rule: Rule, medium: Medium, profile: Profile, actual: int | str) -> i
     if rule.limit is None or media is None:
         return None
     value = getattr(media, rule.limit)
-    if rule.limit == "max_side" and media.crowd and isinstance(actual, int) and actual <= value:
+    if (
+        rule.limit == "max_side"
+        and media.max_side_of_many
+        and isinstance(actual, int)
+        and actual <= value
+    ):
         # Beside many other images, each has to be smaller.
-        return media.crowd[1]
+        return media.max_side_of_many[1]
     return value if isinstance(value, int) or value is None else ", ".join(sorted(value))
 
 
@@ -106,7 +111,7 @@ def _actual(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
         case "types":
             return medium.mime_type
         case "addresses" if isinstance(medium.source, Address):
-            return quoted(medium.source.url)
+            return shorten_quote(medium.source.url)
         case "max_base64":
             return base64_length(medium.size_bytes or 0)
         case "max_side" | "min_side":
@@ -162,7 +167,7 @@ def find_unpaired(
                 # The finding of a joined call is at its original place.
                 after = (item for item in origins.get(call_id, ()) if _seq(item) >= (note.seq or 0))
                 place = next(after, turn)
-            yield found(note.code, place.origin, seq=place.seq, call_id=call_id)
+            yield make_finding(note.code, place.origin, seq=place.seq, call_id=call_id)
 
 
 def _second_answers(
@@ -179,7 +184,7 @@ def _second_answers(
         for note in turn.items:
             if isinstance(note, Omission) and note.code == _DUPLICATE:
                 call_id = answered.get((note.seq, note.pointer))
-                yield found(_DUPLICATE, note.pointer, seq=note.seq, call_id=call_id)
+                yield make_finding(_DUPLICATE, note.pointer, seq=note.seq, call_id=call_id)
 
 
 def _is_made_of(written: str, call_id: str) -> bool:
@@ -195,16 +200,18 @@ def _check_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Fi
     used: set[str] = set()
     for turn in turns:
         for call in turn.calls:
-            place, seq, call_id = turn.origin, turn.seq, quoted(call.call_id)
+            place, seq, call_id = turn.origin, turn.seq, shorten_quote(call.call_id)
             if call.call_id in used:
-                yield found("duplicate-id", place, actual=call_id, call_id=call_id, seq=seq)
+                yield make_finding("duplicate-id", place, actual=call_id, call_id=call_id, seq=seq)
             elif profile.call_id.fit(call.call_id) != call.call_id:
                 rule = _describe_rule(profile.call_id)
-                yield found("bad-id", place, limit=rule, actual=call_id, call_id=call_id, seq=seq)
+                yield make_finding(
+                    "bad-id", place, limit=rule, actual=call_id, call_id=call_id, seq=seq
+                )
             if profile.tool_name.fit(call.name) != call.name:
                 rule = _describe_rule(profile.tool_name)
-                name = quoted(call.name)
-                yield found(
+                name = shorten_quote(call.name)
+                yield make_finding(
                     "bad-name", place, limit=rule, actual=name, seq=seq, call_id=call.call_id
                 )
             used.add(call.call_id)
@@ -223,8 +230,12 @@ def _check_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
     for index, turn in enumerate(turns):
         if turn.role == "tool" and called.get(turn.call_id, -1) > index:
             call_id = turn.call_id
-            yield found(
-                "wrong-order", turn.origin, actual=quoted(call_id), seq=turn.seq, call_id=call_id
+            yield make_finding(
+                "wrong-order",
+                turn.origin,
+                actual=shorten_quote(call_id),
+                seq=turn.seq,
+                call_id=call_id,
             )
 
 
@@ -232,20 +243,24 @@ def _check_items(turn: ComposedTurn, profile: Profile, own: Dialect | None) -> I
     is_result = turn.role == "tool"
     says_error = is_result and turn.is_error and own in _ERRORS_ARE_TEXT
     if not turn.items and not turn.calls and (says_error or not is_result):
-        yield found("empty-content", turn.origin, seq=turn.seq)
+        yield make_finding("empty-content", turn.origin, seq=turn.seq)
     for item in turn.items:
         if isinstance(item, TextItem) and _is_left_out(item.text, profile):
             # SDKs write an empty text beside calls and as an empty result.
             is_block = item.pointer.rpartition("/")[2].isdigit()
             if is_block or says_error or not (turn.calls or is_result):
-                yield found("empty-content", item.pointer, actual=quoted(item.text), seq=turn.seq)
+                yield make_finding(
+                    "empty-content", item.pointer, actual=shorten_quote(item.text), seq=turn.seq
+                )
         elif isinstance(item, Medium):
             yield from _check_medium(turn, item)
             if is_result and not item.is_in_text:
                 rule = "media-in-error" if says_error else "media-in-result"
                 if says_error or own == "openai-chat":
                     kind, call_id = item.mime_type, turn.call_id
-                    yield found(rule, item.pointer, actual=kind, seq=turn.seq, call_id=call_id)
+                    yield make_finding(
+                        rule, item.pointer, actual=kind, seq=turn.seq, call_id=call_id
+                    )
 
 
 def _is_left_out(text: str, profile: Profile) -> bool:
@@ -254,12 +269,12 @@ def _is_left_out(text: str, profile: Profile) -> bool:
 
 def _check_medium(turn: ComposedTurn, medium: Medium) -> Iterator[Finding]:
     if medium.is_in_text:
-        yield found("base64-in-text", medium.pointer, actual=medium.mime_type, seq=turn.seq)
+        yield make_finding("base64-in-text", medium.pointer, actual=medium.mime_type, seq=turn.seq)
     if claimed := medium.claimed_type:
-        yield found(
+        yield make_finding(
             "mislabelled-media",
             medium.pointer,
             limit=medium.mime_type,
-            actual=quoted(claimed),
+            actual=shorten_quote(claimed),
             seq=turn.seq,
         )

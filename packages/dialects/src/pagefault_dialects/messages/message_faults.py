@@ -14,7 +14,7 @@ from pagefault_dialects.json.values import json_text, text_member
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
 from pagefault_dialects.messages.message_calls import as_answer, as_call, has_own_id, list_calls
 from pagefault_dialects.model.finding import Finding
-from pagefault_dialects.targets.rules import found, quoted
+from pagefault_dialects.targets.rules import make_finding, shorten_quote
 
 _SPELLING: frozenset[Dialect] = frozenset(("openai-chat", "openai-responses"))
 _APART: frozenset[Dialect] = frozenset(("anthropic", "gemini", "bedrock", "mcp"))
@@ -33,21 +33,25 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
     dialect: Dialect = main or "openai-chat"
     for message in messages:
         if message.unknown_role is not None:
-            yield found(
-                "unknown-role", f"{message.pointer}/role", actual=quoted(message.unknown_role)
+            yield make_finding(
+                "unknown-role",
+                f"{message.pointer}/role",
+                actual=shorten_quote(message.unknown_role),
             )
         if message.message is None:
-            yield found("not-a-message", message.pointer)
+            yield make_finding("not-a-message", message.pointer)
             continue
         # Calls and results of MCP sampling have the same form as Anthropic's.
         is_as_in_mcp = (message.dialect, main) == ("anthropic", "mcp")
         if message.dialect not in (None, main) and not is_as_in_mcp:
-            yield found("mixed-dialects", message.pointer, limit=main, actual=message.dialect)
+            yield make_finding(
+                "mixed-dialects", message.pointer, limit=main, actual=message.dialect
+            )
         yield from _check_types(message)
         yield from _check_media(message)
         yield from _check_calls(message, dialect)
         if dialect == "openai-chat" and message.message.get("tool_calls") == []:
-            yield found("empty-calls", f"{message.pointer}/tool_calls", actual="[]")
+            yield make_finding("empty-calls", f"{message.pointer}/tool_calls", actual="[]")
     if dialect in _APART:
         yield from _check_system(messages)
     if dialect in _RESULTS_FIRST:
@@ -66,7 +70,7 @@ def _check_types(foreign: ForeignMessage) -> Iterator[Finding]:
     for index, block in enumerate(content if isinstance(content, list) else ()):
         if isinstance(block, dict) and "type" in block and not text_member(block, "type"):
             place = foreign.place(f"/content/{index}/type")
-            yield found("no-type", place, actual=quoted(json_text(block["type"])))
+            yield make_finding("no-type", place, actual=shorten_quote(json_text(block["type"])))
 
 
 def _check_media(foreign: ForeignMessage) -> Iterator[Finding]:
@@ -79,7 +83,7 @@ def _check_media(foreign: ForeignMessage) -> Iterator[Finding]:
             if _is_empty_medium(item):
                 # A result that was read from an item of another form is named as a whole.
                 where = foreign.place(place if is_at_place else pointer)
-                yield found("unreadable", where, actual="no bytes")
+                yield make_finding("unreadable", where, actual="no bytes")
 
 
 def _blocks(content: Any, pointer: str) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401 - a value of JSON
@@ -102,21 +106,23 @@ def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]
         place = foreign.place(pointer)
         call_id = next((value for key in _IDS if isinstance(value := call.get(key), str)), None)
         if not has_own_id(call) and dialect in _NAMED:
-            yield found("no-id", place)
+            yield make_finding("no-id", place)
         where = foreign.place(f"{pointer}/{name}") if name else place
         if isinstance(arguments, str) and (name.endswith("arguments") or dialect in _SPELLING):
             if not _is_object(arguments):
-                yield found("bad-arguments", where, actual=quoted(arguments), call_id=call_id)
+                yield make_finding(
+                    "bad-arguments", where, actual=shorten_quote(arguments), call_id=call_id
+                )
             elif has_lone_surrogate(json.loads(arguments)):
-                yield found("half-surrogate", where, call_id=call_id)
+                yield make_finding("half-surrogate", where, call_id=call_id)
         elif isinstance(arguments, dict):
             is_own = foreign.is_as_sent and foreign.dialect in (None, dialect)
             if dialect in _SPELLING and is_own:
-                text = quoted(json.dumps(arguments, default=str))
-                yield found("unspelled-arguments", where, actual=text, call_id=call_id)
+                text = shorten_quote(json.dumps(arguments, default=str))
+                yield make_finding("unspelled-arguments", where, actual=text, call_id=call_id)
         elif arguments is not None or dialect in _NAMED:
-            text = quoted(json.dumps(arguments, default=str))
-            yield found("bad-arguments", where, actual=text, call_id=call_id)
+            text = shorten_quote(json.dumps(arguments, default=str))
+            yield make_finding("bad-arguments", where, actual=text, call_id=call_id)
 
 
 _IDS = ("toolCallId", "toolUseId", "tool_call_id", "call_id", "id")
@@ -170,7 +176,7 @@ def _check_system(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
         if role not in ("system", "developer"):
             return
         if not foreign.is_apart:
-            yield found("system-among-messages", foreign.pointer, actual=role)
+            yield make_finding("system-among-messages", foreign.pointer, actual=role)
 
 
 def _side(foreign: ForeignMessage) -> str | None:
@@ -200,7 +206,7 @@ def _check_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
                 elif is_behind and answer.call_id in called:
                     pointer = foreign.place(f"/content/{index}")
                     call_id = answer.call_id or None
-                    yield found("results-not-first", pointer, call_id=call_id)
+                    yield make_finding("results-not-first", pointer, call_id=call_id)
 
 
 def _check_sides(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
@@ -208,5 +214,5 @@ def _check_sides(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
     for foreign in messages:
         side = _side(foreign)
         if side == before != "system":
-            yield found("same-side-twice", foreign.pointer, actual=side)
+            yield make_finding("same-side-twice", foreign.pointer, actual=side)
         before = side or before

@@ -9,7 +9,7 @@ from pagefault_dialects.messages.entry_reading import foreign_turns, join_turns
 from pagefault_dialects.messages.histories import ForeignMessage, foreign_messages
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.loss import LossEntry
-from pagefault_dialects.targets.rules import coded
+from pagefault_dialects.targets.rules import code_and_reason
 from pagefault_dialects.turns.pairing import paired
 
 
@@ -83,7 +83,7 @@ def locate_loss(
     """Yield a loss account with pointers into the original history, which has everything."""
     for foreign in messages:
         if foreign.message is None:
-            code, reason = coded("not-a-message")
+            code, reason = code_and_reason("not-a-message")
             yield LossEntry(
                 pointer=foreign.pointer,
                 from_="entry",

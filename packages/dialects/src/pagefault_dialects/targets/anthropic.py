@@ -26,7 +26,7 @@ from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import (
     JsonLeaf,
     Node,
-    b64,
+    base64_leaf,
     blocks_of,
     native_block_of,
     text_block,
@@ -34,8 +34,8 @@ from pagefault_dialects.targets.base64_leaves import (
 )
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.native_messages import (
-    are_own_blocks,
-    members_of_request,
+    has_only_own_blocks,
+    select_request_members,
     write_runs,
 )
 from pagefault_dialects.targets.profile import Profile, tool_use
@@ -104,7 +104,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     role = sent.get("role")
     if role not in _ROLES or native.dialect not in (None, "anthropic"):
         return None
-    request = members_of_request(sent, _MEMBERS, _OF_RESPONSES)
+    request = select_request_members(sent, _MEMBERS, _OF_RESPONSES)
     content = None if request is None else request.get("content")
     if isinstance(content, list):
         is_own = bool(content) and all(map(_is_own, content)) and _are_blocks_of(role, content)
@@ -144,7 +144,7 @@ def _are_blocks_of(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
 
 
 def _is_own(block: JsonValue) -> bool:
-    return are_own_blocks([block]) and _is_block(block)
+    return has_only_own_blocks([block]) and _is_block(block)
 
 
 def _is_block(block: JsonValue) -> bool:
@@ -243,7 +243,7 @@ def _medium(attachment: MediaItem) -> Node:
     if attachment.url is not None:
         source = {"type": "url", "url": attachment.url}
     else:
-        source = {"type": "base64", "media_type": mime_type, "data": b64(attachment)}
+        source = {"type": "base64", "media_type": mime_type, "data": base64_leaf(attachment)}
     if mime_type.startswith("image/"):
         return {"type": "image", "source": source}
     document: dict[str, Node] = {"type": "document", "source": source}

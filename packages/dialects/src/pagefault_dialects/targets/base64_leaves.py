@@ -60,7 +60,7 @@ WriteMedium: TypeAlias = Callable[[MediaItem], Node]
 WriteText: TypeAlias = Callable[[str], list[Node]]
 
 
-def b64(attachment: MediaItem) -> Node:
+def base64_leaf(attachment: MediaItem) -> Node:
     """Return a leaf for an attachment's base64; if references are requested, its reference."""
     return attachment.address if attachment.is_reference else Base64Leaf(attachment)
 
@@ -79,7 +79,7 @@ def text_of(item: Item | ResolvedItem) -> str | None:
     return json_text(item.value) if isinstance(item, DataItem) else None
 
 
-def joined(texts: Iterable[str | None]) -> str:
+def join_texts(texts: Iterable[str | None]) -> str:
     """Join the texts that are not empty with blank lines."""
     return "\n\n".join(text for text in texts if text)
 
@@ -146,7 +146,7 @@ def content_of(
     """Return one string if there is only text, else the blocks of `blocks_of`."""
     if any(isinstance(item, MediaItem | ProviderBlock) for item in items):
         return blocks_of(items, medium, text)
-    return joined(map(text_of, items))
+    return join_texts(map(text_of, items))
 
 
 def json_pieces(document: Node) -> Rendering:

@@ -34,9 +34,9 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.model.resource import resource_kind
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, own_block, text_of
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, base64_leaf, own_block, text_of
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
-from pagefault_dialects.targets.native_messages import members_of_request
+from pagefault_dialects.targets.native_messages import select_request_members
 from pagefault_dialects.targets.profile import MediaClass, Profile, media_class
 from pagefault_dialects.targets.request_shapes import Shape, fits_members
 
@@ -143,7 +143,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     answers = ["toolResult" in block for block in content if isinstance(block, dict)]
     if answers != sorted(answers, reverse=True) or not all(map(_is_sound, content)):
         return None
-    return members_of_request(sent, _MEMBERS, frozenset())
+    return select_request_members(sent, _MEMBERS, frozenset())
 
 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:
@@ -281,7 +281,7 @@ def _medium(attachment: MediaItem, name: str | None = None) -> Node:
     kind = _class_of(attachment)
     medium: dict[str, Node] = {
         "format": FORMATS[kind][_type_of(attachment)],
-        "source": {"bytes": b64(attachment)},
+        "source": {"bytes": base64_leaf(attachment)},
     }
     return {kind: medium if name is None else {**medium, "name": name}}
 

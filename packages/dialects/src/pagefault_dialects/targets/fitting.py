@@ -1,8 +1,8 @@
-"""Limits of media: whether one may be sent as it is, why not, and which image has to be made.
+"""Limits of media: whether a medium can be sent unchanged, and the plan of images to derive.
 
 Sizes, pixels and types are those measured when the medium was stored; a client's claims do not
-count. The plan of media to read or make follows from known properties alone, so the ladder decides
-without I/O.
+count. The plan of media to read or derive follows from known properties alone, so the ladder
+decides without I/O.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,25 +18,25 @@ from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
 from pagefault_dialects.texts.file_texts import FileText
 
-# Their pixels are counted when they are stored; without a count they are unreadable.
+# Images of these types whose pixels were not counted when they were stored are unreadable.
 _MEASURED = DECODED_TYPES | {"image/tiff"}
-# The side of an image that is reduced to make room for newer ones, if there is little room.
+# The longest side of an image that gets less than this many bytes, to make room for newer ones.
 _TIGHT_SIDE = 1_024
 _AMPLE_BYTES = 1 << 20
-_LEAST_ROOM_BITS = 18
+# A smaller image gets 256 KiB or more.
+_MIN_ROOM_BITS = 18
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """The reason why a medium cannot be sent as it is.
-
-    With `fixable_by_resize`, an image derived from it could be sent; its rung is `becomes`.
-    """
+    """The reason why a medium cannot be sent unchanged."""
 
     code: str
     reason: str
     fixable_by_resize: bool = False
+    """True if an image derived from the medium could be sent."""
     becomes: Literal["smaller", "larger", "repaired"] = "smaller"
+    """The rung of that image on the ladder."""
 
 
 _EVICTED = Obstacle(
@@ -50,9 +50,10 @@ _COLLECTED = Obstacle(
 
 @dataclass(frozen=True, slots=True)
 class MediumRef:
-    """A medium in its place; places are numbered in reading order, from the oldest."""
+    """A medium of a conversation."""
 
     index: int
+    """Its index among all media in reading order, from the oldest."""
     turn: ComposedTurn
     medium: Medium
 
@@ -62,19 +63,19 @@ class MediumRef:
         return media_class(self.medium.kind)
 
 
-def places_of(turns: Sequence[ComposedTurn]) -> list[MediumRef]:
+def list_media(turns: Sequence[ComposedTurn]) -> list[MediumRef]:
     """Return all media of a conversation, in reading order."""
     media = ((turn, item) for turn in turns for item in turn.items if isinstance(item, Medium))
     return [MediumRef(index, *found) for index, found in enumerate(media)]
 
 
-class Fitting:
+class MediaLimits:
     """The limits of each medium in one rendering.
 
     Args:
         profile: The target.
         options: The options of the rendering.
-        places: All media, for the limits that depend on how many there are.
+        refs: All media, for the limits that depend on their number.
 
     Attributes:
         max_image_base64: The most characters of base64 that one image may have.
@@ -82,73 +83,74 @@ class Fitting:
         min_side: The least pixels of the shorter side of an image.
     """
 
-    def __init__(
-        self, profile: Profile, options: RenderOptions, places: Sequence[MediumRef]
-    ) -> None:
+    def __init__(self, profile: Profile, options: RenderOptions, refs: Sequence[MediumRef]) -> None:
         self._profile = profile
         self._options = options
         rule = profile.media.get("image")
         self.max_image_base64 = rule.max_base64 if rule else None
-        self.max_side = self._side(rule, places) if rule else None
+        self.max_side = self._side(rule, refs) if rule else None
         self.min_side = rule.min_side if rule else None
 
-    def obstacle(self, place: MediumRef) -> Obstacle | None:
-        """Return why a medium cannot be attached as it is; `None` if it can."""
-        medium = place.medium
+    def find_obstacle(self, ref: MediumRef) -> Obstacle | None:
+        """Return why a medium cannot be attached unchanged; `None` if it can."""
+        medium = ref.medium
         return (
             (_EVICTED if medium.is_evicted else None)
             or (_COLLECTED if medium.is_collected else None)
-            or self._by_place(place)
-            or self._by_address(place)
-            or self._by_type(medium)
-            or _by_bytes(medium)
-            or self._by_size(medium)
-            or _by_damage(medium)
+            or self._check_role(ref)
+            or self._check_address(ref)
+            or self._check_type(medium)
+            or _check_bytes(medium)
+            or self._check_size(medium)
+            or _check_damage(medium)
         )
 
     def image_types(self) -> tuple[str, ...]:
         """Return the types that an image may be encoded as, the preferred ones first."""
         rule = self._profile.media.get("image")
-        made = ("image/jpeg", "image/png", "image/webp")
-        return tuple(item for item in made if rule and rule.takes(item) and self._accepts(item))
+        encodable = ("image/jpeg", "image/png", "image/webp")
+        return tuple(
+            item for item in encodable if rule and rule.takes(item) and self._accepts(item)
+        )
 
-    def most(self, kind: MediaClass) -> int | None:
+    def max_media(self, kind: MediaClass) -> int | None:
         """Return the most media of a class."""
         rule = self._profile.media.get(kind)
         limits = (
-            rule.most if rule else None,
+            rule.max_count if rule else None,
             self._options.max_images if kind == "image" else None,
         )
         return min((limit for limit in limits if limit is not None), default=None)
 
-    def base64_chars(self, place: MediumRef) -> int:
-        """Return the characters that a medium takes in a request as it is."""
-        medium = place.medium
+    def base64_chars(self, ref: MediumRef) -> int:
+        """Return the characters of base64 that an unchanged medium takes in a request."""
+        medium = ref.medium
         rule = self._profile.rule(medium.kind)
-        is_loaded = rule and rule.addresses and place.turn.role in self._profile.address_roles
-        is_given_by_url = self._options.media == "signed-url" and is_loaded
-        is_elsewhere = self._options.media == "reference" or is_given_by_url
+        takes_urls = rule and rule.addresses and ref.turn.role in self._profile.address_roles
+        is_sent_by_url = self._options.media == "signed-url" and takes_urls
+        is_not_inline = self._options.media == "reference" or is_sent_by_url
         is_stored = isinstance(medium.source, StoredBytes)
-        if isinstance(medium.source, Address) or (is_stored and is_elsewhere):
+        if isinstance(medium.source, Address) or (is_stored and is_not_inline):
             return 0
         return base64_length(medium.size_bytes or 0)
 
-    def is_wanted(self, place: MediumRef) -> bool:
+    def may_be_attached(self, ref: MediumRef) -> bool:
         """Return whether a medium could be attached if its bytes are sound."""
-        medium = place.medium
-        if medium.is_line or self._by_place(place) or self._by_address(place):
+        medium = ref.medium
+        if medium.is_line or self._check_role(ref) or self._check_address(ref):
             return False
         can_be_made = medium.mime_type in DECODED_TYPES and bool(self.image_types())
-        return self._by_type(medium) is None or can_be_made or self.wav(place) is not None
+        return self._check_type(medium) is None or can_be_made or self.find_wav(ref) is not None
 
-    def wav(self, place: MediumRef) -> WavFile | None:
-        """Return the WAV file to attach in place of samples without a header.
+    def find_wav(self, ref: MediumRef) -> WavFile | None:
+        """Return the WAV file to attach instead of audio samples without a header.
 
-        Return `None` if the target takes them as they are or takes no WAV, and for other media.
+        Return `None` if the target takes the samples unchanged or takes no WAV, and for other
+        media.
         """
-        medium, rule = place.medium, self._profile.rule(place.medium.kind)
-        is_there = not medium.is_line and not isinstance(medium.source, Address)
-        if rule is None or not is_there or self._by_place(place) or not self._by_type(medium):
+        medium, rule = ref.medium, self._profile.rule(ref.medium.kind)
+        has_bytes = not medium.is_line and not isinstance(medium.source, Address)
+        if rule is None or not has_bytes or self._check_role(ref) or not self._check_type(medium):
             return None
         wav = wav_of(medium.mime_type, medium.size_bytes or 0)
         if wav is None or not (rule.takes(WAV_TYPE) and self._accepts(WAV_TYPE)):
@@ -156,17 +158,17 @@ class Fitting:
         limit = rule.max_base64
         return wav if limit is None or base64_length(wav.size_bytes) <= limit else None
 
-    def _by_place(self, place: MediumRef) -> Obstacle | None:
-        role = place.turn.role
+    def _check_role(self, ref: MediumRef) -> Obstacle | None:
+        role = ref.turn.role
         if role in self._profile.media_roles:
             return None
         return Obstacle(
             "no-media-here", f"{self._profile.target} takes no media in the {role}'s turns."
         )
 
-    def _by_type(self, medium: Medium) -> Obstacle | None:
+    def _check_type(self, medium: Medium) -> Obstacle | None:
         rule = self._profile.rule(medium.kind)
-        if rule is None or not (rule.takes(medium.mime_type) or _is_loaded(medium, rule)):
+        if rule is None or not (rule.takes(medium.mime_type) or _is_loaded_by_url(medium, rule)):
             return Obstacle(
                 "type-not-taken",
                 f"{self._profile.target} takes no {medium.mime_type}.",
@@ -180,15 +182,15 @@ class Fitting:
             )
         return None
 
-    def _by_address(self, place: MediumRef) -> Obstacle | None:
-        medium = place.medium
+    def _check_address(self, ref: MediumRef) -> Obstacle | None:
+        medium = ref.medium
         rule = self._profile.rule(medium.kind)
-        # If the kind is not accepted at all, that is the reason, whatever the address.
+        # A kind that is not accepted at all is the obstacle of `_check_type`.
         if rule is None or not isinstance(medium.source, Address):
             return None
         if medium.damage is not None:
             return Obstacle(medium.damage.code, medium.damage.detail)
-        if self._profile.loads(medium.source.url, medium.kind, place.turn.role):
+        if self._profile.loads(medium.source.url, medium.kind, ref.turn.role):
             return None
         return Obstacle(
             "address-not-taken",
@@ -196,7 +198,7 @@ class Fitting:
             "fetched here.",
         )
 
-    def _by_size(self, medium: Medium) -> Obstacle | None:
+    def _check_size(self, medium: Medium) -> Obstacle | None:
         rule = self._profile.rule(medium.kind)
         if rule is None or medium.size_bytes is None:
             return None
@@ -237,46 +239,50 @@ class Fitting:
     def _accepts(self, mime_type: str) -> bool:
         return self._options.accept is None or matches(mime_type, self._options.accept)
 
-    def _side(self, rule: MediaRule, places: Sequence[MediumRef]) -> int | None:
-        if rule.crowd is None:
+    def _side(self, rule: MediaRule, refs: Sequence[MediumRef]) -> int | None:
+        if rule.max_side_of_many is None:
             return rule.max_side
-        # Only images that could be attached but for their sizes count.
+        # Only the images count that would be attached if none had too many pixels.
         images = sum(
-            place.media_class == "image"
-            and self.is_wanted(place)
-            and _by_bytes(place.medium) is None
-            and (self._by_type(place.medium) is None or has_pixels(place.medium))
-            for place in places
+            ref.media_class == "image"
+            and self.may_be_attached(ref)
+            and _check_bytes(ref.medium) is None
+            and (self._check_type(ref.medium) is None or can_be_resized(ref.medium))
+            for ref in refs
         )
-        most = self.most("image")
-        above, side = rule.crowd
-        return side if min(images, most if most is not None else images) > above else rule.max_side
+        max_images = self.max_media("image")
+        many, side = rule.max_side_of_many
+        return (
+            side
+            if min(images, max_images if max_images is not None else images) > many
+            else rule.max_side
+        )
 
 
 def _shorter_side(medium: Medium) -> int:
     return min(medium.hints.width or 0, medium.hints.height or 0)
 
 
-def _is_loaded(medium: Medium, rule: MediaRule) -> bool:
-    """Return whether a target loads an image at an address whose type is unknown."""
+def _is_loaded_by_url(medium: Medium, rule: MediaRule) -> bool:
+    """Return whether a medium is an image of unknown type at a URL that the target loads."""
     is_at_address = isinstance(medium.source, Address) and rule.loads(medium.source.url)
     return is_at_address and medium.mime_type == "image/*" and medium.kind == "image"
 
 
-def can_be_read_out(medium: Medium) -> bool:
-    """Return whether a medium is a text, which can replace it."""
+def is_text_file(medium: Medium) -> bool:
+    """Return whether a medium is a text file, whose text can replace it."""
     is_text = is_textual(medium.mime_type) or medium.mime_type == "image/svg+xml"
     return is_text and not isinstance(medium.source, Address)
 
 
-def has_pixels(medium: Medium) -> bool:
-    """Return whether a smaller image can be derived from a medium."""
-    is_whole = medium.damage is None or medium.damage.is_repairable
-    known = medium.hints.width is not None and is_whole
-    return medium.mime_type in DECODED_TYPES and known and not isinstance(medium.source, Address)
+def can_be_resized(medium: Medium) -> bool:
+    """Return whether an image of another size can be derived from a medium."""
+    is_sound = medium.damage is None or medium.damage.is_repairable
+    is_decodable = medium.mime_type in DECODED_TYPES and medium.hints.width is not None
+    return is_decodable and is_sound and not isinstance(medium.source, Address)
 
 
-def _by_bytes(medium: Medium) -> Obstacle | None:
+def _check_bytes(medium: Medium) -> Obstacle | None:
     """Return why the bytes of a medium are unusable."""
     if isinstance(medium.source, Address):
         return None
@@ -287,8 +293,8 @@ def _by_bytes(medium: Medium) -> Obstacle | None:
     return None
 
 
-def _by_damage(medium: Medium) -> Obstacle | None:
-    """Return why an image with a whole picture is not sent as it is."""
+def _check_damage(medium: Medium) -> Obstacle | None:
+    """Return why a damaged image is not sent unchanged, although its picture is whole."""
     if (damage := medium.damage) is None:
         return None
     return Obstacle(damage.code, damage.detail, fixable_by_resize=True, becomes="repaired")
@@ -296,16 +302,19 @@ def _by_damage(medium: Medium) -> Obstacle | None:
 
 @dataclass(frozen=True, slots=True)
 class MediaPlan:
-    """Media, by their number in reading order: images and WAV files to make, texts to read."""
+    """The media to load, each by its index among all media in reading order."""
 
     images: Mapping[int, ImageRecipe] = field(default_factory=dict)
+    """The images to derive."""
     texts: frozenset[int] = frozenset()
+    """The text files to read."""
     wavs: frozenset[int] = frozenset()
+    """The stored samples to derive WAV files from."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedMedia:
-    """The loaded media of a plan, by the same numbers; failed ones are missing."""
+    """The loaded media of a plan, by the same indexes; failed ones are missing."""
 
     images: Mapping[int, DerivedImage] = field(default_factory=dict)
     texts: Mapping[int, FileText] = field(default_factory=dict)
@@ -314,9 +323,9 @@ class LoadedMedia:
     wavs: Mapping[int, DerivedImage] = field(default_factory=dict)
     """WAV files of stored samples, derived like images."""
 
-    def explain(self, place: MediumRef, obstacle: Obstacle) -> Obstacle:
-        """Return an obstacle, with the reason why no smaller image avoids it, if there is one."""
-        reason = self.costly.get(place.index) if obstacle.fixable_by_resize else None
+    def explain(self, ref: MediumRef, obstacle: Obstacle) -> Obstacle:
+        """Return an obstacle; if its image was not decoded, with that in the reason."""
+        reason = self.costly.get(ref.index) if obstacle.fixable_by_resize else None
         if reason is None:
             return obstacle
         return replace(obstacle, reason=f"{obstacle.reason} {reason}")
@@ -325,7 +334,7 @@ class LoadedMedia:
 def plan_media(
     turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions, *, max_base64: int
 ) -> MediaPlan:
-    """Return the plan of media to read and make for a conversation.
+    """Return the plan of media to read and derive for a conversation.
 
     Args:
         turns: The conversation.
@@ -333,81 +342,86 @@ def plan_media(
         options: The options of the rendering.
         max_base64: The most characters of base64 in one rendering.
     """
-    places = places_of(turns)
-    fitting = Fitting(profile, options, places)
-    obstacles = {place.index: fitting.obstacle(place) for place in places}
+    refs = list_media(turns)
+    limits = MediaLimits(profile, options, refs)
+    obstacles = {ref.index: limits.find_obstacle(ref) for ref in refs}
     readable = (
-        place.index
-        for place in places
-        if obstacles[place.index] is not None and _is_worth_reading(place.medium, profile)
+        ref.index
+        for ref in refs
+        if obstacles[ref.index] is not None and _is_worth_reading(ref.medium, profile)
     )
-    wavs = {place.index: wav for place in places if (wav := fitting.wav(place))}
-    stored = (at for at in wavs if isinstance(places[at].medium.source, StoredBytes))
-    images = _images(places, obstacles, fitting, max_base64, wavs)
+    wavs = {ref.index: wav for ref in refs if (wav := limits.find_wav(ref))}
+    stored = (index for index in wavs if isinstance(refs[index].medium.source, StoredBytes))
+    images = _plan_images(refs, obstacles, limits, max_base64, wavs)
     return MediaPlan(images, frozenset(readable), frozenset(stored))
 
 
-def _images(
-    places: Sequence[MediumRef],
+def _plan_images(
+    refs: Sequence[MediumRef],
     obstacles: Mapping[int, Obstacle | None],
-    fitting: Fitting,
+    limits: MediaLimits,
     max_base64: int,
     wavs: Mapping[int, WavFile],
 ) -> dict[int, ImageRecipe]:
-    types = fitting.image_types()
-    max_images = fitting.most("image")
+    types = limits.image_types()
+    max_images = limits.max_media("image")
     planned: dict[int, ImageRecipe] = {}
     used, images = 0, 0
-    # From the newest to the oldest, since older ones make room.
-    for place in reversed(places):
-        medium, obstacle = place.medium, obstacles[place.index]
-        size = fitting.base64_chars(place)
-        if place.index in wavs:
-            obstacle, size = None, base64_length(wavs[place.index].size_bytes)
-        has_smaller = bool(types) and has_pixels(medium)
+    # From the newest to the oldest: an older image gets the room that newer media leave.
+    for ref in reversed(refs):
+        medium, obstacle = ref.medium, obstacles[ref.index]
+        size = limits.base64_chars(ref)
+        if ref.index in wavs:
+            obstacle, size = None, base64_length(wavs[ref.index].size_bytes)
+        has_smaller = bool(types) and can_be_resized(medium)
         if obstacle is not None and not (has_smaller and obstacle.fixable_by_resize):
             continue
-        if place.media_class == "image":
+        if ref.media_class == "image":
             images += 1
             if max_images is not None and images > max_images:
                 # It is not attached at all.
                 continue
-        if obstacle is not None and fitting.max_image_base64 is not None:
-            size = min(size, fitting.max_image_base64)
-        recipe = None if obstacle is None else _recipe(types, fitting, medium, None)
+        if obstacle is not None and limits.max_image_base64 is not None:
+            size = min(size, limits.max_image_base64)
+        recipe = None if obstacle is None else _make_recipe(types, limits, medium, None)
         if has_smaller and used + size > max_base64:
-            recipe = _recipe(types, fitting, medium, max_base64 - used)
+            recipe = _make_recipe(types, limits, medium, max_base64 - used)
             size = base64_length(recipe.max_bytes or 0)
         if recipe is not None:
-            planned[place.index] = recipe
+            planned[ref.index] = recipe
         if used + size <= max_base64:
             used += size
     return planned
 
 
-def _recipe(
-    types: tuple[str, ...], fitting: Fitting, medium: Medium, room: int | None
+def _make_recipe(
+    types: tuple[str, ...], limits: MediaLimits, medium: Medium, room: int | None
 ) -> ImageRecipe:
-    """Return the recipe of an image: the target's limits, and at most the given room.
+    """Return the recipe of an image within the target's limits, and within a room.
 
-    The room is rounded, so that histories share recipes.
+    Args:
+        types: The types that it may be encoded as.
+        limits: The limits of the target.
+        medium: The image.
+        room: The most characters of base64; `None` for no other limit than the target's. It is
+            rounded down to a power of two in bytes, so that renderings share derived images.
     """
-    most = fitting.max_image_base64
-    max_bytes = None if most is None else most // 4 * 3
-    if fitting.is_too_small(medium):
+    max_base64 = limits.max_image_base64
+    max_bytes = None if max_base64 is None else max_base64 // 4 * 3
+    if limits.is_too_small(medium):
         # A PNG of few pixels is small, and lossless.
-        exact = tuple(mime_type for mime_type in types if mime_type == "image/png") or types
-        return ImageRecipe(exact, fitting.max_side, max_bytes, fitting.min_side)
+        lossless = tuple(mime_type for mime_type in types if mime_type == "image/png") or types
+        return ImageRecipe(lossless, limits.max_side, max_bytes, limits.min_side)
     if room is None:
-        return ImageRecipe(types, fitting.max_side, max_bytes)
-    bounded = 1 << max(_LEAST_ROOM_BITS, (max(room, 1) // 4 * 3).bit_length() - 1)
-    side = _TIGHT_SIDE if fitting.max_side is None else min(_TIGHT_SIDE, fitting.max_side)
-    if bounded >= _AMPLE_BYTES:
-        return ImageRecipe(types, fitting.max_side, min(bounded, max_bytes or bounded))
-    return ImageRecipe(types, side, bounded)
+        return ImageRecipe(types, limits.max_side, max_bytes)
+    room_bytes = 1 << max(_MIN_ROOM_BITS, (max(room, 1) // 4 * 3).bit_length() - 1)
+    side = _TIGHT_SIDE if limits.max_side is None else min(_TIGHT_SIDE, limits.max_side)
+    if room_bytes >= _AMPLE_BYTES:
+        return ImageRecipe(types, limits.max_side, min(room_bytes, max_bytes or room_bytes))
+    return ImageRecipe(types, side, room_bytes)
 
 
 def _is_worth_reading(medium: Medium, profile: Profile) -> bool:
     if medium.words is not None or medium.instead is not None or medium.size_bytes is None:
         return False
-    return can_be_read_out(medium) and profile.text_file_chars > 0
+    return is_text_file(medium) and profile.text_file_chars > 0

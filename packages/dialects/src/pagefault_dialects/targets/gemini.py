@@ -30,9 +30,16 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.pages.one_line import one_line
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
+from pagefault_dialects.targets.base64_leaves import (
+    JsonLeaf,
+    Node,
+    base64_leaf,
+    blocks_of,
+    join_texts,
+    text_of,
+)
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
-from pagefault_dialects.targets.native_messages import members_of_request, write_runs
+from pagefault_dialects.targets.native_messages import select_request_members, write_runs
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import Shape, fits, fits_members
 
@@ -99,7 +106,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     is_own = native.dialect in (None, "gemini") and sent.get("role") in _ROLES
     if not is_own or not isinstance(parts, list) or not parts or not all(map(_is_part, parts)):
         return None
-    return members_of_request(sent, _MEMBERS, frozenset())
+    return select_request_members(sent, _MEMBERS, frozenset())
 
 
 def has_part(part: JsonObject, role: TurnRole) -> bool:
@@ -182,7 +189,7 @@ def _response(turn: ResolvedTurn) -> Node:
         is_own = isinstance(value, dict) and _OWN_MEMBERS.isdisjoint(value)
         if is_own and _is_read_as_meant(value):
             return JsonLeaf(value)
-    words = joined(map(_words, turn.items))
+    words = join_texts(map(_words, turn.items))
     return {"error": words or ERROR_LINE} if turn.is_error else {"output": words}
 
 
@@ -209,7 +216,7 @@ def _attached(items: Sequence[ResolvedItem]) -> list[Node]:
 
 def _blob(attachment: MediaItem) -> dict[str, Node]:
     mime_type = canonical_mime_type(attachment.mime_type) or attachment.mime_type
-    return {"mimeType": mime_type, "data": b64(attachment)}
+    return {"mimeType": mime_type, "data": base64_leaf(attachment)}
 
 
 def _is_beside(attachment: MediaItem) -> bool:

@@ -2,9 +2,9 @@
 
     original → smaller image → caption, transcript or text → one line
 
-A medium goes down a rung at a time until it, and all media together, fit the target. If there are
-too many, the oldest go first. Every step is an entry of the loss account, and noted in the text
-that a model reads.
+A medium goes down a rung at a time until it fits the target, and until all media together do. If
+there are too many, the oldest go down first. Every step is an entry of the loss account, and a text
+tells the model about it.
 
 Source: `providers`, degradation ladder.
 """
@@ -38,26 +38,32 @@ from pagefault_dialects.model.media_handles import handle_of
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import DerivedImage, Resource
 from pagefault_dialects.targets.base64_leaves import Node
-from pagefault_dialects.targets.fitting import Fitting, LoadedMedia, MediumRef, Obstacle, places_of
-from pagefault_dialects.targets.media_choices import (
-    Choice,
-    hold_to_count,
-    hold_to_size,
-    loss_entry,
-    record_path,
-    stored_media,
+from pagefault_dialects.targets.fitting import (
+    LoadedMedia,
+    MediaLimits,
+    MediumRef,
+    Obstacle,
+    list_media,
 )
 from pagefault_dialects.targets.media_lines import (
     ERROR_LINE,
     label_line,
 )
-from pagefault_dialects.targets.native_blocks import TurnBlocks, part_of, turn_blocks
+from pagefault_dialects.targets.medium_forms import (
+    MediumForm,
+    find_stored_media,
+    limit_count,
+    limit_size,
+    make_loss_entry,
+    record_path,
+)
+from pagefault_dialects.targets.native_blocks import TurnBlocks, find_turn_blocks, items_of_block
 from pagefault_dialects.targets.native_messages import (
     NativeRun,
-    has_place_for,
-    media_of,
-    places_by_turn,
-    runs_at_home,
+    find_home_runs,
+    media_range,
+    media_ranges,
+    refers_to_all,
 )
 from pagefault_dialects.targets.profile import MediaClass, Profile
 from pagefault_dialects.targets.thoughts import takes_thought, takes_thoughts, without_signature
@@ -102,25 +108,27 @@ class Ladder:
             turns: The conversation.
             loaded: The media loaded for its plan.
         """
-        places = places_of(turns)
-        fitting = Fitting(self.profile, self.options, places)
-        obstacles = [fitting.obstacle(place) for place in places]
-        media = places_by_turn(turns)
-        runs = runs_at_home(turns, self.profile, self.options, places, obstacles)
-        at_home = {at for run in runs for at in media_of(run, media)}
-        choices = [
-            self._alone(place, obstacles[at], loaded, fitting.wav(place), is_kept=at in at_home)
-            for at, place in enumerate(places)
+        refs = list_media(turns)
+        limits = MediaLimits(self.profile, self.options, refs)
+        obstacles = [limits.find_obstacle(ref) for ref in refs]
+        ranges = media_ranges(turns)
+        runs = find_home_runs(turns, self.profile, self.options, refs, obstacles)
+        in_runs = {index for run in runs for index in media_range(run, ranges)}
+        forms = [
+            self._choose_form(
+                ref, obstacle, loaded, limits.find_wav(ref), is_in_run=ref.index in in_runs
+            )
+            for ref, obstacle in zip(refs, obstacles, strict=True)
         ]
         for kind in _CLASSES:
-            hold_to_count(choices, kind, fitting.most(kind))
-        hold_to_size(choices, self.max_base64)
+            limit_count(forms, kind, limits.max_media(kind))
+        limit_size(forms, self.max_base64)
         written: dict[int, tuple[Node, ...]] = {}
         for run in runs:
-            written |= _write(run, [choices[at] for at in media_of(run, media)])
+            written |= _write_run(run, [forms[index] for index in media_range(run, ranges)])
         resolved = [
-            self._resolve_turn(turn, [choices[at] for at in media[index]], written.get(index))
-            for index, turn in enumerate(turns)
+            self._resolve_turn(turn, [forms[index] for index in range_], written.get(turn_index))
+            for turn_index, (turn, range_) in enumerate(zip(turns, ranges, strict=True))
         ]
         return ResolvedTurns(
             tuple(turn for turn, _ in resolved),
@@ -128,58 +136,72 @@ class Ladder:
             tuple(len(entries) for _, entries in resolved),
         )
 
-    def _alone(
+    def _choose_form(
         self,
-        place: MediumRef,
+        ref: MediumRef,
         obstacle: Obstacle | None,
         loaded: LoadedMedia,
         wav: WavFile | None,
         *,
-        is_kept: bool,
-    ) -> Choice:
-        """Return a medium as far down the ladder as its own limits require."""
-        medium = place.medium
-        if wav is not None and not is_kept and (whole := self._as_wav(place, loaded, wav)):
-            # With its header, the sound is still the original.
-            return Choice(place, whole)
-        text = loaded.texts.get(place.index) if medium.words is None else None
-        excerpt = None if text is None else text.abridged(_reading_call(place))
-        made = loaded.images.get(place.index)
-        choice = Choice(
-            place,
-            self._attached(place, medium.source, medium),
-            smaller=None if made is None else self._smaller(place, made),
+        is_in_run: bool,
+    ) -> MediumForm:
+        """Return the form of a medium that its own limits require.
+
+        Args:
+            ref: The medium.
+            obstacle: Why it cannot be sent unchanged.
+            loaded: The loaded media.
+            wav: The WAV file to attach instead of samples without a header.
+            is_in_run: Whether its message is to be written as it was sent.
+        """
+        medium = ref.medium
+        if wav is not None and not is_in_run and (attachment := self._as_wav(ref, loaded, wav)):
+            # Adding the header does not change the sound, so this is still the original.
+            return MediumForm(ref, attachment)
+        text = loaded.texts.get(ref.index) if medium.words is None else None
+        excerpt = None if text is None else text.abridged(_reading_call(ref))
+        derived = loaded.images.get(ref.index)
+        form = MediumForm(
+            ref,
+            self._attach(ref, medium.source, medium),
+            smaller=None if derived is None else self._attach_derived(ref, derived),
             words=AlternativeText("text", excerpt) if excerpt else medium.words,
             text=text,
-            is_first_picture=made is not None and made.is_first_picture,
+            is_first_picture=derived is not None and derived.is_first_picture,
         )
         if obstacle is not None:
-            choice.waived = loaded.explain(place, obstacle)
-            if not is_kept:
-                choice.heed_obstacle()
-        return choice
+            form.ignored_obstacle = loaded.explain(ref, obstacle)
+            if not is_in_run:
+                form.apply_obstacle()
+        return form
 
-    def _as_wav(self, place: MediumRef, loaded: LoadedMedia, wav: WavFile) -> MediaItem | None:
-        medium = place.medium
+    def _as_wav(self, ref: MediumRef, loaded: LoadedMedia, wav: WavFile) -> MediaItem | None:
+        medium = ref.medium
         if isinstance(medium.source, InlineBytes):
-            known = replace(medium, mime_type=WAV_TYPE, size_bytes=wav.size_bytes)
-            return self._attached(place, InlineBytes(wav.whole(medium.source.data)), known)
-        made = loaded.wavs.get(place.index)
-        return None if made is None else self._smaller(place, made)
+            properties = replace(medium, mime_type=WAV_TYPE, size_bytes=wav.size_bytes)
+            return self._attach(ref, InlineBytes(wav.whole(medium.source.data)), properties)
+        derived = loaded.wavs.get(ref.index)
+        return None if derived is None else self._attach_derived(ref, derived)
 
-    def _smaller(self, place: MediumRef, made: DerivedImage) -> MediaItem:
-        resource = made.resource
+    def _attach_derived(self, ref: MediumRef, derived: DerivedImage) -> MediaItem:
+        resource = derived.resource
         source: MediumSource = StoredBytes(resource.resource_id, resource.digest)
-        if made.data is not None:
+        if derived.data is not None:
             # An image derived from bytes in a record has no resource to refer to.
-            source = InlineBytes(made.data)
-        return self._attached(place, source, resource)
+            source = InlineBytes(derived.data)
+        return self._attach(ref, source, resource)
 
-    def _attached(
-        self, place: MediumRef, source: MediumSource, known: Medium | Resource
+    def _attach(
+        self, ref: MediumRef, source: MediumSource, properties: Medium | Resource
     ) -> MediaItem:
-        """Return a medium as a message has it, with the known properties of these bytes."""
-        medium = place.medium
+        """Return a medium as an attachment.
+
+        Args:
+            ref: The medium.
+            source: The bytes to attach.
+            properties: The type, the size and the hints of these bytes.
+        """
+        medium = ref.medium
         address: str | None = None
         is_reference = False
         if isinstance(source, Address):
@@ -188,19 +210,26 @@ class Ladder:
             address, is_reference = f"@blob:{source.resource_id}", True
         elif isinstance(source, StoredBytes) and self.sign is not None:
             url = self.sign(source.resource_id)
-            is_loaded = self.profile.loads(url, medium.kind, place.turn.role)
+            is_loaded = self.profile.loads(url, medium.kind, ref.turn.role)
             address = url if is_loaded else None
-        size_bytes = known.size_bytes or 0
+        size_bytes = properties.size_bytes or 0
         return MediaItem(
-            *(medium, source, medium.kind, known.mime_type, size_bytes, known.hints),
+            *(medium, source, medium.kind, properties.mime_type, size_bytes, properties.hints),
             address=address,
             is_reference=is_reference,
             detail=self.profile.detail(self.options.detail or medium.detail),
         )
 
     def _resolve_turn(
-        self, turn: ComposedTurn, choices: Sequence[Choice], written: tuple[Node, ...] | None
+        self, turn: ComposedTurn, forms: Sequence[MediumForm], written: tuple[Node, ...] | None
     ) -> tuple[ResolvedTurn, list[LossEntry]]:
+        """Return a turn with its media resolved, and its loss.
+
+        Args:
+            turn: The turn.
+            forms: The forms of its media, in order.
+            written: The sent messages to write for the turn; `None` if its items are written.
+        """
         is_error_text = turn.is_error and not self.profile.has_error_flag
         if written is None and _is_resolved(turn) and not is_error_text:
             return turn, []
@@ -208,17 +237,17 @@ class Ladder:
         loss: list[LossEntry] = []
         if is_error_text:
             items.append(TextItem("", ERROR_LINE))
-        following = iter(choices)
+        following = iter(forms)
         blocks = TurnBlocks(turn)
         if written is None:
-            blocks = turn_blocks(turn, choices, self.profile, self.options)
+            blocks = find_turn_blocks(turn, forms, self.profile, self.options)
         for item in turn.items:
             loss += blocks.loss(item)
-            choice = next(following) if isinstance(item, Medium) else None
+            form = next(following) if isinstance(item, Medium) else None
             if (block := blocks.find(item)) is not None:
-                items += part_of(block, item, choice)
+                items += items_of_block(block, item, form)
                 continue
-            rendered, steps = self._render_item(turn, item, choice, is_written=written is not None)
+            rendered, steps = self._render_item(turn, item, form, is_written=written is not None)
             items += rendered
             loss += steps
         calls = turn.calls
@@ -228,35 +257,35 @@ class Ladder:
         return cast(ResolvedTurn, resolved), loss
 
     def _render_item(
-        self, turn: ComposedTurn, item: Item, choice: Choice | None, *, is_written: bool
+        self, turn: ComposedTurn, item: Item, form: MediumForm | None, *, is_written: bool
     ) -> tuple[list[ResolvedItem], list[LossEntry]]:
         """Return the items that replace an item, and its loss.
 
         Args:
             turn: Its turn.
             item: The item.
-            choice: The form of the item, if it is a medium.
+            form: The form of the item, if it is a medium.
             is_written: Whether the message is written as it was sent.
         """
         if isinstance(item, TextItem | DataItem):
             return self._with_label(item), []
         if isinstance(item, ProviderBlock):
-            rendered, steps = self._block(turn, item)
+            rendered, steps = self._render_block(turn, item)
             return rendered, [] if is_written else steps
         if isinstance(item, SyntheticNote):
             restore = f"GET {turn.origin}"
-            return [], [loss_entry(item, "", "nothing", item.what, restore, item.seq)]
+            return [], [make_loss_entry(item, "", "nothing", item.what, restore, item.seq)]
         if isinstance(item, Omission):
-            if is_written or self._is_taken(turn, item):
+            if is_written or self._is_rendered_elsewhere(turn, item):
                 return [], []
             restore, seq = item.restore or record_path(turn, item), item.seq or turn.seq
-            return [], [loss_entry(item, item.pointer, item.what, item.to, restore, seq)]
-        return ([], []) if choice is None else (choice.items(), choice.steps)
+            return [], [make_loss_entry(item, item.pointer, item.what, item.to, restore, seq)]
+        return ([], []) if form is None else (form.items(), form.steps)
 
-    def _block(
+    def _render_block(
         self, turn: ComposedTurn, block: ProviderBlock
     ) -> tuple[list[ResolvedItem], list[LossEntry]]:
-        """Return a block unchanged for its provider, as text for others."""
+        """Return a block unchanged for its provider, and as text for other providers."""
         is_of_model = block.code != "reasoning" or takes_thought(block.model, self.options)
         if self.profile.takes_block(block, turn.role) and is_of_model:
             own = {self.profile.home: block.forms[self.profile.home]}
@@ -266,18 +295,18 @@ class Ladder:
         words: list[ResolvedItem] = [TextItem(block.pointer, block.words)] if block.words else []
         to = "text" if words else "nothing"
         restore, seq = record_path(turn, block), block.seq or turn.seq
-        return words, [loss_entry(block, block.pointer, block.what, to, restore, seq)]
+        return words, [make_loss_entry(block, block.pointer, block.what, to, restore, seq)]
 
     def _with_label(self, item: TextItem | DataItem) -> list[ResolvedItem]:
-        """Return an item after a line with its label, unless its block has that."""
+        """Return an item after a line with its label, unless the target's blocks have labels."""
         if not isinstance(item, TextItem) or item.label is None:
             return [item]
         is_resource = self.profile.has_resources and item.label.uri is not None
         line = None if is_resource else label_line(item.label, item.text)
         return [item] if line is None else [TextItem(item.pointer, line), item]
 
-    def _is_taken(self, turn: ComposedTurn, item: Omission) -> bool:
-        """Return whether the target renders an omitted item all the same."""
+    def _is_rendered_elsewhere(self, turn: ComposedTurn, item: Omission) -> bool:
+        """Return whether the target renders an omitted value in another member of the message."""
         if self.profile.home in item.kept_by:
             return takes_thoughts(turn.natives, self.options)
         if item.code != "stored-apart" or turn.structured is None:
@@ -285,21 +314,25 @@ class Ladder:
         return self.profile.takes_structured(turn.structured[0])
 
 
-def _reading_call(place: MediumRef) -> str:
-    """Return the call that reads the whole of a text file, if a model can make one."""
-    handle = handle_of(place.medium, place.turn.entry_seq(place.medium.seq))
+def _reading_call(ref: MediumRef) -> str:
+    """Return the call that reads a whole text file; empty if a model cannot read it."""
+    handle = handle_of(ref.medium, ref.turn.entry_seq(ref.medium.seq))
     return f'read_text("{handle}")' if handle else ""
 
 
-def _write(run: NativeRun, choices: Sequence[Choice]) -> dict[int, tuple[Node, ...]]:
-    """Return the messages of a run by its turns; empty if its media are not all unchanged."""
-    stored = stored_media(choices)
-    if stored is None or not has_place_for(run, stored):
-        for choice in choices:
-            choice.heed_obstacle()
+def _write_run(run: NativeRun, forms: Sequence[MediumForm]) -> dict[int, tuple[Node, ...]]:
+    """Return the messages of a run, by the indexes of its turns.
+
+    The first turn has all messages, the others none. If the media of the run are not all unchanged,
+    the result is empty, and the obstacles that were ignored are applied.
+    """
+    stored = find_stored_media(forms)
+    if stored is None or not refers_to_all(run, stored):
+        for form in forms:
+            form.apply_obstacle()
         return {}
-    further = dict.fromkeys(range(run.start + 1, run.stop), cast("tuple[Node, ...]", ()))
-    return {run.start: run.write(stored), **further}
+    others = dict.fromkeys(range(run.start + 1, run.stop), cast("tuple[Node, ...]", ()))
+    return {run.start: run.write(stored), **others}
 
 
 def _is_resolved(turn: ComposedTurn) -> TypeGuard[ResolvedTurn]:

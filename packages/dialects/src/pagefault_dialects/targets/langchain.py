@@ -13,7 +13,13 @@ from functools import partial
 from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 from pagefault_dialects.model.conversation import MediaItem, NativeMessage, ResolvedTurn, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, content_of, file_name_of
+from pagefault_dialects.targets.base64_leaves import (
+    JsonLeaf,
+    Node,
+    base64_leaf,
+    content_of,
+    file_name_of,
+)
 from pagefault_dialects.targets.native_messages import write_runs
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import Shape, fits_type
@@ -93,7 +99,7 @@ def _medium(attachment: MediaItem) -> Node:
     if attachment.url is not None:
         block["url"] = attachment.url
     else:
-        block["base64"] = b64(attachment)
+        block["base64"] = base64_leaf(attachment)
     # Integrations read a file's name here, and warn and generate one if it is missing.
     if is_file or attachment.filename:
         block["extras"] = {"filename": file_name_of(attachment)}

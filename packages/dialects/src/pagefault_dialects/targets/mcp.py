@@ -36,7 +36,13 @@ from pagefault_dialects.model.conversation import (
     TurnRole,
 )
 from pagefault_dialects.model.render_options import ImageDetail, McpRevision, RenderOptions
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, file_name_of
+from pagefault_dialects.targets.base64_leaves import (
+    JsonLeaf,
+    Node,
+    base64_leaf,
+    blocks_of,
+    file_name_of,
+)
 from pagefault_dialects.targets.native_messages import write_runs
 from pagefault_dialects.targets.profile import Profile, tool_use
 from pagefault_dialects.targets.request_shapes import Shape, is_listed
@@ -275,14 +281,14 @@ def _medium(revision: McpRevision, attachment: MediaItem) -> Node:
     if attachment.kind == "image" or (attachment.kind == "audio" and revision >= _AUDIO):
         return {
             "type": attachment.kind,
-            "data": b64(attachment),
+            "data": base64_leaf(attachment),
             "mimeType": attachment.mime_type,
         }
     return _resource(attachment, _uri(attachment))
 
 
 def _resource(attachment: MediaItem, uri: str) -> Node:
-    resource: Node = {"uri": uri, "mimeType": attachment.mime_type, "blob": b64(attachment)}
+    resource: Node = {"uri": uri, "mimeType": attachment.mime_type, "blob": base64_leaf(attachment)}
     return {"type": "resource", "resource": resource}
 
 

@@ -17,7 +17,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.pages.one_line import bracketed_name, one_line
-from pagefault_dialects.targets.base64_leaves import Node, joined, text_of
+from pagefault_dialects.targets.base64_leaves import Node, join_texts, text_of
 from pagefault_dialects.targets.profile import Profile
 
 ERROR_LINE = "[The tool reported an error.]"
@@ -84,9 +84,9 @@ def write_text(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDet
 
 
 def _words(turn: ResolvedTurn, profile: Profile) -> str:
-    words = joined(map(text_of, turn.items))
+    words = join_texts(map(text_of, turn.items))
     if turn.role != "tool":
-        return joined((words, "\n".join(_call_line(call, profile) for call in turn.calls)))
+        return join_texts((words, "\n".join(_call_line(call, profile) for call in turn.calls)))
     name = one_line(profile.tool_name.fit(turn.tool_name))
     heading = f"Tool {name} (call {one_line(profile.call_id.fit(turn.call_id))}):"
     return f"{heading}\n{words}" if words else heading

@@ -1,6 +1,6 @@
 """The parts of a target's messages whose order matters: texts, calls, answers and thoughts.
 
-The readers are independent of the writers, so that one checks the other.
+The readers share no code with the modules that write the messages, so that they check them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,24 +22,23 @@ _SIDES: dict[str, Side] = {
 }
 _TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
 _THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning-file"})
-_MEMBERS_OF_THOUGHTS = ("reasoning", "reasoning_content", "thinking", "reasoning_details")
-_MEMBERS_OF_WORDS = ("refusal", "audio", "images")
+_THOUGHT_MEMBERS = ("reasoning", "reasoning_content", "thinking", "reasoning_details")
+_OTHER_MEMBERS = ("refusal", "audio", "images")
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePart:
-    """A part of a message.
-
-    `other` is any part with content that is no text. `call_id` of a call or an answer is `None` if
-    the message has no id.
-    """
+    """A part of a message."""
 
     kind: Literal["text", "other", "call", "answer", "thought"]
+    """`other` is any other content, such as media."""
     pointer: str
-    """JSON pointer."""
+    """The JSON pointer to the part."""
     text: str = ""
     call_id: str | None = None
+    """The id of a call or an answer; `None` if the message has none."""
     name: str | None = None
+    """The tool of a call or an answer; `None` if the message does not name it."""
     arguments: JsonValue = None
     is_signed: bool = False
     """True if a call, a thought or an empty text has the model's signature."""
@@ -49,12 +48,13 @@ class MessagePart:
 
 
 @dataclass(frozen=True, slots=True)
-class SidedMessage:
-    """A message or an item of a target, with its side."""
+class MessageParts:
+    """The parts of a message or an item of a target."""
 
     pointer: str
-    """JSON pointer."""
+    """The JSON pointer to the message."""
     side: Side
+    """The role of the message, in the words of this module."""
     parts: tuple[MessagePart, ...]
 
     def of_kind(self, kind: str) -> list[MessagePart]:
@@ -62,222 +62,235 @@ class SidedMessage:
         return [part for part in self.parts if part.kind == kind]
 
 
-MessageReader: TypeAlias = Callable[[JsonObject, str], SidedMessage]
+MessageReader: TypeAlias = Callable[[JsonObject, str], MessageParts]
 
 
-def read_chat(message: JsonObject, pointer: str) -> SidedMessage:
+def read_chat(message: JsonObject, pointer: str) -> MessageParts:
     """Read a message of Chat Completions, Mistral, Ollama or LangChain."""
-    side = _side(text_member(message, "role") or text_member(message, "type"))
+    side = _parse_side(text_member(message, "role") or text_member(message, "type"))
     parts: list[MessagePart] = []
     if side == "tool":
         kinds = frozenset(
-            part.kind for part in _parts(message.get("content"), f"{pointer}/content")
+            part.kind for part in _read_parts(message.get("content"), f"{pointer}/content")
         )
-        answered, name = message.get("tool_call_id"), message.get("name", message.get("tool_name"))
+        call_id, name = message.get("tool_call_id"), message.get("name", message.get("tool_name"))
         parts.append(
             MessagePart(
                 "answer",
                 pointer,
-                call_id=_text_or_none(answered),
+                call_id=_text_or_none(call_id),
                 name=_text_or_none(name),
                 is_error=message.get("status") == "error",
                 kinds=kinds,
             )
         )
-        return SidedMessage(pointer, side, tuple(parts))
+        return MessageParts(pointer, side, tuple(parts))
     parts += (
         MessagePart("thought", f"{pointer}/{name}")
-        for name in _MEMBERS_OF_THOUGHTS
+        for name in _THOUGHT_MEMBERS
         if message.get(name)
     )
-    parts += _parts(message.get("content"), f"{pointer}/content")
+    parts += _read_parts(message.get("content"), f"{pointer}/content")
     parts += (
-        MessagePart("other", f"{pointer}/{name}") for name in _MEMBERS_OF_WORDS if message.get(name)
+        MessagePart("other", f"{pointer}/{name}") for name in _OTHER_MEMBERS if message.get(name)
     )
-    for place, call in _objects(message.get("tool_calls"), f"{pointer}/tool_calls"):
-        called = next(
+    for part_pointer, call in _objects(message.get("tool_calls"), f"{pointer}/tool_calls"):
+        function = next(
             (value for name in ("function", "custom") if isinstance(value := call.get(name), dict)),
             call,
         )
-        # A custom tool accepts any text.
-        arguments = {} if "input" in called else called.get("arguments", called.get("args"))
-        parts.append(_call(place, call.get("id"), called.get("name"), arguments))
-    return SidedMessage(pointer, side, tuple(parts))
+        # The input of a custom tool may be any text, so it counts as valid arguments.
+        arguments = {} if "input" in function else function.get("arguments", function.get("args"))
+        parts.append(_make_call(part_pointer, call.get("id"), function.get("name"), arguments))
+    return MessageParts(pointer, side, tuple(parts))
 
 
-def read_text(message: JsonObject, pointer: str) -> SidedMessage:
+def read_text(message: JsonObject, pointer: str) -> MessageParts:
     """Read a message of `text`, in which calls and answers are text, and which may be empty."""
     parts = (MessagePart("other", pointer),)
-    return SidedMessage(pointer, _side(text_member(message, "role")), parts)
+    return MessageParts(pointer, _parse_side(text_member(message, "role")), parts)
 
 
-def read_item(item: JsonObject, pointer: str) -> SidedMessage:
+def read_item(item: JsonObject, pointer: str) -> MessageParts:
     """Read an item of OpenAI's Responses."""
     kind = text_member(item, "type") or "message"
     call_id = item.get("call_id")
     if kind == "message":
-        parts = tuple(_parts(item.get("content"), f"{pointer}/content"))
-        return SidedMessage(pointer, _side(text_member(item, "role")), parts)
+        parts = tuple(_read_parts(item.get("content"), f"{pointer}/content"))
+        return MessageParts(pointer, _parse_side(text_member(item, "role")), parts)
     if kind.endswith("_output") and isinstance(call_id, str):
-        return SidedMessage(pointer, "tool", (MessagePart("answer", pointer, call_id=call_id),))
+        return MessageParts(pointer, "tool", (MessagePart("answer", pointer, call_id=call_id),))
     if kind == "reasoning":
         part = MessagePart("thought", pointer, is_signed=True)
     elif kind.endswith("_call") and isinstance(call_id, str):
         arguments = item.get("arguments") if kind == "function_call" else {}
-        part = _call(pointer, call_id, item.get("name", kind), arguments)
+        part = _make_call(pointer, call_id, item.get("name", kind), arguments)
     else:
         part = MessagePart("other", pointer)
-    return SidedMessage(pointer, "assistant", (part,))
+    return MessageParts(pointer, "assistant", (part,))
 
 
-def read_anthropic(message: JsonObject, pointer: str) -> SidedMessage:
+def read_anthropic(message: JsonObject, pointer: str) -> MessageParts:
     """Read a message of Anthropic, or of a prompt or a sampling of MCP."""
     content = message.get("content")
     if "role" not in message and "content" in message:
-        return SidedMessage(pointer, "tool", (_result_of_mcp(message, pointer),))
-    listed = content if isinstance(content, list | str) else [content]
-    parts = _parts(listed, f"{pointer}/content", is_block_alone=not isinstance(content, list))
-    return SidedMessage(pointer, _side(text_member(message, "role")), tuple(parts))
+        return MessageParts(pointer, "tool", (_read_mcp_result(message, pointer),))
+    blocks = content if isinstance(content, list | str) else [content]
+    is_single_block = not isinstance(content, list)
+    parts = _read_parts(blocks, f"{pointer}/content", is_single_block=is_single_block)
+    return MessageParts(pointer, _parse_side(text_member(message, "role")), tuple(parts))
 
 
-def _result_of_mcp(result: JsonObject, pointer: str) -> MessagePart:
-    meta = result.get("_meta")
-    named: JsonObject = meta if isinstance(meta, dict) else {}
+def _read_mcp_result(result: JsonObject, pointer: str) -> MessagePart:
+    value = result.get("_meta")
+    meta: JsonObject = value if isinstance(value, dict) else {}
     return MessagePart(
         "answer",
         pointer,
-        call_id=_text_or_none(named.get("pagefault/toolCallId")),
-        name=_text_or_none(named.get("pagefault/toolName")),
+        call_id=_text_or_none(meta.get("pagefault/toolCallId")),
+        name=_text_or_none(meta.get("pagefault/toolName")),
         is_error=result.get("isError") is True,
     )
 
 
-def read_gemini(content: JsonObject, pointer: str) -> SidedMessage:
+def read_gemini(content: JsonObject, pointer: str) -> MessageParts:
     """Read a content of Gemini."""
     parts: list[MessagePart] = []
-    for place, part in _objects(content.get("parts"), f"{pointer}/parts"):
+    for part_pointer, part in _objects(content.get("parts"), f"{pointer}/parts"):
         signature = part.get("thoughtSignature", part.get("thought_signature"))
         call = part.get("functionCall", part.get("function_call"))
         answer = part.get("functionResponse", part.get("function_response"))
         if isinstance(call, dict):
             args = call.get("args", {})
-            parts.append(_call(place, call.get("id"), call.get("name"), args, bool(signature)))
+            parts.append(
+                _make_call(part_pointer, call.get("id"), call.get("name"), args, bool(signature))
+            )
         elif isinstance(answer, dict):
             call_id, name = _text_or_none(answer.get("id")), _text_or_none(answer.get("name"))
-            parts.append(MessagePart("answer", place, call_id=call_id, name=name))
+            parts.append(MessagePart("answer", part_pointer, call_id=call_id, name=name))
         elif part.get("thought"):
-            parts.append(MessagePart("thought", place, is_signed=bool(signature)))
+            parts.append(MessagePart("thought", part_pointer, is_signed=bool(signature)))
         elif "text" in part:
             text = text_member(part, "text")
-            parts.append(MessagePart("text", place, text=text, is_signed=bool(signature)))
+            parts.append(MessagePart("text", part_pointer, text=text, is_signed=bool(signature)))
         else:
-            parts.append(MessagePart("other", place))
-    return SidedMessage(pointer, _side(text_member(content, "role")), tuple(parts))
+            parts.append(MessagePart("other", part_pointer))
+    return MessageParts(pointer, _parse_side(text_member(content, "role")), tuple(parts))
 
 
-def read_bedrock(message: JsonObject, pointer: str) -> SidedMessage:
+def read_bedrock(message: JsonObject, pointer: str) -> MessageParts:
     """Read a message of Converse."""
     parts: list[MessagePart] = []
-    for place, block in _objects(message.get("content"), f"{pointer}/content"):
+    for part_pointer, block in _objects(message.get("content"), f"{pointer}/content"):
         if isinstance(call := block.get("toolUse"), dict):
-            parts.append(_call(place, call.get("toolUseId"), call.get("name"), call.get("input")))
+            parts.append(
+                _make_call(part_pointer, call.get("toolUseId"), call.get("name"), call.get("input"))
+            )
         elif isinstance(answer := block.get("toolResult"), dict):
-            content = _objects(answer.get("content"), place)
+            content = _objects(answer.get("content"), part_pointer)
             kinds = frozenset(
                 "text" if item.keys() <= {"text", "json"} else "other" for _, item in content
             )
             call_id, is_error = answer.get("toolUseId"), answer.get("status") == "error"
-            parts.append(_answer(place, call_id, is_error=is_error, kinds=kinds))
+            parts.append(_make_answer(part_pointer, call_id, is_error=is_error, kinds=kinds))
         elif block.get("reasoningContent") is not None:
-            parts.append(MessagePart("thought", place, is_signed=True))
+            parts.append(MessagePart("thought", part_pointer, is_signed=True))
         elif block.get("text") is not None:
-            parts.append(MessagePart("text", place, text=text_member(block, "text")))
+            parts.append(MessagePart("text", part_pointer, text=text_member(block, "text")))
         elif block.get("cachePoint") is None:
-            parts.append(MessagePart("other", place))
-    return SidedMessage(pointer, _side(text_member(message, "role")), tuple(parts))
+            parts.append(MessagePart("other", part_pointer))
+    return MessageParts(pointer, _parse_side(text_member(message, "role")), tuple(parts))
 
 
-def read_vercel(message: JsonObject, pointer: str) -> SidedMessage:
-    """Read a `ModelMessage` of the AI SDK, without calls that a provider ran itself."""
-    side = _side(text_member(message, "role"))
+def read_vercel(message: JsonObject, pointer: str) -> MessageParts:
+    """Read a `ModelMessage` of the AI SDK; calls that a provider ran itself are `other` parts."""
+    side = _parse_side(text_member(message, "role"))
     content = message.get("content")
     blocks = [*_objects(content, f"{pointer}/content")]
-    run = [call.get("toolCallId") for _, call in blocks if call.get("type") == "tool-result"]
+    results = [block.get("toolCallId") for _, block in blocks if block.get("type") == "tool-result"]
     parts: list[MessagePart] = []
-    for place, block in blocks:
+    for part_pointer, block in blocks:
         kind, call_id = text_member(block, "type"), block.get("toolCallId")
         name, arguments = block.get("toolName"), block.get("input")
-        is_own = not (block.get("providerExecuted") or (side == "assistant" and call_id in run))
-        if kind == "tool-call" and is_own:
-            parts.append(_call(place, call_id, name, arguments))
+        has_result = side == "assistant" and call_id in results
+        if kind == "tool-call" and not (block.get("providerExecuted") or has_result):
+            parts.append(_make_call(part_pointer, call_id, name, arguments))
         elif kind == "tool-result" and side == "tool":
-            parts.append(_answer(place, call_id, name=name))
+            parts.append(_make_answer(part_pointer, call_id, name=name))
         else:
-            parts.append(_block(block, place))
+            parts.append(_read_block(block, part_pointer))
     if isinstance(content, str):
-        parts += _parts(content, f"{pointer}/content")
-    return SidedMessage(pointer, side, tuple(parts))
+        parts += _read_parts(content, f"{pointer}/content")
+    return MessageParts(pointer, side, tuple(parts))
 
 
-def read_pydantic_ai(message: JsonObject, pointer: str) -> SidedMessage:
+def read_pydantic_ai(message: JsonObject, pointer: str) -> MessageParts:
     """Read a request or a response of pydantic-ai."""
     parts: list[MessagePart] = []
-    for place, part in _objects(message.get("parts"), f"{pointer}/parts"):
+    for part_pointer, part in _objects(message.get("parts"), f"{pointer}/parts"):
         name, call_id = part.get("tool_name"), part.get("tool_call_id")
         match text_member(part, "part_kind"):
             case "tool-call":
-                parts.append(_call(place, call_id, name, part.get("args")))
+                parts.append(_make_call(part_pointer, call_id, name, part.get("args")))
             case "tool-return" | "retry-prompt" if name:
-                parts.append(_answer(place, call_id, name=name))
+                parts.append(_make_answer(part_pointer, call_id, name=name))
             case "thinking":
-                parts.append(MessagePart("thought", place, is_signed=bool(part.get("signature"))))
+                parts.append(
+                    MessagePart("thought", part_pointer, is_signed=bool(part.get("signature")))
+                )
             case "text" | "user-prompt" | "system-prompt":
-                parts += _parts(part.get("content"), f"{place}/content") or [
-                    MessagePart("text", place)
+                parts += _read_parts(part.get("content"), f"{part_pointer}/content") or [
+                    MessagePart("text", part_pointer)
                 ]
             case _:
-                parts.append(MessagePart("other", place))
+                parts.append(MessagePart("other", part_pointer))
     side: Side = "assistant" if message.get("kind") == "response" else "user"
-    return SidedMessage(pointer, side, tuple(parts))
+    return MessageParts(pointer, side, tuple(parts))
 
 
-def read_otel_genai(message: JsonObject, pointer: str) -> SidedMessage:
+def read_otel_genai(message: JsonObject, pointer: str) -> MessageParts:
     """Read a message of the semantic conventions."""
     parts: list[MessagePart] = []
-    for place, part in _objects(message.get("parts"), f"{pointer}/parts"):
+    for part_pointer, part in _objects(message.get("parts"), f"{pointer}/parts"):
         match text_member(part, "type"):
             case "tool_call":
-                parts.append(_call(place, part.get("id"), part.get("name"), part.get("arguments")))
+                parts.append(
+                    _make_call(
+                        part_pointer, part.get("id"), part.get("name"), part.get("arguments")
+                    )
+                )
             case "tool_call_response":
-                parts.append(_answer(place, part.get("id")))
+                parts.append(_make_answer(part_pointer, part.get("id")))
             case "text":
-                parts.append(MessagePart("text", place, text=text_member(part, "content")))
+                parts.append(MessagePart("text", part_pointer, text=text_member(part, "content")))
             case "reasoning":
-                parts.append(MessagePart("thought", place))
+                parts.append(MessagePart("thought", part_pointer))
             case _:
-                parts.append(MessagePart("other", place))
-    return SidedMessage(pointer, _side(text_member(message, "role")), tuple(parts))
+                parts.append(MessagePart("other", part_pointer))
+    return MessageParts(pointer, _parse_side(text_member(message, "role")), tuple(parts))
 
 
-def _side(role: str) -> Side:
+def _parse_side(role: str) -> Side:
     return _SIDES.get(role, "user")
 
 
-def _parts(content: JsonValue, pointer: str, *, is_block_alone: bool = False) -> list[MessagePart]:
+def _read_parts(
+    content: JsonValue, pointer: str, *, is_single_block: bool = False
+) -> list[MessagePart]:
     """Return the parts of a content: a text, or blocks; empty for an empty text."""
     if isinstance(content, str):
         return [MessagePart("text", pointer, text=content)] if content else []
     parts: list[MessagePart] = []
     for index, block in enumerate(content if isinstance(content, list) else []):
-        place = pointer if is_block_alone else f"{pointer}/{index}"
+        part_pointer = pointer if is_single_block else f"{pointer}/{index}"
         if isinstance(block, dict):
-            parts.append(_block(block, place))
+            parts.append(_read_block(block, part_pointer))
         elif isinstance(block, str):
-            parts.append(MessagePart("text", place, text=block))
+            parts.append(MessagePart("text", part_pointer, text=block))
     return parts
 
 
-def _block(block: JsonObject, pointer: str) -> MessagePart:
+def _read_block(block: JsonObject, pointer: str) -> MessagePart:
     kind = text_member(block, "type")
     if kind in _TEXTS:
         text = text_member(block, "text") or text_member(block, "refusal")
@@ -286,17 +299,17 @@ def _block(block: JsonObject, pointer: str) -> MessagePart:
         is_signed = kind != "thinking" or bool(block.get("signature"))
         return MessagePart("thought", pointer, is_signed=is_signed)
     if kind == "tool_use":
-        return _call(pointer, block.get("id"), block.get("name"), block.get("input"))
+        return _make_call(pointer, block.get("id"), block.get("name"), block.get("input"))
     if kind == "tool_result":
         content = block.get("content")
-        kinds = frozenset(part.kind for part in _parts(content, pointer))
+        kinds = frozenset(part.kind for part in _read_parts(content, pointer))
         is_error = block.get("is_error") is True or block.get("isError") is True
-        answered = block.get("tool_use_id", block.get("toolUseId"))
-        return _answer(pointer, answered, is_error=is_error, kinds=kinds)
+        call_id = block.get("tool_use_id", block.get("toolUseId"))
+        return _make_answer(pointer, call_id, is_error=is_error, kinds=kinds)
     return MessagePart("other", pointer)
 
 
-def _call(
+def _make_call(
     pointer: str,
     call_id: JsonValue,
     name: JsonValue,
@@ -313,7 +326,7 @@ def _call(
     )
 
 
-def _answer(
+def _make_answer(
     pointer: str,
     call_id: JsonValue,
     *,
@@ -336,7 +349,8 @@ def _text_or_none(value: JsonValue) -> str | None:
 
 
 def _objects(value: JsonValue, pointer: str) -> Iterator[tuple[str, JsonObject]]:
-    listed: Sequence[JsonValue] = value if isinstance(value, list) else ()
-    for index, item in enumerate(listed):
+    """Yield the objects in an array, each after its pointer; nothing for other values."""
+    items: Sequence[JsonValue] = value if isinstance(value, list) else ()
+    for index, item in enumerate(items):
         if isinstance(item, dict):
             yield f"{pointer}/{index}", item

@@ -17,11 +17,11 @@ from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnC
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.targets.base64_leaves import (
     Node,
-    b64,
+    base64_leaf,
     content_of,
     data_uri_of,
     file_name_of,
-    joined,
+    join_texts,
     text_block,
     text_of,
 )
@@ -90,7 +90,7 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
                 texts.append(text_of(item))
         name = profile.tool_name.fit(turn.tool_name)
         messages.append(
-            {"role": "tool", "tool_call_id": call_id, "name": name, "content": joined(texts)}
+            {"role": "tool", "tool_call_id": call_id, "name": name, "content": join_texts(texts)}
         )
     if media:
         messages.append({"role": "assistant", "content": MEDIA_FOLLOW})
@@ -106,7 +106,7 @@ def _medium(attachment: MediaItem) -> Node:
         )
         return {"type": "image_url", "image_url": image}
     if attachment.kind == "audio":
-        return {"type": "input_audio", "input_audio": b64(attachment)}
+        return {"type": "input_audio", "input_audio": base64_leaf(attachment)}
     return {
         "type": "document_url",
         "document_url": data_uri_of(attachment),

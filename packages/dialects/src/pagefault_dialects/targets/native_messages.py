@@ -1,10 +1,10 @@
 """Native messages: messages of the target's own dialect are written as they were sent.
 
-A message is read as turns, and composing a conversation may change these: answers move after their
-calls, ids are fitted, old content is evicted, media are made smaller. If all turns of a message are
-unchanged, and the target's requests have such messages, the message itself is written, with the
-bytes of stored media in place of their references. The target's `as_request` drops the members that
-only responses have.
+A message is read as turns, and composing a conversation may change them: answers move after their
+calls, ids are adapted to the target, old content is evicted, images are made smaller. If no turn of
+a message has changed, and the target's requests have such messages, the message itself is written,
+with the bytes of stored media instead of their references. The target's `as_request` drops the
+members that only responses have.
 """
 
 import re
@@ -37,8 +37,8 @@ from pagefault_dialects.targets.profile import Profile, matches
 from pagefault_dialects.targets.thoughts import holds_thoughts, takes_thoughts
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
-# The arguments that a model wrote stay unchanged.
-_WRITTEN = frozenset({"arguments", "input", "args"})
+# The arguments that a model wrote stay unchanged: a reference in them is no medium.
+_ARGUMENTS = frozenset({"arguments", "input", "args"})
 _DATA_URIS = frozenset({"url", "image_url", "file_data"})
 # Media are never deeper in a message; deeper values are written unchanged.
 _DEEPEST = 12
@@ -51,30 +51,32 @@ _OF_OTHERS = frozenset(
         *("audio", "video", "function_call", "tool_call", "reasoning"),
     }
 )
-_OF_FUNCTIONS = ("function_call", "function_call_output")
-_SOURCED = frozenset({"image", "document"})
+_FUNCTION_ITEMS = ("function_call", "function_call_output")
+_TYPES_WITH_SOURCE = frozenset({"image", "document"})
 
 MediaByResource: TypeAlias = Mapping[str, MediaItem]
 
 
 @dataclass(frozen=True, slots=True)
 class NativeRun:
-    """Turns, from `start` on, that these messages consist of."""
+    """Consecutive turns that are written as the messages that they were read from."""
 
     start: int
+    """The index of the first turn."""
     stop: int
+    """The index after the last turn."""
     messages: tuple[tuple[NativeMessage, JsonObject], ...]
     """Each message, and its form in the target's requests."""
 
     def write(self, media: MediaByResource) -> tuple[Node, ...]:
-        """Return the messages with these media in their places."""
+        """Return the messages with the bytes of media instead of references to them."""
         return tuple(write_node(request, media) for _, request in self.messages)
 
 
-def native_runs(
+def find_native_runs(
     turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
 ) -> Iterator[NativeRun]:
-    """Yield the runs of turns whose texts allow writing them as they were sent."""
+    """Yield the runs of turns that can be written as they were sent, not considering media."""
     if profile.as_request is None:
         return
     start = 0
@@ -85,56 +87,58 @@ def native_runs(
         start = start + 1 if run is None else run.stop
 
 
-def runs_at_home(
+def find_home_runs(
     turns: Sequence[ComposedTurn],
     profile: Profile,
     options: RenderOptions,
-    places: Sequence[MediumRef],
+    refs: Sequence[MediumRef],
     obstacles: Sequence[Obstacle | None],
 ) -> list[NativeRun]:
-    """Return the runs of turns that are written as they were sent, if all their media fit.
+    """Return the runs of turns that are written as they were sent if all their media fit.
 
     Args:
         turns: The conversation.
         profile: The target.
         options: The options of the rendering.
-        places: All media.
-        obstacles: Why each cannot be sent as it is.
+        refs: All media.
+        obstacles: Why each medium cannot be sent unchanged.
     """
-    media = places_by_turn(turns)
+    ranges = media_ranges(turns)
     runs = [
         run
-        for run in native_runs(turns, profile, options)
-        if all(_is_at_home(profile, places[at], obstacles[at]) for at in media_of(run, media))
+        for run in find_native_runs(turns, profile, options)
+        if all(
+            _may_stay(profile, refs[index], obstacles[index]) for index in media_range(run, ranges)
+        )
     ]
-    return _with_partners(runs, turns)
+    return _drop_without_partners(runs, turns)
 
 
-def places_by_turn(turns: Sequence[ComposedTurn]) -> list[range]:
-    """Return the numbers of the media of each turn."""
-    places: list[range] = []
+def media_ranges(turns: Sequence[ComposedTurn]) -> list[range]:
+    """Return the indexes of the media of each turn, among all media."""
+    ranges: list[range] = []
     start = 0
     for turn in turns:
         stop = start + sum(isinstance(item, Medium) for item in turn.items)
-        places.append(range(start, stop))
+        ranges.append(range(start, stop))
         start = stop
-    return places
+    return ranges
 
 
-def media_of(run: NativeRun, media: Sequence[range]) -> range:
-    """Return the numbers of the media of a run."""
-    return range(media[run.start].start, media[run.stop - 1].stop)
+def media_range(run: NativeRun, ranges: Sequence[range]) -> range:
+    """Return the indexes of the media of a run; `ranges` are those of `media_ranges`."""
+    return range(ranges[run.start].start, ranges[run.stop - 1].stop)
 
 
-def _is_at_home(profile: Profile, place: MediumRef, obstacle: Obstacle | None) -> bool:
+def _may_stay(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bool:
     """Return whether a medium may stay in a message of the target's own dialect.
 
-    A picture that a model made, or a file at an address that only its provider loads, exists in no
-    other dialect.
+    Some obstacles do not apply there. A picture that a model made, or a file at an address that
+    only its provider loads, can be sent in no other form.
     """
     if obstacle is None:
         return True
-    medium, rule = place.medium, profile.rule(place.medium.kind)
+    medium, rule = ref.medium, profile.rule(ref.medium.kind)
     match obstacle.code:
         case "no-media-here":
             return True
@@ -147,40 +151,45 @@ def _is_at_home(profile: Profile, place: MediumRef, obstacle: Obstacle | None) -
     return False
 
 
-def _with_partners(runs: list[NativeRun], turns: Sequence[ComposedTurn]) -> list[NativeRun]:
-    """Return runs without provider-defined calls whose answers are rewritten, and vice versa.
+def _drop_without_partners(runs: list[NativeRun], turns: Sequence[ComposedTurn]) -> list[NativeRun]:
+    """Return runs without those that have one half of a provider-defined call.
 
-    A rewritten call or answer is always that of a function.
+    A call and its answer have to be written alike. Outside of runs, both are written as those of a
+    function, so a run with a provider-defined call or answer needs the other half in a run too.
     """
-    own = {run.start: _own_calls(run) for run in runs}
-    while any(own[run.start] for run in runs):
-        inside = {index for run in runs for index in range(run.start, run.stop)}
-        anew = {
+    provider_calls = {run.start: _provider_calls(run) for run in runs}
+    while any(provider_calls[run.start] for run in runs):
+        in_runs = {index for run in runs for index in range(run.start, run.stop)}
+        outside = {
             call_id
             for index, turn in enumerate(turns)
-            if index not in inside
+            if index not in in_runs
             for call_id in (turn.call_id, *(call.call_id for call in turn.calls))
         }
-        kept = [run for run in runs if own[run.start].isdisjoint(anew)]
+        kept = [run for run in runs if provider_calls[run.start].isdisjoint(outside)]
         if len(kept) == len(runs):
             break
+        # A dropped run may have the other half of a call in another run.
         runs = kept
     return runs
 
 
-def _own_calls(run: NativeRun) -> set[str]:
+def _provider_calls(run: NativeRun) -> set[str]:
+    """Return the ids of the calls and answers of a run that are not those of functions."""
     return {
         request["call_id"]
         for _, request in run.messages
-        if isinstance(request.get("call_id"), str) and request.get("type") not in _OF_FUNCTIONS
+        if isinstance(request.get("call_id"), str) and request.get("type") not in _FUNCTION_ITEMS
     }
 
 
-def has_place_for(run: NativeRun, media: MediaByResource) -> bool:
-    """Return whether each stored medium has its place in the messages of a run."""
+def refers_to_all(run: NativeRun, media: MediaByResource) -> bool:
+    """Return whether the messages of a run refer to all of these media."""
     if not media:
         return True
-    found = {reference for native, _ in run.messages for reference in references(native.message)}
+    found = {
+        reference for native, _ in run.messages for reference in find_references(native.message)
+    }
     return media.keys() <= found
 
 
@@ -190,13 +199,13 @@ def write_runs(
     *,
     content: str = "",
 ) -> list[Node]:
-    """Return the messages of turns: the sent ones, and those that `write` makes of other turns.
+    """Return the messages of turns: some as they were sent, and those that `write` makes.
 
     Args:
         turns: Resolved turns.
-        write: Writes turns by their items.
-        content: The member with a message's blocks, if all answers of a turn have to be in one
-            message.
+        write: Writes the messages of turns that are not written as they were sent.
+        content: The member with the blocks of a message. If it is not empty, the answers of
+            consecutive messages are joined into one message.
     """
     messages: list[Node] = []
     was_answer = False
@@ -205,43 +214,43 @@ def write_runs(
         for part in ([turn] for turn in run) if is_native else [run]:
             sent = [*(part[0].written or ())] if is_native else write(part)
             if content and was_answer and part[0].role == "tool" and sent:
-                messages[-1] = _with_blocks_of(messages[-1], sent.pop(0), content)
+                messages[-1] = _append_blocks(messages[-1], sent.pop(0), content)
             messages += sent
             was_answer = part[-1].role == "tool"
     return messages
 
 
-def _with_blocks_of(message: Node, following: Node, content: str) -> Node:
-    """Return a message with the blocks of the next one appended."""
+def _append_blocks(message: Node, following: Node, content: str) -> Node:
+    """Return a message with the blocks of the message after it appended."""
     both = [item for item in (message, following) if isinstance(item, dict)]
     contents = [item[content] for item in both]
     blocks = [block for item in contents if isinstance(item, list) for block in item]
     return {**both[0], content: blocks}
 
 
-def members_of_request(
-    sent: JsonObject, members: frozenset[str], of_responses: frozenset[str]
+def select_request_members(
+    message: JsonObject, request_members: frozenset[str], response_members: frozenset[str]
 ) -> JsonObject | None:
-    """Return the request members of a message; `None` if other members have content.
+    """Return a message with the members of requests only; `None` if unknown ones have content.
 
     Args:
-        sent: The message.
-        members: The members of requests.
-        of_responses: The members that only responses have.
+        message: The message as it was sent.
+        request_members: The members of requests.
+        response_members: The members that only responses have, which are dropped.
     """
-    unknown = sent.keys() - members - of_responses
-    if any(says_something(sent[name]) for name in unknown):
+    unknown = message.keys() - request_members - response_members
+    if any(says_something(message[name]) for name in unknown):
         return None
-    return {name: value for name, value in sent.items() if name in members}
+    return {name: value for name, value in message.items() if name in request_members}
 
 
-def are_own_blocks(blocks: Sequence[JsonValue]) -> bool:
+def has_only_own_blocks(blocks: Sequence[JsonValue]) -> bool:
     """Return whether all blocks are typed, with types that no other dialect uses."""
     return bool(blocks) and all(
         isinstance(block, dict)
         and isinstance(kind := block.get("type"), str)
         and kind not in _OF_OTHERS
-        and (kind not in _SOURCED or isinstance(block.get("source"), dict))
+        and (kind not in _TYPES_WITH_SOURCE or isinstance(block.get("source"), dict))
         for block in blocks
     )
 
@@ -249,19 +258,20 @@ def are_own_blocks(blocks: Sequence[JsonValue]) -> bool:
 def _run_at(
     turns: Sequence[ComposedTurn], start: int, profile: Profile, options: RenderOptions
 ) -> NativeRun | None:
+    """Return the run of the messages that a turn was read from; `None` if it has changed."""
     natives = turns[start].natives
-    read = _read_together(natives)
-    stop = start + len(read)
+    original = _original_turns(natives)
+    stop = start + len(original)
     current = turns[start:stop]
-    if len(current) < len(read) or not all(map(_is_same, current, read)):
+    if len(current) < len(original) or not all(map(_is_unchanged, current, original)):
         return None
-    are_named = profile.ids_are_optional or all(
-        turn.call_id for turn in read if turn.role == "tool"
+    have_ids = profile.ids_are_optional or all(
+        turn.call_id for turn in original if turn.role == "tool"
     )
-    is_of_model = takes_thoughts(natives, options) or not any(map(holds_thoughts, read))
-    if not (are_named and is_of_model):
+    may_have_thoughts = takes_thoughts(natives, options) or not any(map(holds_thoughts, original))
+    if not (have_ids and may_have_thoughts):
         return None
-    if not all(_is_taken(turn, profile, options) for turn in current):
+    if not all(_is_accepted(turn, profile, options) for turn in current):
         return None
     messages = []
     for native in natives:
@@ -272,8 +282,8 @@ def _run_at(
     return NativeRun(start, stop, tuple(messages))
 
 
-def _read_together(natives: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
-    """Return the turns read from one message, or from items that form one turn together."""
+def _original_turns(natives: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
+    """Return the turns that were read from one message, or the one turn of several items."""
     if len(natives) == 1:
         return natives[0].turns
     turns = [turn for native in natives for turn in native.turns]
@@ -283,51 +293,54 @@ def _read_together(natives: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
     return [Turn(first.role, items, first.origin, first.seq, calls)]
 
 
-def _is_same(current: ComposedTurn, read: ComposedTurn) -> bool:
+def _is_unchanged(current: ComposedTurn, original: ComposedTurn) -> bool:
     """Return whether a turn equals the turn that was read, and answers the same call."""
     return (
-        current.role == read.role
-        and len(current.items) == len(read.items)
-        and all(map(_is_same_item, current.items, read.items))
-        and current.calls == read.calls
-        and read.call_id in ("", current.call_id)
-        and current.is_error == read.is_error
+        current.role == original.role
+        and len(current.items) == len(original.items)
+        and all(map(_is_unchanged_item, current.items, original.items))
+        and current.calls == original.calls
+        and original.call_id in ("", current.call_id)
+        and current.is_error == original.is_error
     )
 
 
-def _is_same_item(current: Item, read: Item) -> bool:
-    if current is read:
+def _is_unchanged_item(current: Item, original: Item) -> bool:
+    if current is original:
         return True
-    if isinstance(current, Medium) and isinstance(read, Medium):
-        is_as_read = current.source == read.source and current.pointer == read.pointer
+    if isinstance(current, Medium) and isinstance(original, Medium):
+        is_same = current.source == original.source and current.pointer == original.pointer
         is_changed = current.is_evicted or current.before is not None or current.instead is not None
-        return is_as_read and not is_changed
-    if isinstance(current, Omission) and isinstance(read, Omission):
-        return (current.pointer, current.code) == (read.pointer, read.code)
-    if isinstance(current, ProviderBlock) and isinstance(read, ProviderBlock):
+        return is_same and not is_changed
+    if isinstance(current, Omission) and isinstance(original, Omission):
+        return (current.pointer, current.code) == (original.pointer, original.code)
+    if isinstance(current, ProviderBlock) and isinstance(original, ProviderBlock):
         # In a turn of several messages, each block has the pointer within its own message.
-        return (current.pointer, current.forms) == (read.pointer, read.forms)
-    return type(current) is type(read) and current == read
+        return (current.pointer, current.forms) == (original.pointer, original.forms)
+    return type(current) is type(original) and current == original
 
 
-def _is_taken(turn: ComposedTurn, profile: Profile, options: RenderOptions) -> bool:
-    """Return whether a target accepts a turn as it is, apart from its media."""
+def _is_accepted(turn: ComposedTurn, profile: Profile, options: RenderOptions) -> bool:
+    """Return whether a target accepts a turn unchanged, not considering its media."""
     if turn.is_error and not profile.has_error_flag:
         return False
-    if not all(_is_call_taken(call, profile) for call in turn.calls):
+    if not all(_is_call_accepted(call, profile) for call in turn.calls):
         return False
     if turn.role == "tool" and profile.call_id.fit(turn.call_id) != turn.call_id:
         return False
-    return all(is_item_taken(item, profile, options) for item in turn.items)
+    return all(is_item_accepted(item, profile, options) for item in turn.items)
 
 
-def _is_call_taken(call: TurnCall, profile: Profile) -> bool:
+def _is_call_accepted(call: TurnCall, profile: Profile) -> bool:
     is_id = profile.call_id.fit(call.call_id) == call.call_id
     return is_id and profile.tool_name.fit(call.name) == call.name
 
 
-def is_item_taken(item: Item, profile: Profile, options: RenderOptions) -> bool:
-    """Return whether a target accepts an item as it is; a medium always counts as accepted."""
+def is_item_accepted(item: Item, profile: Profile, options: RenderOptions) -> bool:
+    """Return whether a target accepts an item unchanged.
+
+    The limits of media are not considered, only options because of which media are written anew.
+    """
     if isinstance(item, TextItem):
         return profile.takes_blank_texts or bool(item.text.strip())
     if isinstance(item, ProviderBlock):
@@ -347,32 +360,39 @@ def _is_of_dialect(item: DataItem | Omission) -> bool:
     return item.code in ("reasoning", "no-place") and item.to == "nothing"
 
 
-def references(message: JsonValue, depth: int = 0) -> Iterator[str]:
+def find_references(message: JsonValue, depth: int = 0) -> Iterator[str]:
     """Yield the ids of media whose reference is a whole string in a message."""
     if depth > _DEEPEST:
         return
     if isinstance(message, str):
-        if found := _REFERENCE.fullmatch(message):
-            yield found[1]
+        if match := _REFERENCE.fullmatch(message):
+            yield match[1]
     elif isinstance(message, dict):
         for name, value in message.items():
-            if name not in _WRITTEN and name != "text":
-                yield from references(value, depth + 1)
+            if name not in _ARGUMENTS and name != "text":
+                yield from find_references(value, depth + 1)
     elif isinstance(message, list):
         for value in message:
-            yield from references(value, depth + 1)
+            yield from find_references(value, depth + 1)
 
 
 def write_node(value: JsonValue, media: MediaByResource, name: str = "", depth: int = 0) -> Node:
-    """Return a message, or a part of one, with the bytes of media in their places."""
+    """Return a message, or a part of one, with the bytes of media instead of their references.
+
+    Args:
+        value: The message or part.
+        media: The media, by the ids of their resources.
+        name: The name of the member with the value.
+        depth: The depth of the value in the message.
+    """
     if isinstance(value, str):
-        found = _REFERENCE.fullmatch(value) if media else None
-        attachment = media.get(found[1]) if found else None
-        return value if attachment is None else _bytes(attachment, name)
+        match = _REFERENCE.fullmatch(value) if media else None
+        attachment = media.get(match[1]) if match else None
+        return value if attachment is None else _write_bytes(attachment, name)
     if not isinstance(value, dict | list):
         return cast(Node, value)
     is_deep = depth > _DEEPEST or (not media and depth > _SHALLOW)
-    if is_deep or name in _WRITTEN:
+    if is_deep or name in _ARGUMENTS:
         return JsonLeaf(value)
     if isinstance(value, list):
         return [write_node(item, media, name, depth + 1) for item in value]
@@ -380,7 +400,7 @@ def write_node(value: JsonValue, media: MediaByResource, name: str = "", depth: 
     return {key: write_node(member, media, key, depth + 1) for key, member in members.items()}
 
 
-def _bytes(attachment: MediaItem, name: str) -> Node:
+def _write_bytes(attachment: MediaItem, name: str) -> Node:
     if attachment.address is not None:
         return attachment.address
     is_uri = name in _DATA_URIS

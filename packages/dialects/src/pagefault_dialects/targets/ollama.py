@@ -15,8 +15,8 @@ from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.targets.base64_leaves import (
     JsonLeaf,
     Node,
-    b64,
-    joined,
+    base64_leaf,
+    join_texts,
     own_block,
     text_of,
 )
@@ -45,8 +45,8 @@ def _says_something(message: dict[str, Node]) -> bool:
 
 
 def _message(turn: ResolvedTurn, profile: Profile) -> dict[str, Node]:
-    message: dict[str, Node] = {"role": turn.role, "content": joined(map(text_of, turn.items))}
-    if images := [b64(item) for item in turn.items if isinstance(item, MediaItem)]:
+    message: dict[str, Node] = {"role": turn.role, "content": join_texts(map(text_of, turn.items))}
+    if images := [base64_leaf(item) for item in turn.items if isinstance(item, MediaItem)]:
         message["images"] = images
     for item in turn.items:
         if isinstance(item, ProviderBlock):

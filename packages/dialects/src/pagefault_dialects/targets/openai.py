@@ -33,18 +33,18 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import (
     Node,
-    b64,
+    base64_leaf,
     content_of,
     data_uri_of,
     file_name_of,
-    joined,
+    join_texts,
     own_block,
     text_block,
     text_of,
 )
 from pagefault_dialects.targets.media_lines import attached_line, frame_line
 from pagefault_dialects.targets.native_messages import (
-    members_of_request,
+    select_request_members,
     write_runs,
 )
 from pagefault_dialects.targets.profile import Profile
@@ -239,7 +239,7 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile, detail: ImageDetai
                 media += [*text_block(f"From the call {call_id}:"), own_block(item)]
             else:
                 texts.append(text_of(item))
-        messages.append({"role": "tool", "tool_call_id": call_id, "content": joined(texts)})
+        messages.append({"role": "tool", "tool_call_id": call_id, "content": join_texts(texts)})
     return [*messages, {"role": "user", "content": media}] if media else messages
 
 
@@ -249,7 +249,7 @@ def _medium(attachment: MediaItem, detail: ImageDetail) -> Node:
         return {"type": "image_url", "image_url": image}
     if attachment.kind == "audio":
         is_mp3 = canonical_mime_type(attachment.mime_type) == "audio/mpeg"
-        audio: Node = {"data": b64(attachment), "format": "mp3" if is_mp3 else "wav"}
+        audio: Node = {"data": base64_leaf(attachment), "format": "mp3" if is_mp3 else "wav"}
         return {"type": "input_audio", "input_audio": audio}
     file: Node = {"filename": file_name_of(attachment), "file_data": data_uri_of(attachment)}
     return {"type": "file", "file": file}
@@ -272,7 +272,7 @@ def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | 
     blocks = _BLOCKS.get(role)
     if blocks is None or native.dialect not in (None, "openai-chat"):
         return None
-    request = members_of_request(sent, _MEMBERS[role], _OF_RESPONSES)
+    request = select_request_members(sent, _MEMBERS[role], _OF_RESPONSES)
     shape = _ANSWER if role == "tool" else _MESSAGE
     if request is None or not fits(request, shape):
         return None

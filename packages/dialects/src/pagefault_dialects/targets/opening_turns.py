@@ -1,7 +1,7 @@
-"""The beginning of a conversation for a target: system messages, and the role that comes first.
+"""The lines that a target requires between turns, and the system text at the beginning.
 
-Synthetic lines are noted before the turns are resolved, so that they are entries of the loss
-account.
+Lines are inserted, with notes about them, before the turns are resolved. So they are entries of the
+loss account.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +20,9 @@ from pagefault_dialects.model.conversation import (
     Turn,
     TurnRole,
 )
-from pagefault_dialects.targets.base64_leaves import joined, text_of
+from pagefault_dialects.targets.base64_leaves import join_texts, text_of
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.targets.rules import coded
+from pagefault_dialects.targets.rules import code_and_reason
 
 _Item = TypeVar("_Item")
 
@@ -31,44 +31,46 @@ BEGINNING = "[The conversation begins here.]"
 NOTHING_SAID = "[The user said nothing.]"
 NO_REPLY = "[The assistant said nothing to these results.]"
 
-_NO_BEGINNING = coded("no-beginning")
-_LATE_SYSTEM = coded("late-system")
-_EMPTY_CONTENT = coded("empty-content")
-_NO_REPLY = coded("no-reply")
+_NO_BEGINNING = code_and_reason("no-beginning")
+_LATE_SYSTEM = code_and_reason("late-system")
+_EMPTY_CONTENT = code_and_reason("empty-content")
+_NO_REPLY = code_and_reason("no-reply")
 
 
 def with_lines(
     turns: Sequence[ComposedTurn], profile: Profile, *, is_whole: bool
 ) -> Sequence[ComposedTurn]:
-    """Return the conversation with the lines that the target requires, and notes of all such lines.
+    """Return the conversation with the lines that the target requires, each with a note.
 
     Args:
         turns: The conversation.
         profile: The target.
-        is_whole: Whether the conversation is complete. If the user has to come first and does not,
-            a line is inserted.
+        is_whole: Whether the conversation begins with these turns. If so, and the target requires
+            the user to speak first, a line is inserted where the user does not.
     """
-    leading = 0 if profile.takes_late_system else _leading(turns)
-    following = [*_filled(_noted(turns[leading:], profile), profile)]
+    leading = 0 if profile.takes_late_system else _count_leading_system(turns)
+    following = [*_fill_empty_turns(_note_late_system(turns[leading:], profile), profile)]
     if profile.continues_thoughts:
-        following = [*_without_last_thoughts(following, profile)]
+        following = [*_drop_last_thoughts(following, profile)]
     if profile.has_assistant_after_results:
-        following = [*_replied(following, profile)]
+        following = [*_insert_replies(following, profile)]
     if is_whole and profile.starts_with_user and following:
         first = following[0]
-        # A fold of the beginning keeps the inserted line that preceded it.
+        # A fold that replaces the beginning keeps the line that was inserted before.
         is_fold = any(isinstance(item, Omission) and item.run for item in first.items)
-        if first.role != "user" or is_fold or not any(map(_says_something, first.items)):
+        if first.role != "user" or is_fold or not any(map(_has_content, first.items)):
             line = (SyntheticNote("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
             following.insert(0, Turn("user", line, first.origin, first.seq))
     return [*turns[:leading], *following]
 
 
-def opened(turns: Sequence[ResolvedTurn], profile: Profile) -> tuple[str, Sequence[ResolvedTurn]]:
-    """Return the leading system text, if the target has it apart, and the remaining turns.
+def split_system_text(
+    turns: Sequence[ResolvedTurn], profile: Profile
+) -> tuple[str, Sequence[ResolvedTurn]]:
+    """Split the leading system text from the other turns, if the target has it outside of messages.
 
-    Later system text is then in the user's turns, after a line that marks it: moving it to the
-    beginning would change everything that was rendered before.
+    For other targets, the text is empty. Later system text stays where it is, in turns of the user,
+    after a line that marks it. Moving it to the beginning would change what was rendered before.
 
     Args:
         turns: The conversation.
@@ -76,28 +78,29 @@ def opened(turns: Sequence[ResolvedTurn], profile: Profile) -> tuple[str, Sequen
     """
     if profile.takes_late_system:
         return "", turns
-    leading = _leading(turns)
-    following = tuple(map(_by_user, turns[leading:]))
+    leading = _count_leading_system(turns)
+    following = tuple(map(_as_user_turn, turns[leading:]))
     if not profile.has_system_apart:
         return "", (*turns[:leading], *following)
-    system = joined(text_of(item) for turn in turns[:leading] for item in turn.items)
+    system = join_texts(text_of(item) for turn in turns[:leading] for item in turn.items)
     return system, following
 
 
-def _noted(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
+def _note_late_system(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
     for turn in turns:
         is_late = turn.role == "system" and not profile.takes_late_system
-        if is_late and any(map(_says_something, turn.items)):
+        if is_late and any(map(_has_content, turn.items)):
             note = SyntheticNote("line", *_LATE_SYSTEM, turn.seq)
             yield replace(turn, items=(note, *turn.items))
         else:
             yield turn
 
 
-def _filled(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
+def _fill_empty_turns(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
     """Yield turns with a line in each empty user turn that follows the assistant.
 
-    Without it, the history could end on the assistant, whose text the next answer then continues.
+    Without the line, the history could end on the assistant, and the model would continue that
+    text.
     """
     is_after_assistant = False
     for turn in turns:
@@ -113,7 +116,7 @@ def _filled(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compose
         is_after_assistant = turn.role == "assistant"
 
 
-def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
+def _insert_replies(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
     """Yield turns with a line of the assistant between results and the user."""
     is_after_results = False
     for turn in turns:
@@ -126,30 +129,29 @@ def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compos
         is_after_results = is_after_results or turn.role == "tool"
 
 
-def _without_last_thoughts(
-    turns: Sequence[ComposedTurn], profile: Profile
-) -> Sequence[ComposedTurn]:
+def _drop_last_thoughts(turns: Sequence[ComposedTurn], profile: Profile) -> Sequence[ComposedTurn]:
     """Return turns without the thoughts at the end of the assistant's turns.
 
-    At the end of a history, the text after a thought may still come.
+    Those at the end of the history are kept, since the text after a thought may still come.
     """
     backwards: list[ComposedTurn] = []
     following: TurnRole | None = None
     for turn in reversed(turns):
         is_ended = turn.role == "assistant" and following not in (None, "assistant")
-        kept = _without_last_thought(turn, profile) if is_ended and not turn.calls else turn
-        if kept.calls or _is_written(kept, profile):
-            following = kept.role
-        backwards.append(kept)
+        if is_ended and not turn.calls:
+            turn = _drop_thoughts_at_end(turn, profile)  # noqa: PLW2901 - the turn without them
+        if turn.calls or _is_written(turn, profile):
+            following = turn.role
+        backwards.append(turn)
     return backwards[::-1]
 
 
-def _without_last_thought(turn: ComposedTurn, profile: Profile) -> ComposedTurn:
+def _drop_thoughts_at_end(turn: ComposedTurn, profile: Profile) -> ComposedTurn:
     items = [*turn.items]
     for index in reversed(range(len(items))):
         item = items[index]
         if isinstance(item, ProviderBlock) and item.code == "reasoning" and item.forms:
-            # A block without a form is omitted, with an entry in the loss account.
+            # A block without forms is not written, and is an entry of the loss account.
             items[index] = replace(item, forms={})
         elif _is_item_written(item, turn.role, profile):
             break
@@ -165,24 +167,25 @@ def _is_item_written(item: Item, role: TurnRole, profile: Profile) -> bool:
         return bool(item.text)
     if isinstance(item, ProviderBlock) and profile.takes_block(item, role):
         return True
-    return _says_something(item)
+    return _has_content(item)
 
 
-def _leading(turns: Sequence[Turn[_Item]]) -> int:
-    following = (index for index, turn in enumerate(turns) if turn.role != "system")
-    return next(following, len(turns))
+def _count_leading_system(turns: Sequence[Turn[_Item]]) -> int:
+    others = (index for index, turn in enumerate(turns) if turn.role != "system")
+    return next(others, len(turns))
 
 
-def _by_user(turn: ResolvedTurn) -> ResolvedTurn:
+def _as_user_turn(turn: ResolvedTurn) -> ResolvedTurn:
+    """Return a system turn as a turn of the user, with a line that marks it."""
     if turn.role != "system":
         return turn
-    mark = (TextItem("", FROM_THE_SYSTEM),) if any(map(_says_something, turn.items)) else ()
+    mark = (TextItem("", FROM_THE_SYSTEM),) if any(map(_has_content, turn.items)) else ()
     items = (*mark, *turn.items)
-    by_user: ResolvedTurn = replace(turn, role="user", items=items, written=None)
-    return by_user
+    user_turn: ResolvedTurn = replace(turn, role="user", items=items, written=None)
+    return user_turn
 
 
-def _says_something(item: Item | ResolvedItem) -> bool:
+def _has_content(item: Item | ResolvedItem) -> bool:
     if isinstance(item, Omission | SyntheticNote):
         return False
     if isinstance(item, ProviderBlock):

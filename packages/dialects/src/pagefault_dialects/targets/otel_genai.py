@@ -18,7 +18,14 @@ from pagefault_dialects.model.conversation import (
     TurnRole,
 )
 from pagefault_dialects.model.render_options import ImageDetail
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
+from pagefault_dialects.targets.base64_leaves import (
+    JsonLeaf,
+    Node,
+    base64_leaf,
+    blocks_of,
+    join_texts,
+    text_of,
+)
 from pagefault_dialects.targets.profile import Profile, media_class
 from pagefault_dialects.targets.request_shapes import Shape, fits
 
@@ -49,7 +56,7 @@ def has_thought(part: JsonObject, role: TurnRole) -> bool:
 
 def _answer(turn: ResolvedTurn, profile: Profile) -> list[Node]:
     media = [_medium(item) for item in turn.items if isinstance(item, MediaItem)]
-    response: Node = joined(map(text_of, turn.items))
+    response: Node = join_texts(map(text_of, turn.items))
     if len(turn.items) == 1 and isinstance(turn.items[0], DataItem):
         response = JsonLeaf(turn.items[0].value)
     call_id = profile.call_id.fit(turn.call_id)
@@ -78,4 +85,4 @@ def _medium(attachment: MediaItem) -> Node:
     }
     if attachment.url is not None:
         return {"type": "uri", **described, "uri": attachment.url}
-    return {"type": "blob", **described, "content": b64(attachment)}
+    return {"type": "blob", **described, "content": base64_leaf(attachment)}

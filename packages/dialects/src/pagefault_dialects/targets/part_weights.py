@@ -15,7 +15,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
 )
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
-from pagefault_dialects.targets.fitting import Fitting, places_of
+from pagefault_dialects.targets.fitting import MediaLimits, list_media
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import MediaClass, Profile
 from pagefault_dialects.targets.tokens import request_text_bytes
@@ -59,15 +59,15 @@ def part_weight(
         profile: The target.
         options: The options of the rendering.
     """
-    places = places_of(turns)
-    fitting = Fitting(profile, options, places)
+    refs = list_media(turns)
+    limits = MediaLimits(profile, options, refs)
     attached = [i for turn in resolved.turns for i in turn.items if isinstance(i, MediaItem)]
     made = sum(base64_length(item.size_bytes) for item in attached if item.address is None)
-    sources = [place.medium.source for place in places]
+    sources = [ref.medium.source for ref in refs]
     return PartWeight(
         request_text_bytes(turns) - _NOTHING_BYTES,
-        Counter(place.media_class for place in places),
-        max(made, sum(map(fitting.base64_chars, places))),
+        Counter(ref.media_class for ref in refs),
+        max(made, sum(map(limits.base64_chars, refs))),
         sum(not isinstance(source, Address | StoredBytes) for source in sources),
         tuple(source.url for source in sources if isinstance(source, Address)),
     )
@@ -82,15 +82,15 @@ def has_room(weight: PartWeight, profile: Profile, options: RenderOptions, max_b
         options: The options of the rendering.
         max_base64: The most characters of base64 where the target sets no limit.
     """
-    fitting = Fitting(profile, options, ())
+    limits = MediaLimits(profile, options, ())
     rule = profile.media.get("image")
-    limits = [(fitting.most(kind), count) for kind, count in weight.media.items()]
-    if rule is not None and rule.crowd is not None:
-        limits.append((rule.crowd[0], weight.media["image"]))
-    most = [max_base64]
+    counts = [(limits.max_media(kind), count) for kind, count in weight.media.items()]
+    if rule is not None and rule.max_side_of_many is not None:
+        counts.append((rule.max_side_of_many[0], weight.media["image"]))
+    max_chars = [max_base64]
     if profile.request_bytes is not None:
-        most.append(profile.request_bytes - _NOTHING_BYTES - weight.text_bytes)
+        max_chars.append(profile.request_bytes - _NOTHING_BYTES - weight.text_bytes)
     if options.max_bytes is not None:
-        most.append(options.max_bytes)
-    is_few = all(limit is None or count <= limit for limit, count in limits)
-    return is_few and weight.base64_chars <= max(0, min(most))
+        max_chars.append(options.max_bytes)
+    is_within_counts = all(limit is None or count <= limit for limit, count in counts)
+    return is_within_counts and weight.base64_chars <= max(0, min(max_chars))

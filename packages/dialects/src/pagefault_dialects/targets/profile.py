@@ -41,9 +41,9 @@ class MediaRule:
     """The most pixels of the longer side of an image."""
     min_side: int | None = None
     """The least pixels of the shorter side of an image, if its longer one allows so many."""
-    most: int | None = None
+    max_count: int | None = None
     """The most media of the class in one rendering."""
-    crowd: tuple[int, int] | None = None
+    max_side_of_many: tuple[int, int] | None = None
     """Above this number of images, the most pixels of the longer side of each."""
     addresses: tuple[str, ...] = ()
     """The schemes of URLs that are accepted in place of bytes."""

@@ -19,7 +19,14 @@ from pagefault_dialects.model.conversation import (
     TurnRole,
 )
 from pagefault_dialects.model.render_options import ImageDetail
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
+from pagefault_dialects.targets.base64_leaves import (
+    JsonLeaf,
+    Node,
+    base64_leaf,
+    blocks_of,
+    join_texts,
+    text_of,
+)
 from pagefault_dialects.targets.profile import Profile, media_class
 from pagefault_dialects.targets.request_shapes import Shape, fits
 
@@ -79,7 +86,7 @@ def _call(call: TurnCall, profile: Profile) -> Node:
 def _content(items: Sequence[ResolvedItem]) -> str | list[Node]:
     if any(isinstance(item, MediaItem) for item in items):
         return blocks_of(items, _medium, lambda text: [text])
-    return joined(map(text_of, items))
+    return join_texts(map(text_of, items))
 
 
 def _text(text: str) -> list[Node]:
@@ -93,7 +100,7 @@ def _file(attachment: MediaItem) -> Node:
 def _medium(attachment: MediaItem) -> Node:
     medium: dict[str, Node]
     if attachment.url is None:
-        medium = {"data": b64(attachment), "kind": "binary"}
+        medium = {"data": base64_leaf(attachment), "kind": "binary"}
     else:
         medium = {"url": attachment.url, "kind": f"{media_class(attachment.kind)}-url"}
     # An image at an address may have no known type; the kind says that it is one.

@@ -1,8 +1,8 @@
-"""The rules of conversations: the requirement of each, and the repair of violations.
+"""The rules of conversations: what each requires, and how a violation is repaired.
 
-A rendering follows them, and the loss account names omissions and additions by the codes of this
-table. The doctor reports the faults of a history by the same codes. Both repair alike, since the
-doctor's repair is a rendering.
+A rendering follows the rules, and the loss account names omissions and additions by the codes of
+this table. The doctor reports the faults of a history by the same codes. Both repair in the same
+way, since the doctor's repair is a rendering.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 from pagefault_dialects.model.finding import Finding
 
-LimitOfMedia: TypeAlias = Literal[
-    "types", "addresses", "max_base64", "max_side", "min_side", "most"
+MediaLimitName: TypeAlias = Literal[
+    "types", "addresses", "max_base64", "max_side", "min_side", "max_count"
 ]
 
 
@@ -28,19 +28,19 @@ class Rule:
     """The repair, as a sentence."""
     source: str = "every provider"
     """The source of the requirement."""
-    limit: LimitOfMedia | None = None
-    """The number or list of a target's media rule that it refers to, if any."""
+    limit: MediaLimitName | None = None
+    """The field of `MediaRule` that the rule is about, if any."""
     reason: str = ""
     """The reason in the loss account, if it is always the same."""
     is_fault: bool = True
     """True if a violation is a fault of the history."""
 
 
-_lost = partial(Rule, is_fault=False)
-"""A loss between dialects, which is no fault of the history."""
+_loss_rule = partial(Rule, is_fault=False)
+"""A rule whose violation is a loss between dialects, but no fault of the history."""
 
 
-_SPEAKING_FIRST = "Anthropic, Gemini and Bedrock"
+_USER_FIRST_PROVIDERS = "Anthropic, Gemini and Bedrock"
 _REPLACED = "it is replaced by a smaller image, its words, or a line"
 
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -154,7 +154,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "no-beginning": Rule(
             "The first message is the user's.",
             "a line is inserted before it",
-            _SPEAKING_FIRST,
+            _USER_FIRST_PROVIDERS,
             reason="The target wants the user to speak first, who does not; a line stands before "
             "it.",
         ),
@@ -232,7 +232,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "The number of media of a kind is within the limit of the target.",
             "the oldest are replaced by their words or a line",
             "the target",
-            "most",
+            "max_count",
         ),
         "request-too-large": Rule(
             "All media together fit into one request.",
@@ -244,52 +244,54 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the oldest parts are replaced by smaller levels",
             "`maxTokens`",
         ),
-        "folded": _lost(
+        "folded": _loss_rule(
             "A history is within its limit of tokens.",
             "a run of old steps is replaced by a line",
             "`maxTokens`",
             reason="The conversation has to fit its limits; a line stands for its oldest steps.",
         ),
-        "app": _lost("A page of an app is for people.", "it is removed", "MCP Apps"),
-        "collected": _lost(
+        "app": _loss_rule("A page of an app is for people.", "it is removed", "MCP Apps"),
+        "collected": _loss_rule(
             "A file is part of the tool's answer.", "a line names it", "`pagefault proxy --collect`"
         ),
-        "not-accepted": _lost("The type is among the accepted ones.", _REPLACED, "`accept`"),
-        "reasoning": _lost(
+        "not-accepted": _loss_rule("The type is among the accepted ones.", _REPLACED, "`accept`"),
+        "reasoning": _loss_rule(
             "Thoughts are sent to the provider of their model only.",
             "it is removed",
             "the dialects",
         ),
-        "no-place": _lost("Content has a form in every dialect.", "it is removed", "the dialects"),
-        "other-audience": _lost(
+        "no-place": _loss_rule(
+            "Content has a form in every dialect.", "it is removed", "the dialects"
+        ),
+        "other-audience": _loss_rule(
             "Content is for the audience of the history.", "it is removed", "`audience` of MCP"
         ),
-        "stored-apart": _lost(
+        "stored-apart": _loss_rule(
             "A result is short enough for a model.", "it is replaced by a preview", "Pagefault"
         ),
-        "text-too-long": _lost(
+        "text-too-long": _loss_rule(
             "A text is within its limit, and that of a file within 32,768 characters.",
             "it is replaced by a preview",
             "`maxText`, Pagefault",
         ),
-        "decoded": _lost("A text is in UTF-8.", "it is decoded from its charset", "Pagefault"),
-        "base64-left-out": _lost(
+        "decoded": _loss_rule("A text is in UTF-8.", "it is decoded from its charset", "Pagefault"),
+        "base64-left-out": _loss_rule(
             "A text has words and no files in base64.", "each is replaced by a mark", "Pagefault"
         ),
-        "not-stored": _lost("A medium was stored.", "it is replaced by a line", "Pagefault"),
+        "not-stored": _loss_rule("A medium was stored.", "it is replaced by a line", "Pagefault"),
     }
 )
 
 
-def coded(code: str) -> tuple[str, str]:
-    """Return a code with its reason in the loss account."""
+def code_and_reason(code: str) -> tuple[str, str]:
+    """Return a code, and the reason of its rule for the loss account."""
     return code, RULES[code].reason
 
 
 _LONGEST_QUOTE = 80
 
 
-def found(
+def make_finding(
     rule: str,
     pointer: str,
     *,
@@ -304,7 +306,7 @@ def found(
         seq=seq,
         pointer=pointer,
         rule=rule,
-        call_id=None if call_id is None else quoted(call_id),
+        call_id=None if call_id is None else shorten_quote(call_id),
         demands=rule_texts.demands,
         limit=limit,
         actual=actual,
@@ -313,6 +315,6 @@ def found(
     )
 
 
-def quoted(text: str) -> str:
-    """Return a text of the history, shortened and quoted."""
+def shorten_quote(text: str) -> str:
+    """Return a text of the history, shortened so that a finding can quote it."""
     return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 1]}…"

@@ -1,7 +1,8 @@
-"""The rules of the order and the completeness of a target's messages.
+"""The rules for the order and the completeness of a target's messages.
 
-SDK types accept a call without its answer; providers refuse it. These rules check messages as they
-are sent, by the documentation of the providers, independently of how messages are written here.
+The types of SDKs accept a call without its answer, but providers refuse it. These rules check
+messages as they are sent, by the documentation of the providers. They share no code with the
+modules that write messages.
 
 Source: `providers`; the documentation of the providers; `mistral-common`,
 `MistralRequestValidatorV3`; error messages of Gemini ("function call turn comes immediately after a
@@ -23,8 +24,8 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.targets.message_parts import (
     MessagePart,
+    MessageParts,
     MessageReader,
-    SidedMessage,
     read_anthropic,
     read_bedrock,
     read_chat,
@@ -35,7 +36,7 @@ from pagefault_dialects.targets.message_parts import (
     read_text,
     read_vercel,
 )
-from pagefault_dialects.targets.rules import found, quoted
+from pagefault_dialects.targets.rules import make_finding, shorten_quote
 
 _READABLE = re.compile(r"[\S\s]{1,512}")
 _OPENAI_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -62,7 +63,7 @@ class SequenceRules:
     starts_with_user: bool = False
     """True if the first message has to be the user's."""
     system: Literal["anywhere", "first", "apart"] = "anywhere"
-    """The place of system messages."""
+    """Where system messages may be; with `apart`, outside of the list of messages."""
     takes_blank_texts: bool = True
     """True if a text may be blank."""
     has_results_first: bool = False
@@ -87,11 +88,11 @@ class SequenceRules:
     """True if the last message, if it is the assistant's, may not end in white space."""
 
 
-def _characters(characters: str, most: int) -> re.Pattern[str]:
-    return re.compile(f"{characters}{{1,{most}}}")
+def _up_to(max_chars: int, characters: str) -> re.Pattern[str]:
+    return re.compile(f"{characters}{{1,{max_chars}}}")
 
 
-_turns_of_user_first = partial(
+_user_first_rules = partial(
     SequenceRules,
     starts_with_user=True,
     system="apart",
@@ -104,40 +105,40 @@ SEQUENCE_RULES: Mapping[str, SequenceRules] = MappingProxyType(
         "openai-compat": SequenceRules(read_chat, tool_name=_OPENAI_NAME, has_text_arguments=True),
         "openai-chat": SequenceRules(
             read_chat,
-            call_id=_characters(r"[\S\s]", 40),
+            call_id=_up_to(40, r"[\S\s]"),
             tool_name=_OPENAI_NAME,
             has_text_results=True,
             has_text_arguments=True,
         ),
         "openai-responses": SequenceRules(
             read_item,
-            call_id=_characters(r"[\S\s]", 64),
+            call_id=_up_to(64, r"[\S\s]"),
             tool_name=_OPENAI_NAME,
             merges_sides=True,
             has_text_arguments=True,
             continues_thoughts=True,
         ),
-        "anthropic": _turns_of_user_first(
+        "anthropic": _user_first_rules(
             read_anthropic,
-            call_id=_characters(r"[a-zA-Z0-9_-]", 64),
-            tool_name=_characters(r"[a-zA-Z0-9_-]", 128),
+            call_id=_up_to(64, r"[a-zA-Z0-9_-]"),
+            tool_name=_up_to(128, r"[a-zA-Z0-9_-]"),
             merges_sides=True,
             has_text_errors=True,
             has_signed_thoughts=True,
             continues_thoughts=True,
             has_no_trailing_space=True,
         ),
-        "gemini": _turns_of_user_first(
+        "gemini": _user_first_rules(
             read_gemini,
             tool_name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
             ids_are_optional=True,
             has_call_behind_user=True,
             has_signed_calls=True,
         ),
-        "bedrock": _turns_of_user_first(
+        "bedrock": _user_first_rules(
             read_bedrock,
-            call_id=_characters(r"[a-zA-Z0-9_.:-]", 64),
-            tool_name=_characters(r"[a-zA-Z0-9_-]", 64),
+            call_id=_up_to(64, r"[a-zA-Z0-9_.:-]"),
+            tool_name=_up_to(64, r"[a-zA-Z0-9_-]"),
             alternates=True,
             has_text_errors=True,
         ),
@@ -163,14 +164,14 @@ SEQUENCE_RULES: Mapping[str, SequenceRules] = MappingProxyType(
 """The rules, by target."""
 
 
-def sequence_faults(
+def find_sequence_faults(
     messages: Sequence[JsonValue],
     target: str,
     *,
     open_calls: Collection[str] = (),
     pointers: Sequence[str] | None = None,
 ) -> list[Finding]:
-    """Return where the messages of a target violate its rules of order and completeness.
+    """Find where the messages of a target violate its rules of order and completeness.
 
     Args:
         messages: A whole history, as it is sent.
@@ -182,36 +183,36 @@ def sequence_faults(
         The violations, each with its pointer; empty if the target accepts the messages.
     """
     rules = SEQUENCE_RULES[target]
-    places = pointers or [f"/messages/{index}" for index in range(len(messages))]
+    pointers = pointers or [f"/messages/{index}" for index in range(len(messages))]
     sent = [
-        rules.read(message, place)
-        for message, place in zip(messages, places, strict=True)
+        rules.read(message, pointer)
+        for message, pointer in zip(messages, pointers, strict=True)
         if isinstance(message, dict)
     ]
-    groups = [*_grouped(sent, merges_sides=rules.merges_sides)]
+    groups = [*_group(sent, merges_sides=rules.merges_sides)]
     faults = [
-        *_pairs(groups, rules, open_calls),
-        *_calls(sent, rules),
-        *_order(sent, groups, rules),
-        *_thoughts(groups, rules),
-        *_endings(sent, rules),
-        *(fault for message in sent for fault in _contents(message, rules)),
+        *_check_pairs(groups, rules, open_calls),
+        *_check_calls(sent, rules),
+        *_check_order(sent, groups, rules),
+        *_check_thoughts(groups, rules),
+        *_check_ending(sent, rules),
+        *(fault for message in sent for fault in _check_content(message, rules)),
     ]
     if rules.has_signed_calls:
-        faults += _signatures(sent)
+        faults += _check_signatures(sent)
     order = {message.pointer: index for index, message in enumerate(sent)}
     for message in sent:
         order |= dict.fromkeys((part.pointer for part in message.parts), order[message.pointer])
     return sorted(faults, key=lambda fault: order[fault.pointer])
 
 
-def _grouped(sent: Iterable[SidedMessage], *, merges_sides: bool) -> Iterator[SidedMessage]:
-    """Yield messages, merging those that are read as one: answers, or all of one side."""
-    last: SidedMessage | None = None
+def _group(sent: Iterable[MessageParts], *, merges_sides: bool) -> Iterator[MessageParts]:
+    """Yield messages, merging neighbours that count as one: answers, or all of one side."""
+    last: MessageParts | None = None
     for message in sent:
         is_same = last is not None and last.side == message.side
         if last is not None and is_same and (merges_sides or message.side == "tool"):
-            last = SidedMessage(last.pointer, last.side, (*last.parts, *message.parts))
+            last = MessageParts(last.pointer, last.side, (*last.parts, *message.parts))
             continue
         if last is not None:
             yield last
@@ -220,8 +221,8 @@ def _grouped(sent: Iterable[SidedMessage], *, merges_sides: bool) -> Iterator[Si
         yield last
 
 
-def _pairs(
-    groups: Sequence[SidedMessage], rules: SequenceRules, open_calls: Collection[str]
+def _check_pairs(
+    groups: Sequence[MessageParts], rules: SequenceRules, open_calls: Collection[str]
 ) -> Iterator[Finding]:
     """Yield calls without an answer directly after them, and answers without a call before."""
     waiting: list[MessagePart] = []
@@ -231,7 +232,7 @@ def _pairs(
     for group in groups:
         for answer in group.of_kind("answer"):
             call_id = answer.call_id
-            if (call := _call_of(answer, waiting, rules)) is not None:
+            if (call := _find_call(answer, waiting, rules)) is not None:
                 waiting.remove(call)
                 answered.add(call_id)
             elif call_id in answered and call_id is not None:
@@ -240,13 +241,13 @@ def _pairs(
                 yield _fault("late-answer", answer, call_id)
             else:
                 yield _fault("wrong-order" if call_id in all_ids else "no-call", answer, call_id)
-        yield from _unanswered(waiting, open_calls)
+        yield from _check_unanswered(waiting, open_calls)
         waiting = group.of_kind("call")
         called |= {call.call_id: call for call in waiting if call.call_id is not None}
-    yield from _unanswered(waiting, open_calls)
+    yield from _check_unanswered(waiting, open_calls)
 
 
-def _call_of(
+def _find_call(
     answer: MessagePart, waiting: Sequence[MessagePart], rules: SequenceRules
 ) -> MessagePart | None:
     """Return the waiting call of an answer: by its id, or else the next one of its tool."""
@@ -259,20 +260,22 @@ def _call_of(
     return None
 
 
-def _unanswered(waiting: Iterable[MessagePart], open_calls: Collection[str]) -> Iterator[Finding]:
-    # Without ids, the newest calls are the open ones.
+def _check_unanswered(
+    waiting: Iterable[MessagePart], open_calls: Collection[str]
+) -> Iterator[Finding]:
+    # A call without an id counts as open if any call may be open.
     for call in waiting:
         if call.call_id not in open_calls and not (call.call_id is None and open_calls):
             yield _fault("no-answer", call, call.call_id)
 
 
-def _calls(sent: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
-    """Yield calls with an invalid id, name or arguments, and those with a used id."""
+def _check_calls(sent: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
+    """Yield calls with an invalid id, name or arguments, and calls whose id was used before."""
     used: set[str | None] = set()
     for part in (item for message in sent for item in message.parts):
         if part.kind not in ("call", "answer"):
             continue
-        yield from _names(part, rules)
+        yield from _check_names(part, rules)
         if part.kind != "call":
             continue
         if part.call_id in used:
@@ -282,18 +285,19 @@ def _calls(sent: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Findi
             yield _fault("bad-arguments", part, str(part.arguments))
 
 
-def _names(part: MessagePart, rules: SequenceRules) -> Iterator[Finding]:
+def _check_names(part: MessagePart, rules: SequenceRules) -> Iterator[Finding]:
     call_id, name = part.call_id, part.name
     if call_id is None and rules.has_ids and not rules.ids_are_optional:
         yield _fault("no-id", part, None)
     elif call_id is not None and rules.call_id.fullmatch(call_id) is None:
         yield _fault("bad-id", part, call_id)
-    is_needed = part.kind == "call" or name is not None
-    if is_needed and rules.tool_name.fullmatch(name or "") is None:
+    must_have_name = part.kind == "call" or name is not None
+    if must_have_name and rules.tool_name.fullmatch(name or "") is None:
         yield _fault("bad-name", part, name)
 
 
 def _is_object(arguments: JsonValue, *, as_text: bool) -> bool:
+    """Return whether arguments are an object; with `as_text`, the JSON text of one."""
     if not as_text or not isinstance(arguments, str):
         return isinstance(arguments, dict) and not (as_text and arguments)
     try:
@@ -302,48 +306,48 @@ def _is_object(arguments: JsonValue, *, as_text: bool) -> bool:
         return False
 
 
-def _order(
-    sent: Sequence[SidedMessage], groups: Sequence[SidedMessage], rules: SequenceRules
+def _check_order(
+    sent: Sequence[MessageParts], groups: Sequence[MessageParts], rules: SequenceRules
 ) -> Iterator[Finding]:
-    """Yield messages of a side that may not be in that place."""
-    spoken = [group for group in groups if group.side != "system"]
-    if spoken and rules.starts_with_user and not _says_as_user(spoken[0]):
-        yield found("no-beginning", spoken[0].pointer, actual=spoken[0].side)
-    is_begun = False
+    """Yield messages whose side is not allowed at their position."""
+    others = [group for group in groups if group.side != "system"]
+    if others and rules.starts_with_user and not _is_said_by_user(others[0]):
+        yield make_finding("no-beginning", others[0].pointer, actual=others[0].side)
+    has_begun = False
     for message in sent:
         is_system = message.side == "system"
-        is_begun = is_begun or not is_system
+        has_begun = has_begun or not is_system
         if is_system and rules.system == "apart":
-            yield found("system-among-messages", message.pointer)
-        elif is_system and is_begun and rules.system == "first":
-            yield found("late-system", message.pointer)
+            yield make_finding("system-among-messages", message.pointer)
+        elif is_system and has_begun and rules.system == "first":
+            yield make_finding("late-system", message.pointer)
     for before, message in pairwise(sent):
         if rules.alternates and before.side == message.side:
-            yield found("same-side-twice", message.pointer, actual=message.side)
-        is_behind_results = rules.has_reply_to_results and before.side == "tool"
-        if is_behind_results and message.side not in ("tool", "assistant"):
-            yield found("no-reply", message.pointer, actual=message.side)
+            yield make_finding("same-side-twice", message.pointer, actual=message.side)
+        needs_reply = rules.has_reply_to_results and before.side == "tool"
+        if needs_reply and message.side not in ("tool", "assistant"):
+            yield make_finding("no-reply", message.pointer, actual=message.side)
         calls = message.of_kind("call")
         if calls and rules.has_call_behind_user and before.side == "assistant":
             yield _fault("late-call", calls[0], calls[0].call_id)
 
 
-def _endings(sent: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
+def _check_ending(sent: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
     """Yield white space at the end of the last message, if it is the assistant's."""
     last = sent[-1].parts[-1:] if sent and sent[-1].side == "assistant" else ()
     for part in last:
         if rules.has_no_trailing_space and part.text != part.text.rstrip():
-            yield found("trailing-space", part.pointer)
+            yield make_finding("trailing-space", part.pointer)
 
 
-def _says_as_user(message: SidedMessage) -> bool:
+def _is_said_by_user(message: MessageParts) -> bool:
     return message.side == "user" and not message.of_kind("answer")
 
 
-def _signatures(sent: Sequence[SidedMessage]) -> Iterator[Finding]:
-    """Yield the first calls of messages in the current turn that are not signed."""
+def _check_signatures(sent: Sequence[MessageParts]) -> Iterator[Finding]:
+    """Yield first calls of messages after the user's newest message that are not signed."""
     newest = max(
-        (index for index, message in enumerate(sent) if _says_as_user(message)), default=-1
+        (index for index, message in enumerate(sent) if _is_said_by_user(message)), default=-1
     )
     for message in sent[newest + 1 :]:
         for call in message.of_kind("call")[:1]:
@@ -351,38 +355,38 @@ def _signatures(sent: Sequence[SidedMessage]) -> Iterator[Finding]:
                 yield _fault("unsigned-call", call, call.call_id)
 
 
-def _thoughts(groups: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
+def _check_thoughts(groups: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
     """Yield thoughts without a signature, and those without a text or a call after them.
 
-    At the end of a history, the text after a thought may still come.
+    A thought at the end of the history is allowed, since the text after it may still come.
     """
     for index, group in enumerate(groups):
         thoughts = group.of_kind("thought")
         if rules.has_signed_thoughts:
             yield from (
-                found("unsigned-thought", thought.pointer)
+                make_finding("unsigned-thought", thought.pointer)
                 for thought in thoughts
                 if not thought.is_signed
             )
         is_ended = index < len(groups) - 1 and group.parts[-1:] == (*thoughts[-1:],)
         is_misplaced = group.side != "assistant" or is_ended
         if rules.continues_thoughts and thoughts and is_misplaced:
-            yield found("misplaced-thought", thoughts[-1].pointer)
+            yield make_finding("misplaced-thought", thoughts[-1].pointer)
 
 
-def _contents(message: SidedMessage, rules: SequenceRules) -> Iterator[Finding]:
+def _check_content(message: MessageParts, rules: SequenceRules) -> Iterator[Finding]:
     """Yield empty parts, results after other blocks, and results with invalid content."""
     if not message.parts:
-        yield found("empty-content", message.pointer)
-    is_behind = False
+        yield make_finding("empty-content", message.pointer)
+    has_other_content = False
     for part in message.parts:
         if part.kind != "answer":
-            is_behind = True
+            has_other_content = True
             text = part.text if rules.takes_blank_texts else part.text.strip()
             if part.kind == "text" and not text and not part.is_signed:
-                yield found("empty-content", part.pointer, actual=quoted(part.text))
+                yield make_finding("empty-content", part.pointer, actual=shorten_quote(part.text))
             continue
-        if is_behind and rules.has_results_first:
+        if has_other_content and rules.has_results_first:
             yield _fault("results-not-first", part, part.call_id)
         if rules.has_text_results and not part.kinds <= {"text"}:
             yield _fault("media-in-result", part, ", ".join(sorted(part.kinds)))
@@ -392,5 +396,5 @@ def _contents(message: SidedMessage, rules: SequenceRules) -> Iterator[Finding]:
 
 
 def _fault(rule: str, part: MessagePart, actual: str | None) -> Finding:
-    value = None if actual is None else quoted(actual)
-    return found(rule, part.pointer, actual=value, call_id=part.call_id)
+    value = None if actual is None else shorten_quote(actual)
+    return make_finding(rule, part.pointer, actual=value, call_id=part.call_id)

@@ -40,7 +40,7 @@ _IMAGES = _types("image", "png", "jpeg", "webp", "gif")
 _OPENAI_IMAGES = MediaRule(
     _IMAGES,
     max_base64=20 * _MB,
-    most=500,
+    max_count=500,
     addresses=_HTTPS,
 )
 _OPENAI_NAMES = IdRule(r"A-Za-z0-9_-", 64)
@@ -124,7 +124,7 @@ _ROWS = (
                 max_base64=5 * _MB,
                 max_side=8_000,
                 min_side=32,
-                crowd=(20, 2_000),
+                max_side_of_many=(20, 2_000),
                 addresses=_HTTPS,
             ),
             "document": MediaRule(_PDF, max_base64=32 * _MB, addresses=_HTTPS),
@@ -172,10 +172,10 @@ _ROWS = (
                 frozenset(bedrock.FORMATS["image"]),
                 max_base64=5 * _MB,
                 max_side=8_000,
-                most=20,
+                max_count=20,
             ),
             "document": MediaRule(
-                frozenset(bedrock.FORMATS["document"]), max_base64=6 * _MB, most=5
+                frozenset(bedrock.FORMATS["document"]), max_base64=6 * _MB, max_count=5
             ),
             "audio": MediaRule(frozenset(bedrock.FORMATS["audio"]), max_base64=33 * _MB),
             "video": MediaRule(frozenset(bedrock.FORMATS["video"]), max_base64=33 * _MB),
@@ -190,7 +190,7 @@ _ROWS = (
         home="mistral",
         accepts_block=mistral.accepts_block,
         media={
-            "image": MediaRule(_IMAGES, max_base64=13 * _MB, most=8, addresses=_HTTPS),
+            "image": MediaRule(_IMAGES, max_base64=13 * _MB, max_count=8, addresses=_HTTPS),
             "document": MediaRule(_PDF, addresses=_HTTPS),
             "audio": MediaRule(_types("audio", "wav", "mpeg")),
         },

@@ -40,14 +40,14 @@ from pagefault_dialects.targets.base64_leaves import (
     JsonLeaf,
     Node,
     WriteMedium,
-    b64,
+    base64_leaf,
     blocks_of,
     content_of,
-    joined,
+    join_texts,
     text_of,
 )
 from pagefault_dialects.targets.media_lines import ERROR_LINE
-from pagefault_dialects.targets.native_messages import members_of_request, write_runs
+from pagefault_dialects.targets.native_messages import select_request_members, write_runs
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import WORDS, Shape, fits_type, is_listed
 
@@ -111,7 +111,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     is_list = isinstance(content, list) and all(map(_is_part, content))
     # The SDK accepts an empty message, but providers do not.
     is_said = bool(content) and (is_text or is_list)
-    return members_of_request(sent, _MEMBERS, frozenset()) if is_said else None
+    return select_request_members(sent, _MEMBERS, frozenset()) if is_said else None
 
 
 def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
@@ -201,7 +201,7 @@ def _output(turn: ResolvedTurn, output_file: WriteMedium) -> Node:
     kind = "error-" if turn.is_error else ""
     if len(items) == 1 and isinstance(items[0], DataItem) and _is_kept(items[0].value):
         return {"type": f"{kind}json", "value": JsonLeaf(items[0].value)}
-    return {"type": f"{kind}text", "value": joined(map(text_of, items))}
+    return {"type": f"{kind}text", "value": join_texts(map(text_of, items))}
 
 
 def _is_kept(value: JsonValue) -> bool:
@@ -216,21 +216,21 @@ def _is_exact(node: JsonValue) -> bool:
 
 
 def _file(attachment: MediaItem) -> Node:
-    data = b64(attachment) if attachment.url is None else attachment.url
+    data = base64_leaf(attachment) if attachment.url is None else attachment.url
     return {"type": "file", "data": data, **_described(attachment)}
 
 
 def _output_file(attachment: MediaItem) -> Node:
     if attachment.url is not None:
         return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
-    data: Node = {"type": "data", "data": b64(attachment)}
+    data: Node = {"type": "data", "data": base64_leaf(attachment)}
     return {"type": "file", "data": data, **_described(attachment)}
 
 
 def _output_file_6(attachment: MediaItem) -> Node:
     is_image = attachment.mime_type.startswith("image/")
     if attachment.url is None:
-        data = b64(attachment)
+        data = base64_leaf(attachment)
         if is_image:
             return {"type": "image-data", "data": data, "mediaType": attachment.mime_type}
         return {"type": "file-data", "data": data, **_described(attachment)}

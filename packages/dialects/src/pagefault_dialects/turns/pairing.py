@@ -34,7 +34,7 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
     placed_calls,
 )
-from pagefault_dialects.targets.rules import coded
+from pagefault_dialects.targets.rules import code_and_reason
 from pagefault_dialects.turns.answered_turns import AnsweredTurn, EarlyAnswers
 from pagefault_dialects.turns.known_calls import KnownCalls
 
@@ -44,11 +44,11 @@ NO_RESULT = "[No result of this call was recorded before the conversation went o
 
 UNKNOWN_TOOL = "unknown_tool"
 
-_NO_CALL = coded("no-call")
-_DUPLICATE = coded("duplicate-answer")
-_LATE = coded("late-answer")
-_ANSWERED_BEFORE = coded("answered-before")
-_NO_ANSWER = coded("no-answer")
+_NO_CALL = code_and_reason("no-call")
+_DUPLICATE = code_and_reason("duplicate-answer")
+_LATE = code_and_reason("late-answer")
+_ANSWERED_BEFORE = code_and_reason("answered-before")
+_NO_ANSWER = code_and_reason("no-answer")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The form of each medium of a rendering, and its position on the ladder."""
+"""The form of each medium in a rendering: attached, as a smaller image, or as text."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -30,44 +30,49 @@ from pagefault_dialects.texts.file_texts import FileText
 
 
 @dataclass(slots=True)
-class Choice:
+class MediumForm:
     """The current form of a medium."""
 
-    place: MediumRef
-    """The place of the medium."""
+    ref: MediumRef
+    """The medium."""
     attachment: MediaItem | None
-    """The attachment; `None` for text."""
+    """The attachment; `None` if the medium is replaced by text."""
     smaller: MediaItem | None = None
     """The smaller image that it can step down to."""
     words: AlternativeText | None = None
     """The text that can replace it."""
     text: FileText | None = None
-    """The text of the file that the words are from, if it is a text file."""
+    """The text that `words` is an excerpt of, if the medium is a text file."""
     is_first_picture: bool = False
     """True if the smaller image is only the first picture of an animation."""
     rung: Rung = "original"
-    """The current rung."""
+    """The current rung of the ladder."""
     steps: list[LossEntry] = field(default_factory=list)
-    """The steps so far, in order."""
-    waived: Obstacle | None = None
-    """The obstacle that is ignored while its message is written as it was sent."""
+    """The loss entries of the steps so far, in order."""
+    ignored_obstacle: Obstacle | None = None
+    """The obstacle that is ignored if the message of the medium is written as it was sent."""
 
     @property
     def base64_chars(self) -> int:
-        """The characters that it takes in a request."""
+        """The characters of base64 that it takes in a request."""
         if self.attachment is None or self.attachment.address is not None:
             return 0
         return base64_length(self.attachment.size_bytes)
 
     @property
-    def is_helped_by_pixels(self) -> bool:
+    def is_smaller_useful(self) -> bool:
         """True if the smaller image takes less of a request."""
         if self.smaller is None:
             return False
         return base64_length(self.smaller.size_bytes) < self.base64_chars
 
     def step_down(self, obstacle: Obstacle, *, to_words: bool) -> None:
-        """Go down: to the smaller or repaired image if useful, else to text."""
+        """Replace the medium by its smaller or repaired image, or by text.
+
+        Args:
+            obstacle: The reason.
+            to_words: Replace it by text even if there is an image.
+        """
         if self.smaller is not None and not to_words:
             self._note(obstacle.becomes, obstacle)
             self.attachment, self.smaller = self.smaller, None
@@ -77,18 +82,18 @@ class Choice:
             if self.text is not None:
                 self._note_text(self.text)
 
-    def heed_obstacle(self) -> None:
-        """Go down because of an obstacle that was waived."""
-        obstacle, self.waived = self.waived, None
+    def apply_obstacle(self) -> None:
+        """Step down because of the ignored obstacle, if there is one."""
+        obstacle, self.ignored_obstacle = self.ignored_obstacle, None
         if obstacle is not None and self.rung == "original":
             self.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
 
     def items(self) -> list[ResolvedItem]:
-        """Return the items in the medium's place: the attachment with its notes, or text."""
-        medium = self.place.medium
+        """Return the items that are rendered: the attachment with its notes, or a text."""
+        medium = self.ref.medium
         if self.attachment is None:
             return [TextItem(medium.pointer, self._text(medium))]
-        notes = [medium.before, self._note_of_smaller(self.attachment)]
+        notes = [medium.before, self._describe_changes(self.attachment)]
         return [*(TextItem(medium.pointer, text) for text in notes if text), self.attachment]
 
     def _text(self, medium: Medium) -> str:
@@ -98,20 +103,21 @@ class Choice:
             return placeholder(medium)
         return f"[{medium_words(medium)}, {self.words.kind} below]\n{self.words.text}"
 
-    def _note_of_smaller(self, attachment: MediaItem) -> str | None:
+    def _describe_changes(self, attachment: MediaItem) -> str | None:
+        """Return a line that says how an image differs from the original."""
         if self.rung == "original":
             return None
-        medium = self.place.medium
-        facts = ["repaired"] if self.rung == "repaired" else []
-        was = (medium.hints.width, medium.hints.height)
-        now = (attachment.hints.width, attachment.hints.height)
-        if was != now:
-            facts.append(f"shown as {now[0]}x{now[1]} instead of {was[0]}x{was[1]} pixels")
+        medium = self.ref.medium
+        changes = ["repaired"] if self.rung == "repaired" else []
+        old = (medium.hints.width, medium.hints.height)
+        new = (attachment.hints.width, attachment.hints.height)
+        if old != new:
+            changes.append(f"shown as {new[0]}x{new[1]} instead of {old[0]}x{old[1]} pixels")
         if attachment.mime_type != medium.mime_type:
-            facts.append(f"shown as {attachment.mime_type}")
+            changes.append(f"shown as {attachment.mime_type}")
         if self.is_first_picture:
-            facts.append("only its first picture")
-        return f"[{', '.join([medium_words(medium), *(facts or ['shown in fewer bytes'])])}]"
+            changes.append("only its first picture")
+        return f"[{', '.join([medium_words(medium), *(changes or ['shown in fewer bytes'])])}]"
 
     def _note_text(self, text: FileText) -> None:
         if text.charset:
@@ -128,77 +134,80 @@ class Choice:
         self._note_step(self.rung, to, obstacle)
         self.rung = to
 
-    def _note_step(self, from_: str, to: str, why: Obstacle) -> None:
-        place = self.place
-        seq = place.medium.seq or place.turn.seq
-        self.steps.append(loss_entry(why, place.medium.pointer, from_, to, _restore(place), seq))
+    def _note_step(self, from_: str, to: str, obstacle: Obstacle) -> None:
+        medium = self.ref.medium
+        seq = medium.seq or self.ref.turn.seq
+        restore = _restoring_request(self.ref)
+        self.steps.append(make_loss_entry(obstacle, medium.pointer, from_, to, restore, seq))
 
 
-def _restore(place: MediumRef) -> str:
-    match place.medium.source:
+def _restoring_request(ref: MediumRef) -> str:
+    """Return the request that reads the original of a medium."""
+    match ref.medium.source:
         case StoredBytes(resource_id=resource_id):
             return f"GET /api/resources/{resource_id}/content"
         case Address(url=url):
             return f"GET {url}"
         case InlineBytes():
-            return record_path(place.turn, place.medium)
+            return record_path(ref.turn, ref.medium)
 
 
 def record_path(turn: ComposedTurn, item: Medium | Omission | ProviderBlock) -> str:
-    """Return the request that reads an item's record."""
+    """Return the request that reads the record of an item."""
     if item.seq is None:
         return f"GET {turn.origin}"
     entries, _, _ = turn.origin.rpartition("/")
     return f"GET {entries}/{item.seq}"
 
 
-def stored_media(choices: Iterable[Choice]) -> dict[str, MediaItem] | None:
+def find_stored_media(forms: Iterable[MediumForm]) -> dict[str, MediaItem] | None:
     """Return the stored media by their ids; `None` if any medium is not original."""
     stored: dict[str, MediaItem] = {}
-    for choice in choices:
-        if choice.attachment is None or choice.rung != "original":
+    for form in forms:
+        if form.attachment is None or form.rung != "original":
             return None
-        if isinstance(source := choice.attachment.source, StoredBytes):
-            stored[source.resource_id] = choice.attachment
+        if isinstance(source := form.attachment.source, StoredBytes):
+            stored[source.resource_id] = form.attachment
     return stored
 
 
-def hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:
-    """Replace the oldest media of a class by text until at most `most` are left."""
-    if most is None:
+def limit_count(forms: Sequence[MediumForm], kind: MediaClass, max_media: int | None) -> None:
+    """Replace the oldest media of a class by text until at most `max_media` are left."""
+    if max_media is None:
         return
-    attached = [item for item in choices if item.attachment and item.place.media_class == kind]
+    attached = [item for item in forms if item.attachment and item.ref.media_class == kind]
     obstacle = Obstacle(
-        "too-many-media", f"At most {most} of this kind ({kind}) may be there; the newest stay."
+        "too-many-media",
+        f"At most {max_media} of this kind ({kind}) may be there; the newest stay.",
     )
-    for choice in attached[: max(0, len(attached) - most)]:
-        choice.step_down(obstacle, to_words=True)
+    for form in attached[: max(0, len(attached) - max_media)]:
+        form.step_down(obstacle, to_words=True)
 
 
-def hold_to_size(choices: Sequence[Choice], max_base64: int) -> None:
-    """Step the oldest media down until all together fit: to smaller images, then to text."""
+def limit_size(forms: Sequence[MediumForm], max_base64: int) -> None:
+    """Replace the oldest media by smaller images, and then by text, until all together fit."""
     obstacle = Obstacle(
         "request-too-large",
         f"All media together may have {size_words(max_base64)} of base64; the newest stay.",
     )
-    for choice in choices:
+    for form in forms:
         # A medium that does not fit alone would first evict all others, and then itself.
-        while choice.base64_chars > max_base64:
-            choice.step_down(obstacle, to_words=not choice.is_helped_by_pixels)
-    total = sum(choice.base64_chars for choice in choices)
+        while form.base64_chars > max_base64:
+            form.step_down(obstacle, to_words=not form.is_smaller_useful)
+    total = sum(form.base64_chars for form in forms)
     for to_words in (False, True):
-        for choice in choices:
+        for form in forms:
             if total <= max_base64:
                 return
-            if not choice.base64_chars or not (to_words or choice.is_helped_by_pixels):
+            if not form.base64_chars or not (to_words or form.is_smaller_useful):
                 continue
-            total -= choice.base64_chars
-            choice.step_down(obstacle, to_words=to_words)
-            total += choice.base64_chars
+            total -= form.base64_chars
+            form.step_down(obstacle, to_words=to_words)
+            total += form.base64_chars
 
 
-def loss_entry(
-    why: Obstacle | Omission | SyntheticNote | ProviderBlock,
+def make_loss_entry(
+    cause: Obstacle | Omission | SyntheticNote | ProviderBlock,
     pointer: str,
     from_: str,
     to: str,
@@ -206,7 +215,7 @@ def loss_entry(
     seq: int | None,
 ) -> LossEntry:
     """Return the loss entry of a step, an omission or an addition."""
-    run = why.run if isinstance(why, Omission) else None
+    run = cause.run if isinstance(cause, Omission) else None
     from_seq, to_seq, count = run or (None, None, None)
     return LossEntry(
         seq=seq if run is None else None,
@@ -216,7 +225,7 @@ def loss_entry(
         pointer=pointer,
         from_=from_,
         to=to,
-        code=why.code,
-        reason=why.reason,
+        code=cause.code,
+        reason=cause.reason,
         restore=restore,
     )
