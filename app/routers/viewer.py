@@ -38,6 +38,7 @@ VIEW_PATHS = (
     "/sessions/{session_id}/model",
     "/compare",
     "/doctor",
+    "/file",
     "/pages",
     "/pages/{page_id}",
     "/search",

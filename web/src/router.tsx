@@ -58,6 +58,10 @@ export const router = createBrowserRouter([
         path: "upload",
         lazy: async () => ({ Component: (await import("./upload/UploadView")).UploadView }),
       },
+      {
+        path: "file",
+        lazy: async () => ({ Component: (await import("./file/FileView")).FileView }),
+      },
       { path: "*", Component: UnknownAddress },
     ],
   },

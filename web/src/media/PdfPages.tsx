@@ -2,12 +2,12 @@
  * The pages of a PDF, drawn when they come near and freed when they are far away. What draws them is loaded then, and works in a
  * worker of our own origin; scripts and forms of the document are never run.
  */
-import { Failure, visibleText } from "@pagefault/react";
+import type { Pagefault } from "@pagefault/client";
+import { Failure, usePagefault, visibleText } from "@pagefault/react";
 import { useQuery } from "@tanstack/react-query";
 import type { PDFDocumentProxy } from "pdfjs-dist";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 
-import { pagefault } from "../api/client";
 import { Loading } from "../shared/states";
 import { MEDIA } from "../words/media";
 import "./media.css";
@@ -24,9 +24,10 @@ interface Size {
 }
 
 export function PdfPages({ id }: { id: string }) {
+  const client = usePagefault();
   const opened = useQuery({
     queryKey: ["pdf", id],
-    queryFn: ({ signal }) => openPdf(id, signal),
+    queryFn: ({ signal }) => openPdf(client, id, signal),
     staleTime: Infinity,
     gcTime: 0,
     retry: false,
@@ -138,13 +139,17 @@ function observed(
   return observer;
 }
 
-async function openPdf(id: string, signal: AbortSignal): Promise<PDFDocumentProxy> {
+async function openPdf(
+  client: Pagefault,
+  id: string,
+  signal: AbortSignal,
+): Promise<PDFDocumentProxy> {
   const [{ getDocument, GlobalWorkerOptions }, worker] = await Promise.all([
     import("pdfjs-dist"),
     import("pdfjs-dist/build/pdf.worker.mjs?url"),
   ]);
   GlobalWorkerOptions.workerSrc = worker.default;
-  const answer = await pagefault().request(`/api/resources/${id}/content`, { signal });
+  const answer = await client.request(`/api/resources/${id}/content`, { signal });
   if (Number(answer.headers.get("content-length") ?? 0) > MOST_BYTES) {
     void answer.body?.cancel();
     throw Object.assign(new Error(MEDIA.largePdf), { name: "LargePdf" });

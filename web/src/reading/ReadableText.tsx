@@ -1,8 +1,8 @@
 /** The text of a resource: read whole where its form needs all of it, else in pieces with a search. */
-import { Failure, type StoredTextProps } from "@pagefault/react";
+import { Failure, type StoredTextProps, usePagefault } from "@pagefault/react";
 import { useQuery } from "@tanstack/react-query";
 
-import { pagefault } from "../api/client";
+import { useIsStored } from "../file/openedFile";
 import { Loading } from "../shared/states";
 import { READING } from "../words/reading";
 import { RichText } from "./RichText";
@@ -13,7 +13,9 @@ const KEPT_MS = 30_000;
 const LONGEST_CODE = 100_000;
 
 export function ReadableText({ id, size = Infinity, preview = "", ...hints }: StoredTextProps) {
-  const isWhole = size <= LONGEST_JSON && needsWhole({ ...hints, size, preview });
+  const isStored = useIsStored();
+  // Only the service searches a text.
+  const isWhole = !isStored || (size <= LONGEST_JSON && needsWhole({ ...hints, size, preview }));
   const read = useWholeText(id, isWhole);
   if (!isWhole) return <SearchedText id={id} />;
   if (read.isError) return <Failure failure={read.error} onRetry={() => void read.refetch()} />;
@@ -23,10 +25,11 @@ export function ReadableText({ id, size = Infinity, preview = "", ...hints }: St
 
 /** The whole text of a resource, as soon as it is wanted. */
 export function useWholeText(id: string, isWanted: boolean) {
+  const client = usePagefault();
   return useQuery({
     queryKey: ["whole-text", id],
     queryFn: async ({ signal }) => {
-      const answer = await pagefault().request(`/api/resources/${id}/content`, { signal });
+      const answer = await client.request(`/api/resources/${id}/content`, { signal });
       return answer.text();
     },
     enabled: isWanted,

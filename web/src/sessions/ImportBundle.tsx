@@ -1,4 +1,4 @@
-/** Restores a session from its bundle, dropped or chosen. */
+/** Restores a session from its bundle. One that is dropped is read first, as any file. */
 import { ConflictError } from "@pagefault/client";
 import { Failure, fileSize } from "@pagefault/react";
 import { useQueryClient } from "@tanstack/react-query";
@@ -6,6 +6,7 @@ import { useRef, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { pagefault } from "../api/client";
+import { OpenFile } from "../file/OpenFile";
 import { ACTIONS } from "../words/sessions";
 
 // A large bundle on a slow line takes its time, and is checked whole before it is answered.
@@ -34,14 +35,8 @@ export function ImportBundle() {
   }
 
   return (
-    <div
-      className="import"
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        void take(event.dataTransfer.files[0]);
-      }}
-    >
+    <div className="import">
+      <OpenFile />
       <label className="button import-button">
         {ACTIONS.import}
         <input

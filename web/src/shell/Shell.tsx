@@ -4,6 +4,7 @@ import { NavLink, Outlet, useLocation } from "react-router";
 
 import { forgetKey, useAccess } from "../access/key";
 import { KeyDialog } from "../access/KeyDialog";
+import { FileDrop } from "../file/FileDrop";
 import { CommandList } from "../keys/CommandList";
 import { KeyList } from "../keys/KeyList";
 import { Loading } from "../shared/states";
@@ -74,6 +75,7 @@ export function Shell() {
         </Suspense>
       </main>
       <CommandList views={VIEWS} />
+      <FileDrop isOff={isAsked} />
       <KeyDialog />
     </div>
   );

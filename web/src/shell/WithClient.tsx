@@ -11,14 +11,16 @@ import { PreviewedText } from "../reading/PreviewedText";
 import { ReadableText } from "../reading/ReadableText";
 import { RichText } from "../reading/RichText";
 
-const TEXTS = {
+/** The views of texts of a session that is not stored. */
+export const FILE_TEXTS = {
   Text: RichText,
   Previewed: PreviewedText,
   Stored: ReadableText,
   Pdf: PdfPages,
-  App: AppView,
-  BesideImage,
 };
+
+// What the service shows and renders of stored sessions only.
+const TEXTS = { ...FILE_TEXTS, App: AppView, BesideImage };
 
 /** Gives the client to the hooks and components of `@pagefault/react`. */
 export function WithClient({ children }: { children: ReactNode }) {

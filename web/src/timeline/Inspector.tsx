@@ -4,6 +4,7 @@ import type { SessionEntries } from "@pagefault/react";
 import { visibleName } from "@pagefault/react";
 import { useMemo, useState, useSyncExternalStore } from "react";
 
+import { useIsStored } from "../file/openedFile";
 import { JsonText } from "../json/JsonDetails";
 import { EntryRendering } from "../model/EntryRendering";
 import { Loading } from "../shared/states";
@@ -37,6 +38,7 @@ export function useIsWide(): boolean {
 
 export function Inspector({ sessionId, entry, rows, bodies }: InspectorProps) {
   const [tab, setTab] = useState<Tab>("entry");
+  const isStored = useIsStored();
   const body = bodies.find(entry.seq);
   return (
     <aside className="inspector" aria-label={INSPECTOR.name}>
@@ -45,7 +47,7 @@ export function Inspector({ sessionId, entry, rows, bodies }: InspectorProps) {
           {visibleName(titleOf(entry))} <span className="quiet">#{entry.seq}</span>
         </h2>
         <div className="row" role="group" aria-label={INSPECTOR.shown}>
-          {TABS.map((each) => (
+          {TABS.filter((each) => isStored || each !== "model").map((each) => (
             <button
               key={each}
               type="button"

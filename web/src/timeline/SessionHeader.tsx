@@ -4,6 +4,7 @@ import { Failure, type OutlinedSession, numberText, visibleName } from "@pagefau
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 
+import { useIsStored } from "../file/openedFile";
 import { LiveLabel } from "../live/LiveLabel";
 import { CopyButton } from "../reading/CopyButton";
 import { SessionActions } from "../sessions/SessionActions";
@@ -31,6 +32,7 @@ export function SessionHeader(props: SessionHeaderProps) {
   const [search] = useSearchParams();
   const title = titleOf(session);
   const marking = useMarking(sessionId);
+  const isStored = useIsStored();
   return (
     <>
       <header className="timeline-header">
@@ -47,7 +49,7 @@ export function SessionHeader(props: SessionHeaderProps) {
           {visibleName(title ?? sessionId)}
         </h1>
         {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
-        <LiveLabel state={session.live} isDot />
+        {isStored && <LiveLabel state={session.live} isDot />}
         <button
           type="button"
           className="button phone-only"
@@ -56,7 +58,7 @@ export function SessionHeader(props: SessionHeaderProps) {
         >
           {HEADER.tools}
         </button>
-        {session.status !== "absent" && (
+        {isStored && session.status !== "absent" && (
           <>
             <Link className="button wide-only" to={modelPath(sessionId)}>
               {MODEL.open}
@@ -72,19 +74,21 @@ export function SessionHeader(props: SessionHeaderProps) {
 }
 
 function Totals({ sessionId, session, findings, marking }: TotalsProps) {
+  const isStored = useIsStored();
   const { entries, lower, record } = session;
   const tokens = useMemo(() => entries.reduce((sum, each) => sum + each.tokensEst, 0), [entries]);
   const failures = useMemo(() => entries.filter(({ failed }) => failed).length, [entries]);
   const models = useMemo(() => modelsIn(entries), [entries]);
   const [first, last] = [entries[0], entries.at(-1)];
-  const marked = useSessionRecord(sessionId, session.status === "ready" && !session.wasDeleted);
+  const isMarkable = isStored && session.status === "ready" && !session.wasDeleted;
+  const marked = useSessionRecord(sessionId, isMarkable);
   const begun = lower === 0 ? first?.createdAt : record?.createdAt;
   const lasted = Date.parse(last?.createdAt ?? "") - Date.parse(begun ?? "");
   return (
     <div className="timeline-totals small quiet">
       <span className="session-name">
         <code title={visibleName(sessionId)}>{visibleName(shortId(sessionId))}</code>{" "}
-        <CopyButton text={sessionId} name={HEADER.copyId} />
+        {isStored && <CopyButton text={sessionId} name={HEADER.copyId} />}
       </span>
       {begun !== undefined && <TimeText at={begun} />}
       {lasted >= 0 && <span>{HEADER.lasted(spanText(lasted))}</span>}
@@ -101,7 +105,7 @@ function Totals({ sessionId, session, findings, marking }: TotalsProps) {
           {models.length > 0 && <span>{models.map(visibleName).join(", ")}</span>}
         </>
       )}
-      {marked.data !== undefined && !session.wasDeleted && (
+      {marked.data !== undefined && isMarkable && (
         <SessionMarks session={marked.data} marking={marking} />
       )}
     </div>

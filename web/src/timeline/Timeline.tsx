@@ -3,6 +3,7 @@ import type { OutlinedSession } from "@pagefault/react";
 import { useMemo, useState } from "react";
 import { useLocation, useNavigate, useSearchParams } from "react-router";
 
+import { useIsStored } from "../file/openedFile";
 import { useKeys } from "../keys/useKeys";
 import { Empty } from "../shared/states";
 import { KEYS } from "../words/keys";
@@ -45,6 +46,7 @@ const CARD_GAP_PX = 12;
 export function Timeline({ sessionId, session, rows: all, place }: TimelineProps) {
   const { entries: outline, lower, outline: source, bodies } = session;
   const navigate = useNavigate();
+  const isStored = useIsStored();
   const [search] = useSearchParams();
   const { hash } = useLocation();
   const filter = useMemo(() => filterIn(search), [search]);
@@ -84,11 +86,15 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   useKeys([
     { key: "f", said: KEYS.filmstrip, run: () => setFilmShown(!isFilmShown) },
     { key: "c", said: KEYS.density, run: () => setLines(!isLines) },
-    {
-      key: "m",
-      said: KEYS.model,
-      run: () => void navigate({ pathname: modelPath(sessionId), hash: `#entry-${current}` }),
-    },
+    ...(isStored
+      ? [
+          {
+            key: "m",
+            said: KEYS.model,
+            run: () => void navigate({ pathname: modelPath(sessionId), hash: `#entry-${current}` }),
+          },
+        ]
+      : []),
   ]);
 
   const chosen = isWide ? outline[indexAt(outline, place.named ?? current)] : undefined;

@@ -20,7 +20,8 @@ export function TimelineView() {
   return <SessionTimeline key={sessionId} sessionId={sessionId} />;
 }
 
-function SessionTimeline({ sessionId }: { sessionId: string }) {
+/** The timeline of a stored session, or of a file by the client around. */
+export function SessionTimeline({ sessionId }: { sessionId: string }) {
   const place = useKeptPlace(sessionId);
   const events = useContext(EventsContext);
   const session = useOutline(sessionId, { events });

@@ -4,12 +4,14 @@ import type { OutlinedSession } from "@pagefault/react";
 import { useQuery } from "@tanstack/react-query";
 
 import { pagefault } from "../api/client";
+import { useIsStored } from "../file/openedFile";
 import { DOCTOR_TARGET } from "./sessionContext";
 import { useQuietSession } from "./useQuietSession";
 
 const FRONTIER = "main";
 
 export function useEvictions(sessionId: string, session: OutlinedSession): ReadonlySet<number> {
+  const isStored = useIsStored();
   const { isQuiet, seq, count } = useQuietSession(session);
   const read = useQuery({
     queryKey: ["evictions", sessionId, seq],
@@ -20,7 +22,7 @@ export function useEvictions(sessionId: string, session: OutlinedSession): Reado
       const { items } = (await answer.json()) as { items: readonly OutlineEntry[] };
       return new Set(items.filter(({ stepLevel }) => stepLevel != null).map((each) => each.seq));
     },
-    enabled: isQuiet,
+    enabled: isQuiet && isStored,
     retry: false,
   });
   return read.data ?? NONE;

@@ -5,6 +5,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { createContext, useMemo } from "react";
 
 import { pagefault } from "../api/client";
+import { useIsStored } from "../file/openedFile";
 import { DOCTOR_TARGET } from "./sessionContext";
 import { useQuietSession } from "./useQuietSession";
 
@@ -14,6 +15,7 @@ export type Findings = readonly Finding[];
 export const FindingsContext = createContext<ReadonlyMap<number, Findings>>(new Map());
 
 export function useFindings(sessionId: string, session: OutlinedSession): Findings {
+  const isStored = useIsStored();
   const { isQuiet, seq } = useQuietSession(session);
   const found = useQuery({
     queryKey: ["findings", sessionId, seq],
@@ -27,7 +29,7 @@ export function useFindings(sessionId: string, session: OutlinedSession): Findin
       });
       return ((await answer.json()) as { findings: Findings }).findings;
     },
-    enabled: isQuiet,
+    enabled: isQuiet && isStored,
     placeholderData: keepPreviousData,
     retry: false,
   });

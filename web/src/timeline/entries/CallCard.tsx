@@ -1,10 +1,11 @@
 /** A call of a tool: what it was asked, what it answered, how long it took, what was kept. */
 import type { OutlineEntry } from "@pagefault/client";
-import { type SessionEntry, fileSize, visibleName } from "@pagefault/react";
+import { type SessionEntry, fileSize, usePagefault, visibleName } from "@pagefault/react";
 import { type CSSProperties, useContext, useId, useMemo } from "react";
 import { Link } from "react-router";
 
 import { AppCallContext, readInput } from "../../apps/appCall";
+import { useIsStored } from "../../file/openedFile";
 import { JsonDetails } from "../../json/JsonDetails";
 import { CopyButton } from "../../reading/CopyButton";
 import { HeadingLevel } from "../../reading/headingLevel";
@@ -37,6 +38,8 @@ interface CallCardProps {
 export function CallCard({ call, made, calledAt, body, isNamed, isInside }: CallCardProps) {
   const Heading = isInside ? "h3" : "h2";
   const sessionId = useContext(SessionContext);
+  const isStored = useIsStored();
+  const client = usePagefault();
   const { result, isApart } = call;
   const colour = useToolColour(call.name);
   const titleId = useId();
@@ -106,12 +109,14 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
       {own !== undefined && (
         <footer className="call-facts small quiet">
           <Facts result={own} body={body} calledAt={calledAt} />
-          <Link to={`/sessions/${encodeURIComponent(sessionId)}/model#entry-${own.seq}`}>
-            {STEP.whatModelGets}
-          </Link>
+          {isStored && (
+            <Link to={`/sessions/${encodeURIComponent(sessionId)}/model#entry-${own.seq}`}>
+              {STEP.whatModelGets}
+            </Link>
+          )}
           {body !== undefined && (
             <>
-              <CopyButton text={() => textOfEntry(body.source)} name={ENTRY.copy} />
+              <CopyButton text={() => textOfEntry(body.source, client)} name={ENTRY.copy} />
               <JsonDetails title={ENTRY.json} source={body.source} />
             </>
           )}

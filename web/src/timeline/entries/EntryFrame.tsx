@@ -1,5 +1,5 @@
 /** What every entry of a timeline has: its number, what it is, when it was written, its JSON. */
-import { visibleName } from "@pagefault/react";
+import { usePagefault, visibleName } from "@pagefault/react";
 import { type ReactNode, useId } from "react";
 
 import { JsonDetails } from "../../json/JsonDetails";
@@ -27,6 +27,7 @@ interface EntryFrameProps {
 export function EntryFrame(props: EntryFrameProps) {
   const { seq, kind, name, at, source, isNamed, tone, labels, children } = props;
   const titleId = useId();
+  const client = usePagefault();
   return (
     <article
       className={`entry ${tone ?? ""}`}
@@ -45,7 +46,7 @@ export function EntryFrame(props: EntryFrameProps) {
       </header>
       <div className="entry-body">{children}</div>
       <footer className="entry-tools small quiet">
-        <CopyButton text={() => textOfEntry(source)} name={ENTRY.copy} />
+        <CopyButton text={() => textOfEntry(source, client)} name={ENTRY.copy} />
         <JsonDetails title={ENTRY.json} source={source} />
       </footer>
     </article>

@@ -3,6 +3,7 @@ import type { OutlineEntry } from "@pagefault/client";
 import { numberText, visibleName } from "@pagefault/react";
 import { useMemo, useRef, useState, useSyncExternalStore } from "react";
 
+import { useIsStored } from "../../file/openedFile";
 import { useKeys } from "../../keys/useKeys";
 import { useSkipTarget } from "../../shell/skipTargets";
 import { FINDING } from "../../words/finding";
@@ -45,6 +46,7 @@ const hasImage = (entry: OutlineEntry) => entry.images > 0;
 export function FindBar(props: FindBarProps) {
   const { sessionId, outline, shown, all, rows, current, filter, setFilter, list } = props;
   const navigate = useGoTo();
+  const isStored = useIsStored();
   useSkipTarget("filters", SHELL.skipTo.filters);
   const searchField = useRef<HTMLInputElement>(null);
   const goToField = useRef<HTMLInputElement>(null);
@@ -122,7 +124,9 @@ export function FindBar(props: FindBarProps) {
   useKeys([
     { key: "j", said: KEYS.next, run: () => move(1) },
     { key: "k", said: KEYS.previous, run: () => move(-1) },
-    { key: "/", said: KEYS.search, run: () => searchField.current?.focus() },
+    ...(isStored
+      ? [{ key: "/", said: KEYS.search, run: () => searchField.current?.focus() }]
+      : []),
     { key: "g", said: KEYS.goTo, run: focusGoTo },
     { key: "e", said: KEYS.nextError, run: () => pressed(next(1, hasFailed)) },
     { key: "E", said: KEYS.previousError, run: () => pressed(next(-1, hasFailed)) },
@@ -219,11 +223,13 @@ export function FindBar(props: FindBarProps) {
   );
   return (
     <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
-      <SessionSearch
-        field={searchField}
-        seqOf={(text) => placeIn(text, where)}
-        {...{ find, isShown, goTo }}
-      />
+      {isStored && (
+        <SessionSearch
+          field={searchField}
+          seqOf={(text) => placeIn(text, where)}
+          {...{ find, isShown, goTo }}
+        />
+      )}
       <span className="unseen" role="status">
         {said}
       </span>
