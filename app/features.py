@@ -1,8 +1,8 @@
 """The features of the service: for each, its routes, services, records and commands.
 
-Names have the form `module:object`, like entry points, and are loaded when they are needed: a
-command needs no routes, and `--help` needs no services. Other distributions add features by entry
-points.
+Features refer to objects by names of the form `module:object`, like entry points, and import them
+when they are needed: a command needs no routes, and `--help` needs no services. Other distributions
+add features with entry points.
 """
 
 import os
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
     from app.wiring.services import Services
 
 GROUP = "pagefault.features"
-"""The group of entry points; each leads to a `Feature`."""
+"""The group of entry points; each refers to a `Feature`."""
 _RELEASED = re.compile(r"pagefault(?:_mcp|_bundles|_doctor)?-[^-]+\.dist-info")
-"""The folders of metadata of the distributions of the release."""
+"""Matches the metadata directories of the distributions that are released together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """A part of the service that can be read by itself, and left out."""
+    """An optional part of the service."""
 
     name: str
     routers: Sequence[str] = ()
-    """Routers of FastAPI, in the order in which routes are matched."""
+    """Routers, in the order in which routes are matched."""
     services: Sequence[str] = ()
-    """Each is a sequence of `Provider`."""
+    """Sequences of `Provider`."""
     repositories: Sequence[str] = ()
-    """Classes of records that no other feature defines."""
+    """Repositories that no other feature defines."""
     commands: Mapping[str, str] = field(default_factory=dict)
-    """For each command, the application of Typer that has it."""
+    """The Typer application of each command."""
     middleware: Sequence[str] = ()
-    """ASGI middleware around that of the service, the innermost first."""
+    """ASGI middleware outside of that of the service, the innermost first."""
     requires: Sequence[str] = ()
-    """Packages of an extra. The service leaves the feature out where one is not installed."""
+    """Packages of an extra. Without one of them, the feature is not loaded."""
 
     def load(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield the objects of some names."""
+        """Import and yield the objects with these names."""
         yield from map(resolve_name, names)
 
 
@@ -175,15 +175,15 @@ FEATURES = (
 
 
 def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:
-    """Return the features of the service, and those that are added to it.
+    """Return the features of the service, of the release, and of other distributions.
 
-    Those that require packages which are not installed are left out.
+    Features that require packages which are not installed are omitted.
 
     Args:
-        distributions: Those whose features are added, beside the ones of the release.
+        distributions: The names of other distributions with features.
 
     Raises:
-        SettingError: One of them is not installed, or adds no feature.
+        SettingError: A distribution is not installed, or has no features.
     """
     found = {feature.name: feature for feature in FEATURES}
     found |= released_features()
@@ -199,10 +199,10 @@ def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:
 
 
 def released_features() -> dict[str, Feature]:
-    """Return the features that distributions of the release add, by their names.
+    """Return the features of the distributions that are released together, by name.
 
-    Every command looks for them. `importlib.metadata` would do the same, and takes 13 ms and
-    2.6 MiB of each proxy that a host starts.
+    Every command calls this. `importlib.metadata` would take 13 ms and 2.6 MiB in each proxy that a
+    host starts.
     """
     entries = ConfigParser(delimiters="=")
     for folder in reversed(sys.path):
@@ -215,17 +215,17 @@ def released_features() -> dict[str, Feature]:
 
 
 def find_commands() -> dict[str, str]:
-    """Return the commands of the service and of the release, and where each of them is.
+    """Return the Typer applications of all commands, as names, by command.
 
-    Those of `operations` come first, as one of them starts the service.
+    The commands of `operations` come first, because one of them starts the service.
     """
     features = sorted(FEATURES, key=lambda feature: feature.name != "operations")
     features += released_features().values()
-    return {name: where for feature in features for name, where in feature.commands.items()}
+    return {command: app for feature in features for command, app in feature.commands.items()}
 
 
 def _added_features(name: str) -> dict[str, Feature]:
-    from importlib.metadata import (  # noqa: PLC0415 - only where features are looked for
+    from importlib.metadata import (  # noqa: PLC0415 - most commands do not need it
         PackageNotFoundError,
         distribution,
     )
@@ -241,14 +241,14 @@ def _added_features(name: str) -> dict[str, Feature]:
 async def open_services(
     settings: "Settings", features: Iterable[Feature] = FEATURES
 ) -> AsyncIterator["Services"]:
-    """Open both stores, and the services of features over them, for the length of the block.
+    """Open both stores, and create and run the services of features, while the block runs.
 
     Raises:
-        DataDirectoryError: The data directory cannot be made.
-        OutdatedDatabaseError: A server's database has to be migrated first.
-        MissingSigningKeysError: A server's database, and no keys to sign links with.
-        SettingError: A setting makes no sense.
-        StoreUnavailableError: A store does not answer, or refuses the service.
+        DataDirectoryError: The data directory cannot be created.
+        OutdatedDatabaseError: The database of a server has to be migrated first.
+        MissingSigningKeysError: The database is a server and no signing keys are set.
+        SettingError: A setting is invalid.
+        StoreUnavailableError: A store does not respond, or refuses the service.
     """
     from app.wiring.open_stores import open_stores  # noqa: PLC0415 - commands need no stores
     from app.wiring.services import Services  # noqa: PLC0415

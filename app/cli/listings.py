@@ -138,7 +138,7 @@ def _page_line(page: StoredPage) -> str:
 
 
 def _hit_line(hit: SearchMatch) -> str:
-    place = hit.handle if hit.seq is None else f"{hit.session_id}#{hit.seq}"
+    location = hit.handle if hit.seq is None else f"{hit.session_id}#{hit.seq}"
     kind = f"{hit.kind}, {hit.title}" if hit.title else hit.kind
     snippet = " ".join((hit.snippet or "").split())
-    return one_line("  ".join(filter(None, (place, kind, snippet))))
+    return one_line("  ".join(filter(None, (location, kind, snippet))))

@@ -32,8 +32,8 @@ class _Commands(TyperGroup):
         if name not in self.commands:
             found = find_commands()
             # Typer suggests similar names from all commands.
-            for where in [found[name]] if name in found else set(found.values()):
-                group = get_group(resolve_name(where))
+            for app_name in [found[name]] if name in found else set(found.values()):
+                group = get_group(resolve_name(app_name))
                 if group.name:
                     self.add_command(group)
                 else:
@@ -54,8 +54,8 @@ def main() -> None:
     """Run the command line. An expected error is printed as one sentence and ends with status 1."""
     collect_seldom()
     _open_closed_streams()
-    # httpx imports its command line where click and Rich are installed, and both take 6 MiB of each
-    # proxy that a host starts. `None` makes that import fail as if it were not installed.
+    # If click and Rich are installed, httpx imports its command line, which takes 6 MiB in each
+    # proxy that a host starts. With `None` that import fails.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     # Commands read and store JSON as deep as the server does.
     accept_deep_json()
@@ -85,13 +85,13 @@ def main() -> None:
 def _open_closed_streams() -> None:
     """Open closed standard streams on the null device.
 
-    Otherwise the next opened file gets the number of standard output, which a host reads.
+    Otherwise the next opened file would become standard output, which a host reads.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest number that is free is taken. Servers that a proxy starts have it too.
+            # `os.open` returns the lowest free number. Child processes inherit it.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     sys.stdin = sys.stdin or open(0)  # noqa: SIM115 - until the process ends
     sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
@@ -101,8 +101,8 @@ def _open_closed_streams() -> None:
 def _end(status: int) -> NoReturn:
     """End the process without finalizing the interpreter.
 
-    A thread of the object store's client that returns during finalization aborts the process with
-    an error status. A thread that reads from a host would be joined first.
+    During finalization, a thread of the object store's client may abort the process with an error
+    status, and a thread that reads from a host would be joined.
     """
     with suppress(OSError):
         sys.stdout.flush()

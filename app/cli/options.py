@@ -57,7 +57,7 @@ def reject_options(options: Mapping[str, object], reason: str) -> None:
             raise typer.BadParameter(reason, param_hint=name)
 
 
-def render_option(name: str, default: str, *, scope: str = "", least: int | None = None) -> Any:  # noqa: ANN401 - as typer declares its own
+def render_option(name: str, default: str, *, scope: str = "", minimum: int | None = None) -> Any:  # noqa: ANN401 - as typer declares its own
     """Return a command's option for a limit of `RenderOptions`.
 
     The help has the range and the first sentence of the limit's description. The range is not a
@@ -67,10 +67,10 @@ def render_option(name: str, default: str, *, scope: str = "", least: int | None
         name: The name of the render option.
         default: The text for its default.
         scope: A text before the sentence in the help.
-        least: The minimum, if it is not that of the render option.
+        minimum: The minimum, if it differs from that of the render option.
     """
     (low, high), text = describe_option(name)
-    low = least or low
+    low = minimum or low
     bounds = f"{low:,} to {high:,}" if high < LARGEST_COUNT else f"{low:,} or more"
 
     def check(value: int | None) -> int | None:

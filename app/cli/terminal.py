@@ -25,10 +25,10 @@ from pagefault_dialects.errors import Fault, PagefaultError
 
 
 class _NoticeConsole(Console):
-    """A console for notices beside the output of a command."""
+    """A console for messages on standard error."""
 
     def on_broken_pipe(self) -> None:
-        """Print nothing more. A closed pipe does not end the command."""
+        """Stop printing. A closed pipe does not end the command."""
         self.quiet = True
 
 

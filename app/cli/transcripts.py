@@ -30,8 +30,8 @@ def ingest_transcript(
         file: A transcript of Claude Code or Codex, or a message in each line.
         session_id: The session to append to.
         project_id: The project of the session.
-        fork_id: The fork to append to if the session has another conversation: the user of the
-            agent went back, and asked something else.
+        fork_id: The fork to append to if the session has another conversation, for example because
+            the user of the agent went back and asked something else.
 
     Raises:
         CommandError: The file cannot be read, a line is not JSON, or the session has another
@@ -53,11 +53,11 @@ def ingest_transcript(
         sentence = exc.detail.replace("The body", str(file))
         raise CommandError(f"{sentence} `pagefault doctor {file}` examines it.") from exc
     appended = count_of(receipt["appended"], "message")
-    passed_over = count_of(receipt.get("passedOver", 0), "line")
+    skipped = count_of(receipt.get("passedOver", 0), "line")
     name = receipt.get("sessionId", session_id)
     print_line(
         f"session {name} has the conversation up to seq {receipt['lastSeq']}: {appended} "
-        f"appended; {passed_over} of other kinds"
+        f"appended; {skipped} of other kinds"
     )
 
 
@@ -71,8 +71,8 @@ async def _put(
 
     async with open_services(settings) as services:
         await Access(services[Records], None).ensure_project(project_id)
-        answer = await services[ConversationPuts].put(
+        response = await services[ConversationPuts].put(
             project_id, session_id, lines_as_array(chunks()), ConversationQuery(fork_id=fork_id)
         )
-        receipt: dict[str, Any] = json.loads(b"".join([item async for item in answer.chunks()]))
+        receipt: dict[str, Any] = json.loads(b"".join([item async for item in response.chunks()]))
         return receipt

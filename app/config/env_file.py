@@ -1,8 +1,8 @@
-"""Reads settings from a file: `.env` in the data directory, or the file of `--env-file`.
+"""Read settings from a file: `.env` in the data directory, or the file of `--env-file`.
 
-The file has the format of python-dotenv, without replacing variables in values. Its settings are
-added to the environment, which all processes of the service read. Variables that the environment
-has already are kept.
+The file has the format of python-dotenv, but variables in values are not expanded. Its settings are
+added to the environment, which all processes of the service read. They do not replace existing
+variables.
 
 Source: the rules of `docs/settings.md`.
 """
@@ -52,8 +52,8 @@ def _find_file(data_dir: Path | None) -> Path | None:
     """Return `.env` of the data directory, if it exists.
 
     Raises:
-        EnvFileError: It exists in the default directory, below the working directory. A command
-            that is started in a foreign folder must not read settings of that folder.
+        EnvFileError: It exists in the default data directory, which is in the working directory. A
+            command that is started in a foreign directory must not read its settings.
     """
     directory = data_dir or os.environ.get(DATA_DIR)
     file = Path(directory or DEFAULT_DATA_DIR) / FILE_NAME
@@ -68,7 +68,7 @@ def _find_file(data_dir: Path | None) -> Path | None:
 
 
 def _read_settings(file: Path) -> dict[str, str]:
-    """Return the settings of a file by name; variables of other programs are left out."""
+    """Return the settings of a file by name; variables of other programs are ignored."""
     settings: dict[str, str] = {}
     for number, name, value in _read_assignments(file):
         if not name.startswith(_PREFIXES) and name != RAW_RESULTS:
@@ -102,7 +102,7 @@ def _read_assignments(file: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _unset_settings(file: Path, settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that the environment does not have, whatever the case of their names."""
+    """Return the settings that the environment does not have; names are case-insensitive."""
     environment = {name.upper() for name in os.environ}
     for name in settings:
         group = name.partition("__")[0]

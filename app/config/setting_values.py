@@ -1,8 +1,8 @@
-"""Values of settings that have a spelling of their own: lists, origins and host names.
+"""Parse values of settings: lists, origins and host names.
 
-An origin is kept as browsers spell it in `Origin`, a host name as they spell it in `Host`, since
-both are compared byte by byte. Every function that refuses a value raises `ValueError` with what
-to write instead.
+Origins and host names are normalized to the form of browsers in `Origin` and `Host`, because they
+are compared byte by byte. Functions that refuse a value raise a `ValueError` that says what to
+write instead.
 """
 
 import ipaddress
@@ -17,11 +17,11 @@ from pydantic_settings import NoDecode
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
-# Browsers take what ends in a number for an address, in one of many spellings.
+# Browsers parse a name whose last label begins with a digit as an address.
 _NAME = re.compile(rf"(?:{_LABEL}\.)*(?![0-9]){_LABEL}")
-# Programs also use names with underscores, as containers have.
+# Names of containers may have underscores.
 _HOST_NAME = re.compile(r"(?:[a-z0-9_-]+\.)*(?![0-9])[a-z0-9_-]+")
-# Of pages that an application or an extension of a browser brings along.
+# Origins of pages of applications and of browser extensions.
 _OTHER_SCHEMES = (
     "app|capacitor|chrome-extension|ionic|moz-extension|safari-web-extension|tauri|vscode-webview"
 )
@@ -33,11 +33,11 @@ _QUOTES = "\"'"
 
 
 def split_commas(value: object, *, is_secret: bool = False) -> object:
-    """Return a list as the environment spells it, `a,b`, as a tuple; anything else as it is.
+    """Return the items of `a,b` as a tuple; return values that are not text unchanged.
 
     Args:
         value: The value of the variable.
-        is_secret: The error message does not repeat the value.
+        is_secret: Whether the error message must not contain the value.
     """
     if not isinstance(value, str):
         return value
@@ -54,23 +54,23 @@ def split_commas(value: object, *, is_secret: bool = False) -> object:
 
 
 CommaList = Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_commas)]
-"""The type of a setting that is such a list."""
+"""The type of a setting with items separated by commas."""
 
 
 def each_by(check: Callable[[str], str]) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
-    """Return what checks each item of a list, and spells it as `check` returns it."""
+    """Return a validator that replaces each item of a list with the result of `check`."""
     return lambda items: tuple(map(check, items))
 
 
 def _json_items(value: str) -> list[str] | None:
-    """Return the items of a list as JSON or Python spell it; `None` if it is no such list."""
+    """Return the items of a list in the syntax of JSON or Python; `None` for other text."""
     text = value.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return None
     try:
         found = json.loads(text)
     except ValueError:
-        # `['a','b']` is no JSON, and `[::1]` is an address.
+        # A Python list is not JSON, and `[::1]` is an address.
         inner = [item.strip() for item in text[1:-1].split(",")]
         is_quoted = all(item[:1] in _QUOTES and item for item in inner)
         return [item.strip(_QUOTES) for item in inner] if is_quoted else None
@@ -78,7 +78,7 @@ def _json_items(value: str) -> list[str] | None:
 
 
 def page_origin(value: str) -> str:
-    """Return the origin of pages that may call, as browsers spell it in `Origin`."""
+    """Return the origin of pages that may call the API, normalized as in `Origin`."""
     if value == "*":
         raise ValueError(
             "every origin (`*`) cannot be allowed: any page that somebody opens could then write. "
@@ -97,7 +97,7 @@ def page_origin(value: str) -> str:
 
 
 def answered_host(value: str) -> str:
-    """Return a host name with or without a port, as it stands in `Host`."""
+    """Return a host name, with or without a port, normalized as in `Host`."""
     host = value.lower()
     if "*" in host:
         msg = "there are no wildcards: list each name, such as media.internal,media.internal:9000"
@@ -122,7 +122,7 @@ def answered_host(value: str) -> str:
 
 
 def fetched_host(value: str) -> str:
-    """Return a host that may be fetched; what else is wrong with it is found when it is used."""
+    """Return a host that may be fetched; `Fetcher` makes further checks."""
     if "*" in value:
         msg = "there are no wildcards: list each host, such as files.internal,media.internal:9000"
         raise ValueError(msg)
@@ -134,7 +134,7 @@ def fetched_host(value: str) -> str:
 
 
 def is_host_of_browsers(host: str) -> bool:
-    """Return whether a name or an IPv4 address is spelled as in the `Host` that browsers send."""
+    """Return whether a name or an IPv4 address has the form of browsers in `Host`."""
     try:
         return bool(_NAME.fullmatch(host) or ipaddress.IPv4Address(host))
     except ValueError:
@@ -142,7 +142,7 @@ def is_host_of_browsers(host: str) -> bool:
 
 
 def _is_ipv6(host: str) -> bool:
-    """Return whether this is an IPv6 address in brackets, spelled as browsers do."""
+    """Return whether this is an IPv6 address in brackets, in the form of browsers."""
     if not (host.startswith("[") and host.endswith("]")) or "%" in host:
         return False
     try:
@@ -156,7 +156,7 @@ def _printable(value: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Return the origin of an http(s) URL as browsers say it: lower case, without default port."""
+    """Return the origin of an http(s) URL in the form of browsers: without default port."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     name = f"[{host}]" if ":" in host else host
@@ -165,9 +165,9 @@ def origin_of(url: str) -> str:
 
 
 def host_names(url: str) -> frozenset[str]:
-    """Return the values of `Host`, in lower case, on requests to an http(s) URL.
+    """Return the possible values of `Host`, in lower case, in requests to an http(s) URL.
 
-    The port of the scheme may be left out, and a name may end in the dot of the root.
+    The default port may be omitted, and a name may end in a dot.
 
     Source: RFC 9110 §4.2.3 and §7.2, RFC 3986 §3.2.
     """

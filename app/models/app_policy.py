@@ -1,4 +1,4 @@
-"""The policy of the page of an MCP App: the origins on the web that its server has declared.
+"""The policy of a page of an MCP App: the web origins that its server has declared.
 
 Source: extension of MCP `io.modelcontextprotocol/ui`, "MCP Apps", 2026-01-26, `McpUiResourceCsp`.
 """
@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 
 from pagefault_dialects.model.base import WireModel
 
-# No addresses and no names without a dot, so that no page reaches this machine or its network.
+# No IP addresses and no names without a dot, so that a page cannot reach this network.
 _ORIGIN = r"^(https|wss)://(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}(:[0-9]{1,5})?$"
-# All of them are in the token of a link.
+# The token of a signed link contains all origins.
 _MAX_CHARS = 800
 
 Origins = Annotated[

@@ -1,8 +1,9 @@
 """Ids of tool calls and the keys of their answers in a session.
 
-Some hosts number their calls from 1 in each turn, and some put the thoughts of a model into the id.
-So each answer has a key. The key is the id itself; for a long id, and for every further call with
-the same id, it is the SHA-256 of the id and the number of the answer.
+Call ids may repeat, because some hosts number their calls from 1 in each turn, and may be long,
+because some contain encrypted reasoning. So each answer has a key. It is the call id itself; for a
+long id, and for further answers to the same id, it is the SHA-256 of the id and the number of the
+answer.
 """
 
 import hashlib
@@ -26,7 +27,7 @@ def call_key(call_id: str, number: int) -> str:
 
     Args:
         call_id: The id of its call.
-        number: The number of the answer among those of that id, from 1.
+        number: The number of the answer among the answers to that id, from 1.
     """
     is_plain = len(call_id) <= _LONGEST_KEY and _KEY.fullmatch(call_id) is None
     if number == 1 and is_plain:

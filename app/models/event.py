@@ -1,4 +1,4 @@
-"""Events: the writes of a project in the order of their commits, new and as the log stores them.
+"""Events: the writes of a project in the order of their commits.
 
 Every write to a project takes the next number of the project. A write to a session also takes the
 next `seq` of the session. The id of an event is its number in the stream of the project, and its

@@ -1,4 +1,4 @@
-"""Callers: the project a request belongs to, and its keys."""
+"""Projects and API keys."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ _SECRET_ALPHABET = _KEY_ID_ALPHABET + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as the store knows it: never the secret, only its SHA-256."""
+    """A stored key, with the SHA-256 of its secret."""
 
     key_id: str
     project_id: str
@@ -45,7 +45,7 @@ class ProjectTotals:
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """The stored part of a key, with which a presented key is checked."""
+    """The stored part of a key, with which the key of a request is compared."""
 
     project_id: str
     secret_sha256: str
@@ -54,7 +54,7 @@ class StoredSecret:
 
 @dataclass(frozen=True, slots=True)
 class PresentedKey:
-    """A key as a caller presents it: `pf_<id>_<secret>_<crc>`."""
+    """The key in a request: `pf_<id>_<secret>_<crc>`."""
 
     key_id: str
     secret: str
@@ -65,23 +65,23 @@ class PresentedKey:
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
     def opens(self, stored: StoredSecret | None) -> bool:
-        """Return whether the secret is that of a key still valid; compared in constant time."""
+        """Return whether the secret is that of a stored, valid key; compared in constant time."""
         expected = stored.secret_sha256 if stored else "0" * 64
         same = hmac.compare_digest(self.secret_sha256, expected)
         return same and stored is not None and not stored.is_revoked
 
     def __str__(self) -> str:
-        """Return the key as written down. The checksum finds typing errors without a look-up."""
+        """Return the text of the key. The checksum detects typing errors without a lookup."""
         stem = f"pf_{self.key_id}_{self.secret}"
         return f"{stem}_{_checksum(stem)}"
 
     def __repr__(self) -> str:
-        """Return the key without its secret, fit for a log."""
+        """Return the key without its secret, for logs."""
         return f"PresentedKey(key_id={self.key_id!r})"
 
 
 def new_api_key() -> PresentedKey:
-    """Return a fresh random key: 62 bits of id, 190 bits of secret."""
+    """Return a new random key: 62 bits of id, 190 bits of secret."""
     return PresentedKey(
         key_id="".join(secrets.choice(_KEY_ID_ALPHABET) for _ in range(12)),
         secret="".join(secrets.choice(_SECRET_ALPHABET) for _ in range(32)),
@@ -89,7 +89,7 @@ def new_api_key() -> PresentedKey:
 
 
 def parse_api_key(text: str) -> PresentedKey | None:
-    """Return the key in a caller's text; `None` if its form or checksum is wrong."""
+    """Return the key in a text; `None` if its form or checksum is wrong."""
     match = _API_KEY.match(text)
     if match is None:
         return None

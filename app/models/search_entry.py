@@ -8,7 +8,7 @@ from app.models.message import CommonRole
 from pagefault_dialects.model.page import Modality
 
 IndexedKind: TypeAlias = Literal["tool_result", "message", "interaction", "file"]
-"""The kinds of records, beside pages, that are found by words."""
+"""The kinds of searchable records except pages."""
 SearchKind: TypeAlias = Literal[
     "page", "transcript", "tool_result", "message", "interaction", "file"
 ]
@@ -16,7 +16,7 @@ SearchKind: TypeAlias = Literal[
 MAX_INDEXED_CHARS = 8_000
 """Length of the indexed beginning of a tool result, a message or an interaction."""
 MAX_READ_BYTES = 256 * 1024
-"""Bytes of a stored record that are read to find that text."""
+"""Maximum number of bytes of a stored record that are read for that text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,51 +35,50 @@ class EntryQueue:
 
     waiting: int
     oldest: int | None
-    """The smallest number of those that wait."""
+    """The smallest number of a waiting entry; `None` if none waits."""
     newest: int
     """The largest number of all entries; 0 if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntrySource:
-    """The source of a record's words, and its place in the project."""
+    """The beginning of a record, from which its words are made, and where the record is."""
 
     kind: IndexedKind
     """The kind of the record."""
     entry_id: str
-    """Its id."""
+    """The id of the record."""
     session_id: str | None
-    """The session it is in; of a file, the first of those that refer to it."""
+    """The session of the record; for a file, the first session that refers to it."""
     seq: int | None
     """Its number in the history of the session."""
     created_at: datetime
-    """When it was written."""
+    """The time when the record was written."""
     name: str | None = None
-    """Of a tool, or of a file."""
+    """The name of a tool, or of a file."""
     call_id: str | None = None
     """The call that a tool result or a message answers."""
     mime_type: str | None = None
-    """Of a file."""
+    """The MIME type of a file."""
     other_sessions: tuple[str, ...] = ()
-    """Of a file: the others that refer to it."""
+    """The other sessions that refer to a file."""
     contents: tuple[bytes, ...] = ()
-    """The JSON of its record, as much as is read of it."""
+    """The JSON of the record; at most `MAX_READ_BYTES` of each text."""
     is_cut: bool = False
     """True if only the beginning was read."""
     dialect: str | None = None
-    """Of a message that was posted since there are dialects."""
+    """The dialect of a message; `None` for messages of earlier versions."""
     reading: int | None = None
-    """The number of the reading that the message came in by."""
+    """The version of the reader with which the message was stored."""
     role: CommonRole | None = None
     """The role of a wrapped message; see `StoredHistoryMessage`."""
     is_found: bool = True
-    """False for records that are found as another one: page faults as their page, and derived files
-    as their source."""
+    """False for page faults and derived files: a search finds their page or source instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchMatch:
-    """A hit of a search with its place and the passage that matched.
+    """A hit of a search, with the passage that matched.
 
     `handle` is the argument of the reading tools: a page id, `entry:12` for an entry of the history
     of a session, or an `@blob:` reference.

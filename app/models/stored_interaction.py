@@ -1,4 +1,4 @@
-"""Interactions as the store keeps them, and the resources that are attached to them."""
+"""Stored interactions, and the resources that are attached to them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ def bound_resource_id(attached_id: str, bindings: Bindings) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AttachedResource:
-    """An attachment, by the id the client gave it, and the resource it was bound to.
+    """An attachment with the id that the client sent, and the resource it was bound to.
 
     `resource_id` is `None` if the id was unknown when the interaction was written.
     """
@@ -48,12 +48,12 @@ class AttachedResource:
 
 @dataclass(frozen=True, slots=True)
 class StoredInteraction:
-    """An interaction as the store keeps it.
+    """A stored interaction.
 
-    `input` and `output` are JSON text, never serialised again. An output that came along with the
-    input belongs to the entry `seq` of the history; one that was set later has an entry of its own,
-    `answer_seq`. `bindings` says what attachments were bound to where their ids do not: an alias to
-    the id of a resource, the id of a resource that was not there to `None`.
+    `input` and `output` are JSON, never serialised again. An output that was sent with the input
+    belongs to the history entry `seq`; an output that was set later has the entry `answer_seq`.
+    `bindings` maps aliases of attachments to the ids of their resources, and ids of resources that
+    did not exist to `None`.
     """
 
     interaction_id: str
@@ -70,13 +70,13 @@ class StoredInteraction:
 
     @property
     def first_output(self) -> bytes | None:
-        """The output it was created with."""
+        """The output that was sent with the input."""
         return self.output if self.answer_seq is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """The entry of a session's history that the answer of an interaction is."""
+    """The history entry of an answer that was set after its interaction."""
 
     seq: int
     interaction_id: str

@@ -1,7 +1,7 @@
-"""Lingering close of connections: the client can read the last answer, for a limited time.
+"""Lingering close of connections: the client can read the last response, for a limited time.
 
-A socket that is closed while its client still sends answers with a reset, and the client loses the
-unread part of the answer. So the service half-closes the connection after the last answer, and
+If a socket is closed while its client is still sending, the client gets a reset, and loses the
+unread part of the response. So the service half-closes the connection after the last response, and
 reads and drops up to `LINGER_BYTES` for `LINGER_SECONDS`. A client that reads nothing is
 disconnected.
 """
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     )
 
 LINGER_BYTES = 65_536
-"""Bytes that are read of a request that is answered already."""
+"""Bytes that are read of a request after its response."""
 LINGER_SECONDS = 1.0
-"""Time for the client to read the last answer."""
+"""Time for the client to read the last response."""
 
 MAX_ENDING = 128
 """Closing connections that may be open beyond the limit of connections."""
@@ -42,18 +42,18 @@ _PARTING_SECONDS = 5.0
 _NO_CLOSE_FRAME = 1006
 
 _Deadline: TypeAlias = Literal["headers", "rest", "end", "progress"]
-"""Deadlines: of headers, of the rest of a body after its answer, of the close, of sending."""
+"""Deadlines: of headers, of the rest of a body after its response, of the close, of sending."""
 
 _ending: WeakKeyDictionary[ServerState, dict["LingeringProtocol", None]] = WeakKeyDictionary()
 
 
 class LingeringProtocol(HttpToolsProtocol):
-    """One connection, whose close no client can delay."""
+    """One connection, which is closed within a limited time, whatever the client does."""
 
     _limits: Limits
     _is_ending = False
     _ignores_input = False
-    """Received bytes are dropped, since the last answer has begun."""
+    """True after the last response has begun: received bytes are dropped."""
     _answering: RequestResponseCycle | None = None
     _droppable_bytes = LINGER_BYTES
 
@@ -66,12 +66,12 @@ class LingeringProtocol(HttpToolsProtocol):
         self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the deadlines, and end the request that is being answered."""
+        """Cancel the deadlines, and end the current request."""
         for deadline in self._deadlines.values():
             deadline.cancel()
         self._deadlines.clear()
         if self._answering is not None and not self._answering.response_complete:
-            # uvicorn ends the newest request, which may be one that waits.
+            # uvicorn ends the newest request, which may be a waiting one.
             disconnect(self._answering)
         self._closing_connections().pop(self, None)
         super().connection_lost(exc)
@@ -89,7 +89,7 @@ class LingeringProtocol(HttpToolsProtocol):
             self._expect_progress()
 
     def on_response_complete(self) -> None:
-        """Continue with the next request, or watch the sending of the last answer."""
+        """Continue with the next request, or watch the sending of the last response."""
         super().on_response_complete()
         if self.transport.is_closing():
             self._watch_close()
@@ -99,7 +99,7 @@ class LingeringProtocol(HttpToolsProtocol):
         self._close()
 
     def shutdown(self) -> None:
-        """End the connection with the server; one without an open request ends at once."""
+        """Close the connection when the server stops; without an open request, at once."""
         if self._is_ending:
             self.transport.abort()
         else:
@@ -116,7 +116,7 @@ class LingeringProtocol(HttpToolsProtocol):
             deadline.cancel()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
-        async def answer(
+        async def run_app(
             scope: "Scope", receive: "ASGIReceiveCallable", send: "ASGISendCallable"
         ) -> None:
             try:
@@ -124,14 +124,14 @@ class LingeringProtocol(HttpToolsProtocol):
             except Exception as exc:
                 if not cycle.response_complete:
                     raise
-                # uvicorn logs it so too, but closes at once, and an unread body causes a reset.
+                # uvicorn would log the same, and then close; an unread body would cause a reset.
                 self.logger.error("Exception in ASGI application\n", exc_info=exc)
 
         self._answering = cycle
-        super()._start_asgi_task(cycle, answer)
+        super()._start_asgi_task(cycle, run_app)
 
     def _sender(self, cycle: RequestResponseCycle, send: "ASGISendCallable") -> "ASGISendCallable":
-        """Return a `send` that adds `connection: close` to the last answer."""
+        """Return a `send` that adds `connection: close` to the last response."""
 
         async def send_with_close(message: "ASGISendEvent") -> None:
             if message["type"] != "http.response.start" or not self._ends_with(cycle):

@@ -1,4 +1,4 @@
-"""Exporters of OpenTelemetry by their names, and the attributes of this process."""
+"""Find exporters of OpenTelemetry by name, and return the attributes of this process."""
 
 import os
 from importlib.metadata import entry_points
@@ -12,19 +12,19 @@ _PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 
 
 def service_resource(name: str = "pagefault") -> Resource:
-    """Return the attributes of this process; those in the environment replace ours.
+    """Return the attributes of this process; attributes in the environment replace them.
 
-    `service.instance.id` is another one in each process.
+    `service.instance.id` is unique to the process.
     """
-    own = Resource.create({"service.name": name, "service.version": VERSION})
-    return own.merge(OTELResourceDetector().detect())
+    defaults = Resource.create({"service.name": name, "service.version": VERSION})
+    return defaults.merge(OTELResourceDetector().detect())
 
 
 def exporter_class(signal: str, name: str) -> Any:  # noqa: ANN401 - of a distribution
     """Return the class of an exporter.
 
     Raises:
-        ValueError: No distribution that is installed has an exporter of this name.
+        ValueError: No installed distribution has an exporter of this name.
     """
     group = f"opentelemetry_{signal}_exporter"
     if name == "otlp":
@@ -36,5 +36,5 @@ def exporter_class(signal: str, name: str) -> Any:  # noqa: ANN401 - of a distri
 
 
 def _read_protocol(signal: str) -> str:
-    own = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL")
-    return own or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL") or "http/protobuf"
+    of_signal = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL")
+    return of_signal or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL") or "http/protobuf"

@@ -3,12 +3,12 @@
 from typing import Literal, Protocol, TypeAlias
 
 MoveResult: TypeAlias = Literal["moved", "contended", "refused"]
-"""`moved`: stored. `contended`: another request has moved it, so the session is rendered again.
-`refused`: this has happened too often."""
+"""`moved`: the move was stored. `contended`: another request has moved the frontier, so the session
+is rendered again. `refused`: this has happened too often, and the request failed."""
 
 
 class FrontierMetrics(Protocol):
-    """Metrics of named frontiers; `Metrics` has all."""
+    """The part of `Metrics` for named frontiers."""
 
     def count_move(self, result: MoveResult) -> None:
         """Count an attempt to move a frontier."""

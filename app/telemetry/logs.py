@@ -22,8 +22,8 @@ from app.telemetry.json_output import is_json_only, log_stream, redirect_streams
 _REQUESTS = "pagefault.requests"
 _requests = logging.getLogger(_REQUESTS)
 _ADDRESSES = logging.getLogger("pagefault.address")
-_Answered: TypeAlias = tuple[str, str, str, int, float, float, str]
-# Lines of requests are written together after this time, or once there are this many.
+_RequestLine: TypeAlias = tuple[str, str, str, int, float, float, str]
+# Log lines of requests are buffered for this time, or until there are this many.
 _BUFFER_SECONDS = 0.05
 _MAX_BUFFERED = 1_000
 
@@ -31,14 +31,14 @@ _MAX_BUFFERED = 1_000
 def configure_logging(
     log_format: Literal["json", "console"] | None, level: str, *, has_traces: bool = False
 ) -> None:
-    """Send every log line of the process, the libraries' too, through one formatter.
+    """Configure one formatter for all log lines of the process, also of libraries.
 
     Args:
         log_format: The format; `None` for `console` at a terminal and `json` elsewhere.
         level: The level from which lines are logged.
-        has_traces: Add the ids of the current span.
+        has_traces: Whether to add the ids of the current span.
     """
-    chosen = log_format or ("console" if sys.stderr.isatty() else "json")
+    is_json = (log_format or ("console" if sys.stderr.isatty() else "json")) == "json"
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -47,23 +47,22 @@ def configure_logging(
     ]
     ids_of_span: Callable[[], Mapping[str, str]] = dict
     if has_traces:
-        # Commands do not load it.
+        # Imported only for traces, because commands must start fast.
         from app.telemetry.spans import add_span_ids, ids_of_span  # noqa: PLC0415
 
         shared.append(add_span_ids)
     last: list[Processor] = (
-        # Never with local variables: among them are keys and pieces of bodies.
+        # Without local variables, which may be keys and parts of bodies.
         [
             structlog.processors.ExceptionRenderer(
                 structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
             ),
             structlog.processors.JSONRenderer(),
         ]
-        if chosen == "json"
+        if is_json
         else [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     )
     stream = log_stream()
-    is_json = chosen == "json"
     handler = _JsonLines(stream, ids_of_span) if is_json else logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -72,12 +71,12 @@ def configure_logging(
         )
     )
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
-    # Image decoders warn of damaged files, with bytes of the file in the text.
+    # Warnings of image decoders contain bytes of damaged files.
     logging.captureWarnings(capture=True)
     logging.getLogger("uvicorn.error").addFilter(_is_not_logged_yet)
     for quiet in ("uvicorn.access", "httpx", "alembic"):
         logging.getLogger(quiet).setLevel(logging.WARNING)
-    # It warns of each of several tries, and logs an error if the last one fails.
+    # It warns for each retry, and logs an error after the last one.
     logging.getLogger("opentelemetry.exporter").setLevel(logging.ERROR)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -101,7 +100,11 @@ def configure_process_logging(*, with_output: bool, level: str = "info") -> None
 
 
 def log_address(sentence: str) -> bool:
-    """Log the address of the service at any log level if logs are JSON; return whether it did."""
+    """Log the address of the service at any log level, if logs are JSON.
+
+    Returns:
+        Whether it was logged.
+    """
     if is_json_only():
         _ADDRESSES.setLevel(logging.INFO)
         _ADDRESSES.info(sentence)
@@ -117,7 +120,7 @@ def flush_logs() -> None:
 def log_request(
     request_id: str, method: str, *, route: str, status: int, milliseconds: float
 ) -> None:
-    """Log an answered request; JSON lines are buffered for a moment."""
+    """Log a finished request; JSON lines are buffered for up to 50 ms."""
     if not _requests.isEnabledFor(logging.INFO):
         return
     handlers = logging.root.handlers
@@ -135,17 +138,17 @@ def log_request(
 
 
 class _JsonLines(logging.StreamHandler[TextIO]):
-    """Writes JSON log lines, and formats those of requests without the processors.
+    """Writes JSON log lines, and formats lines of requests without structlog's processors.
 
-    Every request has a line with the same members, and no member is free text of a client.
-    Formatting it by the processors, or writing it alone, takes longer than a lookup of a record. So
-    these lines are written together, up to 50 ms late, and always before a later line.
+    The line of every request has the same members, and none is free text of a client. With the
+    processors, or written separately, a line takes longer than a lookup of a record. So these lines
+    are written together, up to 50 ms late, and always before a later line.
     """
 
     def __init__(self, stream: TextIO, ids_of_span: Callable[[], Mapping[str, str]]) -> None:
         super().__init__(stream)
         self._ids_of_span = ids_of_span
-        self._buffered: list[_Answered] = []
+        self._buffered: list[_RequestLine] = []
 
     def buffer(
         self, request_id: str, method: str, route: str, status: int, milliseconds: float
@@ -166,16 +169,16 @@ class _JsonLines(logging.StreamHandler[TextIO]):
     def flush(self) -> None:
         """Write the buffered lines."""
         with self.lock or nullcontext():
-            answered, self._buffered = self._buffered, []
-            if answered:
-                self.stream.write("".join(_request_line(*item) for item in answered))
+            lines, self._buffered = self._buffered, []
+            if lines:
+                self.stream.write("".join(_request_line(*item) for item in lines))
             super().flush()
 
 
 def _request_line(
     request_id: str, method: str, route: str, status: int, milliseconds: float, at: float, span: str
 ) -> str:
-    """Return the line of a request in the form of the processors."""
+    """Return the log line of a request, as the processors would format it."""
     timestamp = datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
     return (
         f'{{"request_id": "{request_id}", "method": "{method}", '
@@ -186,9 +189,9 @@ def _request_line(
 
 
 def _is_not_logged_yet(record: logging.LogRecord) -> bool:
-    """Return whether a line of uvicorn is not logged by the service itself.
+    """Return whether the service does not log a line of uvicorn itself.
 
-    Unexpected exceptions are logged with their request, and WebSockets without their query.
+    The service logs unexpected exceptions with their request, and WebSockets without their query.
     """
     message = record.getMessage()
     logged = (

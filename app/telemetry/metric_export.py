@@ -1,7 +1,7 @@
-"""Export of the Prometheus metrics by OpenTelemetry.
+"""Export the Prometheus metrics with OpenTelemetry.
 
-Counters and gauges are observable instruments, whose callbacks read the Prometheus registry. There
-is no observable histogram in OpenTelemetry, so cumulative histograms are added to each export.
+Counters and gauges are observable instruments, whose callbacks read the Prometheus registry.
+OpenTelemetry has no observable histogram, so cumulative histograms are added to each export.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class RegistrySnapshot:
 
     Args:
         metrics: The registry.
-        loop: The event loop, in which metrics change, so they are collected there.
+        loop: The event loop. Metrics change there, so they are also collected there.
     """
 
     def __init__(self, metrics: Metrics, loop: asyncio.AbstractEventLoop) -> None:
@@ -41,7 +41,7 @@ class RegistrySnapshot:
         self._collected_at = 0.0
 
     def read(self) -> Mapping[str, Metric]:
-        """Return all metrics by name. Exports call this in threads of their own."""
+        """Return all metrics by name. It is called in the threads of exporters."""
         if monotonic() - self._collected_at > _MAX_AGE_SECONDS:
             collecting = asyncio.run_coroutine_threadsafe(self._collect(), self._loop)
             self._collected = collecting.result(_WAIT_SECONDS)
@@ -139,7 +139,7 @@ def _data_point(labels: Mapping[str, str], samples: Iterable[Sample]) -> otlp.Hi
             counts.append(int(sample.value))
         else:
             totals[sample.name.rpartition("_")[2]] = sample.value
-    # The buckets of Prometheus are cumulative, and its last one has no bound.
+    # Buckets of Prometheus are cumulative, and the last bucket has no bound.
     bucket_counts = [count - before for count, before in zip(counts, [0, *counts], strict=False)]
     return otlp.HistogramDataPoint(
         attributes=labels,

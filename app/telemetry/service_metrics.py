@@ -15,7 +15,7 @@ class IngestMetrics(Protocol):
         """Measure the block as one run of a stage of ingest."""
 
     def count_saved(self, *, bytes_in: int, bytes_kept: int) -> None:
-        """Count the bytes of a request body, and those that its record saves."""
+        """Count the bytes of a request body, and the bytes by which its record is smaller."""
 
 
 class StreamMetrics(Protocol):

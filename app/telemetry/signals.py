@@ -1,4 +1,4 @@
-"""The signals of OpenTelemetry that the environment switches on."""
+"""The signals of OpenTelemetry that the environment enables."""
 
 import os
 from typing import Literal, TypeAlias
@@ -11,9 +11,9 @@ def exporter_names(signal: Signal) -> tuple[str, ...]:
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return ()
     upper = signal.upper()
-    named = os.environ.get(f"OTEL_{upper}_EXPORTER")
-    if not named:
+    exporters = os.environ.get(f"OTEL_{upper}_EXPORTER")
+    if not exporters:
         endpoints = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{upper}_ENDPOINT")
-        named = "otlp" if any(map(os.environ.get, endpoints)) else "none"
-    names = (name.strip() for name in named.split(","))
+        exporters = "otlp" if any(map(os.environ.get, endpoints)) else "none"
+    names = (name.strip() for name in exporters.split(","))
     return tuple(name for name in names if name not in ("", "none"))

@@ -35,7 +35,7 @@ def request_span(
 
 
 def ids_of_span() -> dict[str, str]:
-    """Return the ids of the current span, as traces have them; empty if there is none."""
+    """Return `trace_id` and `span_id` of the current span; empty if there is none."""
     span = trace.get_current_span().get_span_context()
     if not span.is_valid:
         return {}

@@ -1,8 +1,8 @@
-"""Exports spans, without anything that may be secret.
+"""Export spans, without data that may be secret.
 
-Spans of requests are those of FastAPI, spans of calls to other servers those of the instrumentation
-of httpx. Both record URLs with paths and queries, which may have keys, tokens and names of
-sessions. So only the listed attributes are exported, and no texts of errors.
+FastAPI makes the spans of requests, and the instrumentation of httpx those of requests to other
+servers. Both record URLs, which may contain keys, tokens and ids of sessions. So only the listed
+attributes are exported, and no error messages.
 """
 
 import os
@@ -20,7 +20,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from app.telemetry.exporters import exporter_class, service_resource
 
-_NAMES = "OTEL_SEMCONV_STABILITY_OPT_IN"
+_OPT_IN = "OTEL_SEMCONV_STABILITY_OPT_IN"
 _EXPORTED = frozenset(
     {
         "db.system.name",
@@ -33,16 +33,16 @@ _EXPORTED = frozenset(
         "url.scheme",
     }
 )
-# Attributes that elsewhere are texts of a request: `Host`, and the tools that a client names.
+# Exported only for these scopes: in others, they may be data of a request.
 _EXPORTED_OF_SCOPE = {
     "pagefault": frozenset({"gen_ai.tool.name"}),
     "opentelemetry.instrumentation.httpx": frozenset({"server.address", "server.port"}),
 }
 
 
-# Their names of spans have routes and methods of HTTP.
+# In these scopes, names of spans are routes and HTTP methods.
 _NAMED_SCOPES = frozenset({"fastapi", *_EXPORTED_OF_SCOPE})
-# The SDK of MCP names spans by the method and the tool of a message, whatever they are.
+# The SDK of MCP names spans by the method and the tool of a message, which are data of a client.
 _METHODS = frozenset(
     {
         "completion/complete",
@@ -62,9 +62,9 @@ _METHODS = frozenset(
 
 
 class SafeSpans(SpanProcessor):
-    """Passes spans on with the listed attributes only, and without events and texts of errors.
+    """Passes spans to the next processor with only the listed attributes, and without events.
 
-    Names that may be texts of a request are shortened to the method, or replaced by the scope.
+    Names that may contain data of a request are shortened to the method, or replaced by the scope.
 
     Args:
         processor: The next processor.
@@ -74,11 +74,11 @@ class SafeSpans(SpanProcessor):
         self._processor = processor
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        """Pass the start of a span on."""
+        """Pass the start of a span to the next processor."""
         self._processor.on_start(span, parent_context)
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Pass a copy of a span on."""
+        """Pass a reduced copy of a span to the next processor."""
         attributes = span.attributes or {}
         scope = "" if span.instrumentation_scope is None else span.instrumentation_scope.name
         exported = _EXPORTED | _EXPORTED_OF_SCOPE.get(scope, frozenset())
@@ -98,11 +98,11 @@ class SafeSpans(SpanProcessor):
         )
 
     def shutdown(self) -> None:
-        """Export the spans that wait, and end."""
+        """Export the waiting spans, and stop."""
         self._processor.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Export the spans that wait."""
+        """Export the waiting spans."""
         return self._processor.force_flush(timeout_millis)
 
 
@@ -119,34 +119,34 @@ def _safe_name(name: str, scope: str) -> str:
 
 
 def open_tracer_provider(names: Iterable[str], service: str = "pagefault") -> TracerProvider:
-    """Return the tracer provider of this process with some exporters, and instrument httpx.
+    """Return a tracer provider with exporters, make it the global one, and instrument httpx.
 
     Args:
         names: The names of the exporters.
-        service: The name of the service, unless the environment has one.
+        service: The name of the service, unless the environment sets one.
 
     Raises:
-        ValueError: There is no exporter of a name.
+        ValueError: There is no exporter with one of the names.
     """
     exporters = [exporter_class("traces", name)() for name in names]
-    # It ends with the lifespan, while the log is still there.
+    # It is shut down at the end of the lifespan, while logging still works.
     provider = TracerProvider(resource=service_resource(service), shutdown_on_exit=False)
     for exporter in exporters:
         provider.add_span_processor(SafeSpans(BatchSpanProcessor(exporter)))
     trace.set_tracer_provider(provider)
     if not os.environ.get(OTEL_PROPAGATORS):
-        # The default is `baggage` too, which would send data of a caller to every other server.
+        # Without `baggage`, a default, which would send data of a client to every other server.
         propagate.set_global_textmap(TraceContextTextMapPropagator())
     _instrument_httpx(provider)
     return provider
 
 
 def _instrument_httpx(provider: TracerProvider) -> None:
-    given = os.environ.get(_NAMES)
-    # The stable names of attributes, which FastAPI uses as well. Child processes do not inherit it.
-    os.environ[_NAMES] = given or "http"
+    opt_in = os.environ.get(_OPT_IN)
+    # The stable names of attributes, as in FastAPI. It is unset again, for child processes.
+    os.environ[_OPT_IN] = opt_in or "http"
     HTTPXClientInstrumentor().instrument(
         tracer_provider=provider, meter_provider=NoOpMeterProvider()
     )
-    if given is None:
-        del os.environ[_NAMES]
+    if opt_in is None:
+        del os.environ[_OPT_IN]

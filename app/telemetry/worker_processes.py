@@ -11,9 +11,9 @@ from prometheus_client.registry import Collector
 
 
 class WorkerProcesses(Collector):
-    """`process_*` of each living worker, with its `pid` as a label.
+    """The metrics `process_*` of each running worker, with its `pid` as a label.
 
-    Gauges of workers that have ended are removed: they would be added to those of the others.
+    Gauges of workers that have ended are removed, because they would be added to those of others.
 
     Args:
         folder: The directory in which each worker has files of metrics, named by its pid.
@@ -23,9 +23,9 @@ class WorkerProcesses(Collector):
         self._folder = folder
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metrics of all living workers."""
+        """Return the metrics of all running workers."""
         merged: dict[str, Metric] = {}
-        for pid in self._living():
+        for pid in self._running_pids():
             for found in ProcessCollector(pid=partial(int, pid), registry=None).collect():
                 metric = merged.setdefault(
                     found.name, Metric(found.name, found.documentation, found.type)
@@ -34,15 +34,15 @@ class WorkerProcesses(Collector):
                     metric.add_sample(sample.name, {"pid": str(pid)}, sample.value)
         return merged.values()
 
-    def _living(self) -> list[int]:
+    def _running_pids(self) -> list[int]:
         pids = {int(path.stem.rpartition("_")[2]) for path in Path(self._folder).glob("*_*.db")}
-        living = []
+        running = []
         for pid in sorted(pids):
             try:
                 os.kill(pid, 0)
-                living.append(pid)
+                running.append(pid)
             except OSError:
                 # Another worker may remove them at the same time.
                 with suppress(FileNotFoundError):
                     multiprocess.mark_process_dead(pid, self._folder)  # type: ignore[no-untyped-call]
-        return living
+        return running

@@ -1,11 +1,11 @@
 """Shapes of pages: records, list items, blocks, levels, search, manifest.
 
-The descriptor of a page is stored as a JSON object and sent unchanged. Only the access counters are
-encoded here, behind it. So `PageSummary` and its subclasses only describe the JSON, without
-encoding it. The same applies to the tool message of a page, which is stored in a history as well.
+The descriptor of a page is stored as a JSON object and sent unchanged; only the access counters are
+added here. So `PageSummary` and its subclasses only document the JSON. The same applies to the tool
+message of a page, which is also stored in a history.
 
-JSON values of clients are sent as stored bytes. A serializer would change digits of integers, and
-limit their depth.
+JSON values of clients are sent as stored bytes, because a serializer would change the digits of
+numbers, and limit their depth.
 """
 
 from collections.abc import Sequence
@@ -229,7 +229,7 @@ class PageManifest(FrozenModel):
 
 
 def page_summary(stored: StoredPage) -> bytes:
-    """Return the JSON of a page without its content: the descriptor, and the counters behind it."""
+    """Return the JSON of a page without its content: the descriptor, then the counters."""
     return b"%s,%s}" % (stored.open_summary, _counters(stored))
 
 
@@ -240,13 +240,13 @@ def page_record(stored: StoredPage) -> bytes:
 
 
 def page_record_pieces(stored: StoredPage, content: Sequence[JsonPiece]) -> Sequence[JsonPiece]:
-    """Return the JSON of a page with another content, which is made of pieces."""
+    """Return the JSON of a page in pieces, with another content, which consists of pieces."""
     head, tail = b'%s,"content":' % stored.open_descriptor, b",%s}" % _counters(stored)
     return joined_pieces([head, *content, tail])
 
 
 def search_hit(stored: StoredPage, snippet: str | None) -> bytes:
-    """Return the JSON of a page that was found, and the passage it was found by."""
+    """Return the JSON of a page that a search has found, with the matching passage."""
     return b'%s,"snippet":%s}' % (page_summary(stored)[:-1], json_text(snippet).encode())
 
 
@@ -256,7 +256,7 @@ def created_pages(pages: Sequence[StoredPage]) -> bytes:
 
 
 def content_record(content: PageContent) -> bytes:
-    """Return the JSON of typed content, every field there."""
+    """Return the JSON of typed content with all fields, also those that are null."""
     members = {name: _plain(getattr(content, name)) for name in type(content).model_fields}
     return json_text(members).encode()
 

@@ -131,12 +131,12 @@ class SessionPatch(FrozenModel):
     note: Annotated[str | None, Field(max_length=MAX_NOTE_CHARS)] = None
 
     def apply(self, marks: SessionMarks) -> SessionMarks:
-        """Return marks with those of the patch; others stay."""
-        given = self.model_fields_set
+        """Return the marks with the changes of the patch."""
+        changed = self.model_fields_set
         return SessionMarks(
-            pinned=bool(self.pinned) if "pinned" in given else marks.pinned,
-            tags=tuple(dict.fromkeys(self.tags or ())) if "tags" in given else marks.tags,
-            note=(self.note or None) if "note" in given else marks.note,
+            pinned=bool(self.pinned) if "pinned" in changed else marks.pinned,
+            tags=tuple(dict.fromkeys(self.tags or ())) if "tags" in changed else marks.tags,
+            note=(self.note or None) if "note" in changed else marks.note,
         )
 
 

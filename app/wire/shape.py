@@ -35,7 +35,7 @@ from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
 
 @dataclass(frozen=True, slots=True)
 class ShownAs:
-    """The type of a member's JSON, in an annotation whose type is that of the value encoded."""
+    """The type of a member in the OpenAPI document, if it differs from the type of its value."""
 
     type: Any
 
@@ -47,10 +47,10 @@ class ShownAs:
 
 
 GAP = Raw(b"\0")
-"""A placeholder for a member that is inserted on sending; JSON has no such character."""
+"""A placeholder for a member that is inserted when it is sent; JSON cannot contain it."""
 
 Moment = Annotated[datetime | str, ShownAs(datetime)]
-"""A moment in UTC, to be made by `moment`."""
+"""A time in UTC, created by `moment`."""
 
 
 class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
@@ -79,7 +79,7 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         return b"%s,%s" % (msgspec.json.encode(self)[:-1], members[1:])
 
     def around_gap(self) -> tuple[bytes, bytes]:
-        """Return the JSON before and behind the member that is `GAP`."""
+        """Return the JSON before and after the member that is `GAP`."""
         head, _, tail = msgspec.json.encode(self).partition(GAP)
         return head, tail
 
@@ -100,13 +100,13 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
 
 
 def moment(at: datetime) -> datetime | str:
-    """Return a moment as msgspec is to be given it, for JSON as `rfc3339` writes it."""
+    """Return a time in the form with which msgspec writes the same JSON as `rfc3339`."""
     # A fraction that is there is always written to the microsecond, and much faster than here.
     return at if at.microsecond and at.tzinfo is UTC else rfc3339(at)
 
 
 def raw_json(value: JsonValue) -> Raw:
-    """Return a JSON value as bytes to be spliced, exactly as `json_text` writes it."""
+    """Return a JSON value as raw bytes, as `json_text` writes it."""
     return Raw(json_text(value).encode())
 
 
@@ -159,7 +159,7 @@ def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
 def list_page_pieces(
     items: Iterable[Sequence[JsonPiece]], next_cursor: str | None
 ) -> Sequence[JsonPiece]:
-    """Return the same as `list_page`, in pieces, for items that consist of pieces."""
+    """Return the JSON of `list_page` in pieces, for items that consist of pieces."""
     pieces: list[JsonPiece] = [b'{"items":[']
     for index, item in enumerate(items):
         pieces += [b",", *item] if index else item

@@ -1,4 +1,4 @@
-"""Services of the features that only the running service has."""
+"""Services of features that only the running service needs."""
 
 from app.config.settings import Settings
 from app.models.limits import Limits
@@ -116,7 +116,7 @@ def _resolver(services: Services) -> TurnResolver:
         services[Records],
         MediaLoader(services[BlobStore], services[DerivedImages], services[MediaChecks]),
         links=services[LinkSigner],
-        # Without a public address, models cannot fetch links.
+        # Links are only for models that can reach a public URL.
         content_base_url=settings.content_url or settings.public_url,
         limits=services[Limits],
     )

@@ -1,4 +1,4 @@
-"""Services of media, sessions and tool results, all that `pagefault ingest` needs."""
+"""Services of media, sessions and tool results, which `pagefault ingest` needs."""
 
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork

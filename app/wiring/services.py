@@ -1,4 +1,4 @@
-"""The services of a process: each is made once, by its type, when it is first needed."""
+"""The services of a process: each is created once, by its type, when it is first needed."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -14,11 +14,11 @@ class Provider(Generic[_Service]):
     """A factory of one service."""
 
     kind: type[_Service]
-    """The type of the service, which is its key."""
+    """The type of the service, which is its key in `Services`."""
     make: Callable[["Services"], _Service] | None = None
-    """Creates the service from others; by default, from those of the types of its parameters."""
+    """Creates the service. By default, its parameters are the services of their types."""
     running: Callable[["Services"], AbstractAsyncContextManager[object]] | None = None
-    """Returns the background work of the service, as a context manager."""
+    """Returns a context manager that runs the background work of the service."""
 
 
 class Services:
@@ -33,7 +33,7 @@ class Services:
         self, providers: Iterable[Provider[Any]], values: Mapping[type[Any], object]
     ) -> None:
         self._providers = {provider.kind: provider for provider in providers}
-        self._made = dict(values)
+        self._created = dict(values)
 
     def __getitem__(self, kind: type[_Service]) -> _Service:
         """Return the service of a type. The first call creates it.
@@ -41,10 +41,10 @@ class Services:
         Raises:
             KeyError: There is no factory for this type.
         """
-        if kind not in self._made:
+        if kind not in self._created:
             make = self._providers[kind].make
-            self._made[kind] = self._create(kind) if make is None else make(self)
-        return cast(_Service, self._made[kind])
+            self._created[kind] = self._create(kind) if make is None else make(self)
+        return cast(_Service, self._created[kind])
 
     def _create(self, kind: type[_Service]) -> _Service:
         parameters = signature(kind, eval_str=True).parameters.values()
@@ -53,9 +53,9 @@ class Services:
 
     @asynccontextmanager
     async def running(self, *kinds: type[Any]) -> AsyncIterator[None]:
-        """Create the services of some types, by default of all, and run their background work.
+        """Create services, by default all, and run their background work while the block runs.
 
-        The work starts in the order of the providers, and ends with the block in reverse order.
+        The work starts in the order of the providers, and stops in reverse order.
         """
         async with AsyncExitStack() as stack:
             for kind, provider in self._providers.items():

@@ -1,4 +1,4 @@
-"""Services that several features use: memory, bodies, metrics, and who may read what."""
+"""Services of several features: memory, request bodies, metrics, quotas and published content."""
 
 from app.config.settings import Settings
 from app.models.limits import Limits

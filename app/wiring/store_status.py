@@ -1,4 +1,4 @@
-"""Read the state of the stores as they are: nothing is migrated, and either of them may be down."""
+"""Read the state of the stores without migrating them; either store may be down."""
 
 import platform
 import shutil
@@ -32,11 +32,11 @@ from app.version import VERSION
 from app.wiring.brokers.notifications import check_channel
 from app.wiring.stores import open_blob_store, open_database, open_notification_channel
 
-_ANSWER_SECONDS = 15.0
+_TIMEOUT_SECONDS = 15.0
 
 
 async def read_status(settings: Settings) -> StatusReport:
-    """Return the state of the service; a store that fails is one of its failures.
+    """Return the state of the service; a store that fails is in `failures`.
 
     Raises:
         SettingError: A setting is invalid.
@@ -47,13 +47,13 @@ async def read_status(settings: Settings) -> StatusReport:
         await reader.read("files", reader.read_files)
         await reader.read("notifications", reader.read_notifications)
     finally:
-        with anyio.move_on_after(_ANSWER_SECONDS):
+        with anyio.move_on_after(_TIMEOUT_SECONDS):
             await reader.engines.close()
     return reader.report()
 
 
 class _Reader:
-    """The parts of a report that were read.
+    """Collects the parts of a report.
 
     Args:
         settings: The settings of the stores.
@@ -71,17 +71,17 @@ class _Reader:
         self._queues: QueueStatus | None = None
 
     async def read(self, name: str, read_store: Callable[[], Awaitable[None]]) -> None:
-        """Read a store, and keep the reason if it fails."""
+        """Read a store, or record the reason if it fails."""
         try:
-            with anyio.fail_after(_ANSWER_SECONDS):
+            with anyio.fail_after(_TIMEOUT_SECONDS):
                 await read_store()
         except StoreUnavailableError as exc:
             self._failures[name] = exc.cause.sentence if exc.cause else str(exc)
         except TimeoutError:
-            self._failures[name] = f"{name}: no answer within {_ANSWER_SECONDS:.0f} s"
+            self._failures[name] = f"{name}: no answer within {_TIMEOUT_SECONDS:.0f} s"
 
     async def read_database(self) -> None:
-        """Read the database; its queues only if this version knows their tables."""
+        """Read the database; queues are read only at the revision of this version."""
         current = await anyio.to_thread.run_sync(
             current_revision, self.engines.reader, abandon_on_cancel=True
         )
@@ -96,7 +96,7 @@ class _Reader:
             self._queues = await self.engines.read(read_queue_status)
 
     async def read_notifications(self) -> None:
-        """Send a notification to this process itself, unless the database is known to be down."""
+        """Send a notification to this process, unless the database has failed."""
         carrier = _carrier(self._settings)
         if not self.engines.is_postgresql or (carrier == "database" and not self._database):
             return

@@ -1,6 +1,6 @@
-"""Stores and metrics, which record spans if traces are exported.
+"""Wrap stores and metrics so that they record spans, if traces are exported.
 
-The code that records spans is not loaded otherwise.
+Otherwise the code that records spans is not imported.
 """
 
 from app.stores.blobs.store import BlobStore
@@ -11,7 +11,7 @@ from app.telemetry.signals import exporter_names
 
 
 def create_metrics() -> Metrics:
-    """Return the metrics of a process."""
+    """Return the metrics of a process; their stages are spans if traces are exported."""
     if not exporter_names("traces"):
         return Metrics()
     from app.telemetry.traced_services import TracedMetrics  # noqa: PLC0415
@@ -20,7 +20,7 @@ def create_metrics() -> Metrics:
 
 
 def trace_database(engines: Engines) -> Database:
-    """Return the database."""
+    """Return the database; its calls are spans if traces are exported."""
     if not exporter_names("traces"):
         return engines
     from app.telemetry.traced_services import TracedDatabase  # noqa: PLC0415
@@ -29,7 +29,7 @@ def trace_database(engines: Engines) -> Database:
 
 
 def trace_blobs(blobs: BlobStore) -> BlobStore:
-    """Return the blob store."""
+    """Return the blob store; its calls are spans if traces are exported."""
     if not exporter_names("traces"):
         return blobs
     from app.telemetry.traced_services import TracedBlobStore  # noqa: PLC0415

@@ -116,14 +116,14 @@ def _create_messages() -> None:
 
 
 def _create_search_on_sqlite() -> None:
-    # The texts are words joined by blanks. `ascii` treats all characters above 127 as letters.
-    # bm25, which needs the sizes of columns, is not used: it weighs words by their frequency in all
-    # projects, and so discloses to one project what others contain.
+    # The texts are words joined by blanks. `ascii` treats all characters above 127 as letters. The
+    # sizes of columns are for bm25, which is not used: it weighs words by their frequency in all
+    # projects, which would disclose the content of other projects.
     op.execute(
         "CREATE VIRTUAL TABLE page_search USING fts5("
         "project_id UNINDEXED, scope, heading, body, tokenize='ascii', prefix='3', columnsize=0)"
     )
-    # A virtual table cannot have a foreign key; this is what ON DELETE CASCADE is elsewhere.
+    # A virtual table cannot have a foreign key, so a trigger replaces ON DELETE CASCADE.
     op.execute(
         "CREATE TRIGGER pages_leave_search AFTER DELETE ON pages BEGIN "
         "DELETE FROM page_search WHERE rowid = old.page_number; END"
@@ -142,7 +142,7 @@ def _create_search_on_postgresql() -> None:
             f"CONSTRAINT fk_{name}_pages FOREIGN KEY (page_number) "
             "REFERENCES pages (page_number) ON DELETE CASCADE)"
         )
-    # Entries that wait to be sorted in are read through by every search: few may wait.
+    # Every search reads the whole pending list, so it has to be short.
     op.execute(
         "CREATE INDEX ix_page_search_words ON page_search USING gin (words) "
         "WITH (gin_pending_list_limit = 256)"

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - the names in the statements are written here
-"""Count the entries of sessions that there are, and their bytes."""
+"""Count the entries of existing sessions, and their bytes."""
 
 from app.stores.records.migration_steps import run_batches, select_locked
 
@@ -22,7 +22,7 @@ def upgrade() -> None:
         f"AND h.kind = '{kind}')"
         for kind, *_ in _SIZED
     )
-    # A statement does not see commits of the time in which it waited for a lock.
+    # Locked first: a statement does not see what was committed while it waited for a lock.
     run_batches(
         "sessions",
         ("project_id", "session_id"),

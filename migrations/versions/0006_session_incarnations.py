@@ -1,4 +1,4 @@
-"""Distinguish consecutive sessions of one name."""
+"""Distinguish consecutive sessions with the same id."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Give the sessions that there are an incarnation."""
+"""Set the incarnation of existing sessions."""
 
 from app.stores.records.migration_steps import run_batches
 
@@ -10,7 +10,7 @@ is_online = True
 
 
 def upgrade() -> None:
-    # Those that follow have random ones, so what there is may share its own.
+    # Later sessions have random ones, so existing sessions may share one.
     run_batches(
         "sessions",
         ("project_id", "session_id"),

@@ -32,7 +32,7 @@ def downgrade() -> None:
 
 
 def _create(table: str, keys: list[str], *columns: sa.Column[int]) -> None:
-    """Create a table whose rows are a project's, each known by some texts."""
+    """Create a table with a primary key of the project and text columns."""
     op.create_table(
         table,
         sa.Column("project_id", sa.String(), nullable=False),

@@ -114,7 +114,7 @@ Collect = Annotated[
 
 
 def _limit(name: str, default: str, *, least: int | None = None) -> Any:  # noqa: ANN401 - the same
-    return render_option(name, default, scope="Per result: ", least=least)
+    return render_option(name, default, scope="Per result: ", minimum=least)
 
 
 MaxBytes = Annotated[int | None, _limit("max_bytes", "256 MiB")]
