@@ -120,7 +120,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(
         BrowserGuard,
         is_open=settings.auth == "none",
-        hosts=settings.answered_hosts,
+        hosts=settings.accepted_hosts,
         own_origins=() if settings.origin is None else (settings.origin,),
         allowed_origins=settings.cors_origins,
     )

@@ -96,7 +96,7 @@ def page_origin(value: str) -> str:
     return origin_of(origin)
 
 
-def answered_host(value: str) -> str:
+def accepted_host(value: str) -> str:
     """Return a host name, with or without a port, normalized as in `Host`."""
     host = value.lower()
     if "*" in host:

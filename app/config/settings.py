@@ -1,10 +1,10 @@
-"""Settings: `PAGEFAULT_*` environment variables, read once, passed on, never imported below wiring.
+"""Settings from `PAGEFAULT_*` environment variables; services get values, not this module.
 
-A nested setting is spelled with two underscores: `PAGEFAULT_LIMITS__BODY_BYTES` is `body_bytes` of
+The name of a nested setting has two underscores: `PAGEFAULT_LIMITS__BODY_BYTES` is `body_bytes` of
 the group `limits`.
 
-A misspelt variable is worse than a wrong value: its operator relies on a limit that does not exist.
-So every variable `PAGEFAULT_…` must be a setting or one of the few names below.
+A misspelt variable is refused, because its operator would rely on a limit that is not set. So every
+variable `PAGEFAULT_…` must be a setting or one of the names below.
 """
 
 import difflib
@@ -34,7 +34,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.config.setting_values import (
     CommaList,
-    answered_host,
+    accepted_host,
     each_by,
     fetched_host,
     host_names,
@@ -48,24 +48,24 @@ from app.models.limits import MIB, FetchPolicy, Limits
 
 PREFIX = "PAGEFAULT_"
 RAW_RESULTS = "DECTO_DEBUG_TOOL_RESULT_RAW"
-"""The one setting of another name: the specification's own."""
+"""The only setting without the prefix; the specification defines its name."""
 STARTED_BY = "PAGEFAULT_STARTED_BY"
 """Set by the Makefile, so that messages name its variables and not the options of a command."""
 OF_CLIENTS = frozenset({"PAGEFAULT_URL", "PAGEFAULT_API_KEY", "PAGEFAULT_LOG"})
 """Settings of clients: the URL of the service, a key and the level of their log."""
 # PAGEFAULT_CRASH_AT is set by tests.
 _READ_ELSEWHERE = OF_CLIENTS | {"PAGEFAULT_CRASH_AT", STARTED_BY}
-# Kubernetes sets these in every container for each service that exists before it: `pagefault`,
-# `pagefault-objects` …
-_OF_A_CLUSTER = re.compile(
+# Kubernetes sets these in every container for each existing service whose name begins with
+# `pagefault`.
+_KUBERNETES_VARIABLE = re.compile(
     r"PAGEFAULT_(?:\w+_)?"
     r"(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
 )
-_ADDRESS_OF_A_CLUSTER = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
+_KUBERNETES_ADDRESS = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
 
 
 def variables_of(group: type[BaseModel], prefix: str = PREFIX) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield each variable of a group of settings and of those within it, with its field."""
+    """Yield each variable of a group of settings, and of nested groups, with its field."""
     for name, field in group.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from variables_of(field.annotation, f"{prefix}{name.upper()}__")
@@ -90,8 +90,8 @@ def misspelt(environment: Mapping[str, str], settings: type[BaseModel]) -> list[
         and name not in known
         and name not in groups
         and name not in _READ_ELSEWHERE
-        and not _OF_A_CLUSTER.fullmatch(name)
-        and not (name.endswith("_PORT") and _ADDRESS_OF_A_CLUSTER.match(value))
+        and not _KUBERNETES_VARIABLE.fullmatch(name)
+        and not (name.endswith("_PORT") and _KUBERNETES_ADDRESS.match(value))
     ]
 
 
@@ -292,7 +292,7 @@ class Settings(BaseSettings):
     cors_origins: Annotated[CommaList, AfterValidator(each_by(page_origin))] = ()
     """Origins whose web pages may call the API, such as `https://app.example.com`, exact, separated
     by commas."""
-    allowed_hosts: Annotated[CommaList, AfterValidator(each_by(answered_host))] = ()
+    allowed_hosts: Annotated[CommaList, AfterValidator(each_by(accepted_host))] = ()
     """Accepted values of the `Host` header, separated by commas, in addition to loopback names and
     the hosts of `PAGEFAULT_PUBLIC_URL` and `PAGEFAULT_CONTENT_URL`. A name without a port matches
     any port. Other values get a 421. With `PAGEFAULT_AUTH=none` `Host` is always checked; with
@@ -431,10 +431,10 @@ class Settings(BaseSettings):
         return None if self.public_url is None else origin_of(self.public_url)
 
     @property
-    def answered_hosts(self) -> frozenset[str] | None:
-        """The accepted values of `Host` besides loopback names; `None` accepts any.
+    def accepted_hosts(self) -> frozenset[str] | None:
+        """The accepted values of `Host` in addition to loopback names; `None` accepts any value.
 
-        Without keys, a web page at a rebound host name could otherwise do all that users can.
+        Without keys it is never `None`, because of DNS rebinding: see `browser_guard`.
         """
         if self.auth != "none" and not self.allowed_hosts:
             return None
@@ -443,7 +443,7 @@ class Settings(BaseSettings):
 
     @property
     def is_embedded_database(self) -> bool:
-        """Records are in SQLite under the data directory."""
+        """True if the records are in SQLite in the data directory."""
         return self.db.url is None
 
     @property

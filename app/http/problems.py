@@ -60,15 +60,15 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 async def _handle_exception(connection: Request | WebSocket, exc: Exception) -> Response | None:
     if isinstance(connection, Request):
-        return _problem(connection, exc)
+        return _respond_to_error(connection, exc)
     if connection.application_state is WebSocketState.CONNECTING:
-        await connection.send_denial_response(_problem(connection, exc))
+        await connection.send_denial_response(_respond_to_error(connection, exc))
     else:
         await connection.close(_CLOSE_TRY_AGAIN_LATER, "come back later")
     return None
 
 
-def _problem(request: HTTPConnection, exc: Exception) -> Response:
+def _respond_to_error(request: HTTPConnection, exc: Exception) -> Response:
     error = _domain_error(exc)
     request_id = str(getattr(request.state, "request_id", "-"))
     respond = partial(problem_response, instance=request.scope["path"], request_id=request_id)
@@ -79,7 +79,7 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
     if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
         if exc.status_code == HTTPStatus.NOT_FOUND and is_for_a_browser(request):
             return not_found_page(is_head=request.scope["method"] == "HEAD")
-        kind = FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_kind(exc.status_code)
+        kind = FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_type(exc.status_code)
         headers = dict(exc.headers or {})
         if exc.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (
             allowed := _allowed_methods(request)
@@ -116,12 +116,13 @@ def _domain_error(exc: Exception) -> PagefaultError | None:
             faults=[fault_of(error) for error in errors[:MAX_FAULTS]],
         )
     if isinstance(exc, ClientDisconnect):
-        # The client has disconnected. A domain error is logged without a traceback.
+        # The client has disconnected. Unlike other exceptions, a domain error has no traceback in
+        # the log.
         return MalformedRequestError("The body ended before it was complete.")
     return None
 
 
-def _undocumented_kind(status: int) -> ProblemType:
+def _undocumented_type(status: int) -> ProblemType:
     try:
         title = HTTPStatus(status).phrase
     except ValueError:

@@ -29,7 +29,7 @@ def _default_to_utc(moment: datetime) -> datetime:
 
 
 def _check_number(value: object) -> object:
-    # Pydantic reads `true` as 1, the first second of 1970.
+    # Pydantic converts `true` to the time 1.
     if isinstance(value, bool):
         msg = "Input should be a valid datetime"
         raise ValueError(msg)
@@ -104,7 +104,7 @@ def _read_input(value: object, _: object) -> object:
 
 
 class _ExclusiveSchema:
-    """A JSON schema in which a legacy object is not a `MultiModalInput`, so that one type fits."""
+    """Adds to the JSON schema that a legacy object is not a `MultiModalInput`."""
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler

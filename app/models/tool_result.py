@@ -116,7 +116,7 @@ class SanitizedToolResult(WireModel):
 
 @dataclass(frozen=True, slots=True)
 class StoredToolResult:
-    """A record as the store keeps it; `sanitized` is its bytes, never serialised again."""
+    """A stored record; `sanitized` is its JSON, never serialised again."""
 
     tool_result_id: str
     session_id: str | None
@@ -126,7 +126,7 @@ class StoredToolResult:
     tool_call_id: str
     sanitized: bytes
     answer_number: int = 1
-    """The number of this answer among those to calls of this id in the session."""
+    """The number of this answer among the answers to the same call id in the session."""
     is_apart: bool | None = None
     """See `StoredMessage`."""
 
@@ -149,8 +149,9 @@ class PersistedPart:
 class PersistedToolResult:
     """A tool result whose media are all in the blob store.
 
-    `meta_resources` are those that `structured_content`, `display`, `meta` and `envelope` refer
-    to, in order of first use. `structured_content` is wrapped, since null is a value it may have.
+    `meta_resources` are the resources of `structured_content`, `display`, `meta` and `envelope`, in
+    order of first use. `structured_content` is a tuple with the value, which may be null, or
+    `None`.
     """
 
     parts: tuple[PersistedPart, ...]
@@ -164,7 +165,7 @@ class PersistedToolResult:
 
     @property
     def resources(self) -> list[Resource]:
-        """Every resource the result refers to, once, in order of first use."""
+        """All resources of the result, without duplicates, in order of first use."""
         distinct: dict[str, Resource] = {}
         of_parts = chain.from_iterable(part.resources for part in self.parts)
         for resource in chain(of_parts, self.meta_resources):

@@ -43,7 +43,7 @@ async def compact_response(
     routes and `PUT /api/sessions/{session_id}/history` expand it.
     """
     body = call.json_body(call.limits.history_bytes)
-    return _answer(await compactions.compact(call.project_id, body, max_tokens))
+    return _shape_response(await compactions.compact(call.project_id, body, max_tokens))
 
 
 @router.post(
@@ -55,8 +55,8 @@ async def compact_response(
 async def count_input_tokens(call: CallDep, compactions: CompactionsDep) -> Response:
     """Estimate the tokens of a request. Nothing is stored."""
     body = call.json_body(call.limits.history_bytes)
-    return _answer(await compactions.count(call.project_id, body))
+    return _shape_response(await compactions.count(call.project_id, body))
 
 
-def _answer(shape: Shape) -> Response:
+def _shape_response(shape: Shape) -> Response:
     return Response(shape.encode(), media_type="application/json")

@@ -54,6 +54,6 @@ async def search(
     """
     selected = cast("list[SearchKind]", kinds.split(",") if kinds else [])
     request = SearchRequest(q, frozenset(selected), session_id)
-    answer = await engine.search(call.project_id, request, cursor=cursor, limit=limit)
-    body = search_results(answer.hits, answer.next_cursor, pending=answer.pending)
-    return list_body_response(call.request, body, answer.next_cursor)
+    found = await engine.search(call.project_id, request, cursor=cursor, limit=limit)
+    body = search_results(found.hits, found.next_cursor, pending=found.pending)
+    return list_body_response(call.request, body, found.next_cursor)

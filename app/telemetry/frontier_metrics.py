@@ -1,4 +1,4 @@
-"""Metrics of named frontiers."""
+"""Metrics of the moves of frontiers in the database."""
 
 from typing import Literal, Protocol, TypeAlias
 

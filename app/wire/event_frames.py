@@ -1,8 +1,7 @@
 """Shapes of events with their names: a frame of a WebSocket, or the fields of a server-sent event.
 
-Of server-sent events, `event`, `id` and `data` are fields of the stream's own, and `data` alone is
-JSON. Frames are written by `app/routers/events`, around data that are there already; here they are
-only described.
+In server-sent events, `event`, `id` and `data` are fields of the stream, and only `data` is JSON.
+`app/routers/events` writes the frames; the shapes here only document them.
 """
 
 from typing import Annotated, Literal

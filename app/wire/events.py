@@ -1,7 +1,7 @@
 """Shapes of events: what `data` holds, by the name in `event`.
 
-The service that records an event stores members such as `toolName` with it, and the record in the
-event is stored bytes. Only the position of the event is encoded here, between the two.
+The first members of an event, such as `toolName`, are stored with it, and the record in it is sent
+as stored bytes. Only the common members, which are the last ones, are encoded here.
 
 Source: spec 002, "Event Flow & Consumers".
 """
@@ -123,14 +123,14 @@ class EventTicket(WireModel):
 
 
 def event_of(logged: LoggedEvent) -> Event:
-    """Return the event with its JSON: its own members, its record, and its position."""
-    place = _Event(
+    """Return the event with its JSON: the stored members, the record, and the common members."""
+    position = _Event(
         session_id=logged.session_id,
         seq=logged.seq,
         id=logged.subject_id,
         created_at=moment(logged.created_at),
     ).encode()
-    pieces = (logged.members[1:-1], _content_member(logged), place[1:-1])
+    pieces = (logged.members[1:-1], _content_member(logged), position[1:-1])
     return Event(
         number=logged.number,
         type=logged.type,
@@ -147,7 +147,7 @@ def with_raw_result(data: bytes, raw_result: bytes) -> bytes:
 
 
 def _content_member(logged: LoggedEvent) -> bytes:
-    """Return the member with the written record, in its stored bytes."""
+    """Return the member with the stored record; empty for events without one."""
     content = logged.content
     if content is None:
         return b""

@@ -1,7 +1,7 @@
 """Shapes of the entries of a session's history, by their kinds.
 
-A message is stored as the JSON object it came as. What its entry has before that is encoded here;
-the rest is only described.
+A message is stored as the JSON object that the client sent. Only the members before it are encoded
+here; the other shapes document the JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -156,7 +156,7 @@ def history_entry(entry: stored.StoredEntry) -> bytes:
                 interaction=interaction(entry, entry.first_output),
             ).encode()
         case StoredAnswer():
-            # The id of an answer is made of that of its interaction.
+            # The id of an answer is derived from the id of its interaction.
             return AnswerEntry(
                 seq=entry.seq,
                 id=f"{entry.interaction_id}.output",
@@ -170,7 +170,7 @@ def history_entry(entry: stored.StoredEntry) -> bytes:
 def appended_message(
     message: stored.StoredHistoryMessage, warnings: Sequence[BodyWarning]
 ) -> bytes:
-    """Return the JSON of the entry of a message, with warnings about the request with it."""
+    """Return the JSON of the entry of a new message, with warnings about the request."""
     head = _head(message)
     head.warnings = tuple(warnings)
     return head.followed_by(message.message)
@@ -179,7 +179,7 @@ def appended_message(
 def history_message_pieces(
     message: stored.StoredHistoryMessage, pieces: Sequence[JsonPiece]
 ) -> Sequence[JsonPiece]:
-    """Return the entry of a message that is made of pieces, the first of which is text."""
+    """Return the entry of a message in pieces; the first piece of the message is text."""
     first = pieces[0] if isinstance(pieces[0], bytes) else b""
     return [_head(message).followed_by(first), *pieces[1:]]
 
@@ -195,7 +195,7 @@ def _head(message: stored.StoredHistoryMessage) -> _Head:
 
 
 def _has_own_entry(message: stored.StoredHistoryMessage) -> bool:
-    """Tell whether a message has a member of that name, from before the name was ours."""
+    """Return whether the message has a member `entry` itself; only earlier versions store such."""
     if message.is_wrapped or b'"entry":' not in message.message:
         return False
     return "entry" in parse_stored_json(message.message)

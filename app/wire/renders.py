@@ -1,7 +1,7 @@
-"""Shapes of renderings: the options in a body, and the answer.
+"""Shapes of renderings: the options in a body, and the response.
 
-The answer is only described here. `app/services/renders` composes it node by node, since bytes of
-media are inserted while it is sent.
+The shapes of the response only document it. `app/services/renders` writes its JSON, because bytes
+of media are inserted while it is sent.
 """
 
 from dataclasses import fields

@@ -21,7 +21,7 @@ class Written(Generic[_Result]):
 
 
 Work: TypeAlias = Callable[[Connection], Written[_Result]]
-"""A function that writes over a connection. It may run again, and has no other effect."""
+"""A function that writes over a connection. It may run again, so it uses only the connection."""
 
 
 class PoolUse(NamedTuple):
@@ -82,4 +82,4 @@ class Database(Protocol):
         """Return the current use of each pool of connections."""
 
     async def close(self) -> None:
-        """Close all connections, after running functions."""
+        """Wait for running functions, and close all connections."""

@@ -231,5 +231,5 @@ def test_hosts_are_judged_without_keys_and_where_they_are_listed() -> None:
     spelled = frozenset(names | {name.replace(".com", ".com.") for name in names})
     keyed = public.model_copy(update={"auth": "api-key"})
     listed = keyed.model_copy(update={"allowed_hosts": ("box",)})
-    assert (Settings().answered_hosts, public.answered_hosts) == (frozenset(), spelled)
-    assert (keyed.answered_hosts, listed.answered_hosts) == (None, spelled | {"box"})
+    assert (Settings().accepted_hosts, public.accepted_hosts) == (frozenset(), spelled)
+    assert (keyed.accepted_hosts, listed.accepted_hosts) == (None, spelled | {"box"})

@@ -54,7 +54,7 @@ class Entrance:
         guard = BrowserGuard(
             app if self.is_open else KeyGuard(app, store),
             is_open=self.is_open,
-            hosts=settings.answered_hosts,
+            hosts=settings.accepted_hosts,
             own_origins=() if settings.origin is None else (settings.origin,),
             allowed_origins=settings.cors_origins,
         )
