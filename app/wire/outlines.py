@@ -197,6 +197,8 @@ class OutlineEntry(Shape, kw_only=True):
     """The model that wrote it; absent if its message does not name one."""
     parent_call: str | None = None
     """The call that runs the sub-agent that wrote it (`parent_tool_use_id`), if one does."""
+    subagent_run_id: str | None = None
+    """The run of a sub-agent that wrote it (`subagentRunId` of AG-UI), if one did."""
     author: str | None = None
     """The agent that wrote it, in messages that name one (`author` of ADK)."""
     step_level: Annotated[StepLevel | None, Field(description=_OUTLINE_STEP_LEVEL)] = None

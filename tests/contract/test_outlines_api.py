@@ -240,6 +240,54 @@ def test_entry_of_a_sub_agent_names_its_call_or_its_author(client: httpx.Client)
     assert members == [(None, None), ("toolu_1", None), (None, "helper")]
 
 
+def test_entry_of_a_sub_agent_of_ag_ui_names_its_run(client: httpx.Client) -> None:
+    append(client, id="1", role="assistant", content="I ask another.", encryptedValue="x")
+    append(client, id="2", role="assistant", content="I look.", subagentRunId="run-1")
+    append(client, id="3", role="assistant", content="I look.", subagent_run_id="run-2")
+    append(client, id="4", role="tool", toolCallId="c", content="Seen.", subagentRunId="run-1")
+    append(client, role="assistant", content='"subagentRunId" is a word.')
+    assert [line.get("subagentRunId") for line in lines(client)] == [
+        None,
+        "run-1",
+        "run-2",
+        "run-1",
+        None,
+    ]
+
+
+def test_streamed_messages_keep_the_run_of_their_sub_agent(client: httpx.Client) -> None:
+    events = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "ask"},
+        {"type": "SUBAGENT_STARTED", "subagentRunId": "s1", "name": "x", "parentToolCallId": "c"},
+        {"type": "TEXT_MESSAGE_START", "messageId": "m", "subagentRunId": "s1"},
+        {
+            "type": "TEXT_MESSAGE_CONTENT",
+            "messageId": "m",
+            "delta": "I look.",
+            "subagentRunId": "s1",
+        },
+        {
+            **{"type": "TOOL_CALL_CHUNK", "toolCallId": "d", "toolCallName": "look"},
+            **{"delta": "{}", "subagentRunId": "s1"},
+        },
+        {
+            **{"type": "TOOL_CALL_RESULT", "messageId": "n", "toolCallId": "d"},
+            **{"content": "Seen.", "subagentRunId": "s1"},
+        },
+        {"type": "TOOL_CALL_RESULT", "messageId": "o", "toolCallId": "c", "content": "Done."},
+    ]
+    assert client.put("/api/sessions/s/history", json=events).is_success
+    runs = [(line["role"], line.get("subagentRunId")) for line in lines(client)]
+    assert runs == [
+        ("assistant", None),
+        ("assistant", "s1"),
+        ("assistant", "s1"),
+        ("tool", "s1"),
+        ("tool", None),
+    ]
+
+
 def test_entries_have_the_levels_of_a_rendering_that_is_named(client: httpx.Client) -> None:
     append(client, role="user", content="Begin.")
     for number in range(40):

@@ -32,6 +32,8 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.pages.sizes import image_tokens, text_tokens
 
 _AUTHOR = b'"author"'
+_AG_UI = "ag-ui"
+_SUBAGENT_RUN_ID = ("subagentRunId", "subagent_run_id")
 _HEX_DIGITS = 32
 """The length of a fingerprint."""
 # The beginning of the message of a page fault; see `pagefault_dialects.turns.page_turns`.
@@ -73,6 +75,7 @@ def outline_entry(
         fingerprint=fingerprint_of(turns),
         model=next((native.model for native in natives if native.model), None),
         parent_call=_find_member(natives, "parent_tool_use_id"),
+        subagent_run_id=_subagent_run_id(entry),
         author=_author(entry),
         step_level=step_level,
     )
@@ -86,6 +89,17 @@ def _author(entry: StoredEntry) -> str | None:
         return None
     author = cast(Mapping[str, object], parse_stored_json(entry.sent)).get("author")
     return author if isinstance(author, str) else None
+
+
+def _subagent_run_id(entry: StoredEntry) -> str | None:
+    """Return the run of a sub-agent that a message of AG-UI names, in either spelling."""
+    if not isinstance(entry, StoredHistoryMessage) or entry.dialect != _AG_UI:
+        return None
+    if b'"subagent' not in entry.message:
+        return None
+    message = cast(Mapping[str, object], parse_stored_json(entry.sent))
+    values = (message.get(name) for name in _SUBAGENT_RUN_ID)
+    return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def _find_member(natives: Sequence[NativeMessage], name: str) -> str | None:

@@ -14,8 +14,9 @@ export function useDepth(row: Row): number {
 }
 
 /**
- * A message names the call that runs its agent, which may be of a sub-agent itself; or its author, where
- * the first one that is named is the agent that runs all others.
+ * A message names the call that runs its agent, which may be of a sub-agent itself; or the run of its sub-agent
+ * (AG-UI, which names what has started it in no message); or its author, where the first one that is named is
+ * the agent that runs all others.
  */
 export function depthsOf(rows: readonly Row[]): Depths {
   const depths = new Map<number, number>();
@@ -34,10 +35,10 @@ export function depthsOf(rows: readonly Row[]): Depths {
 }
 
 function depthOf(
-  { parentCall }: OutlineEntry,
+  { parentCall, subagentRunId }: OutlineEntry,
   callers: ReadonlyMap<string, number>,
   isOther: boolean,
 ): number {
   if (parentCall != null) return (callers.get(parentCall) ?? 0) + 1;
-  return isOther ? 1 : 0;
+  return isOther || subagentRunId != null ? 1 : 0;
 }

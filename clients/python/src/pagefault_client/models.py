@@ -969,6 +969,7 @@ class OutlineEntry(TypedDict):
     fingerprint: str
     model: NotRequired[str | None]
     parentCall: NotRequired[str | None]
+    subagentRunId: NotRequired[str | None]
     author: NotRequired[str | None]
     stepLevel: NotRequired[StepLevel | None]
 

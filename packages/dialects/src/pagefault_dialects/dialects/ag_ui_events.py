@@ -94,7 +94,8 @@ class _Stream:
     def _add_text(self, event: JsonObject, place: str) -> None:
         name = next(role for role in _ROLES if event["type"].startswith(role))
         message_id = self._last[name] = _text(event, "messageId") or self._last.get(name, place)
-        message = self._message(message_id, _text(event, "role") or _ROLES[name], place)
+        role = _text(event, "role") or _ROLES[name]
+        message = self._message(message_id, role, event, place)
         message["content"].append(_text(event, "delta"))
 
     def _add_call(self, event: JsonObject, place: str) -> None:
@@ -105,14 +106,16 @@ class _Stream:
             self._open.append((function, "arguments"))
             call = self._calls[call_id] = {"id": call_id, "type": "function", "function": function}
             parent = _text(event, "parentMessageId") or place
-            message = self._message(parent, "assistant", place)
+            message = self._message(parent, "assistant", event, place)
             message.setdefault("toolCalls", []).append(call)
         call["function"]["arguments"].append(_text(event, "delta"))
 
-    def _message(self, message_id: str, role: str, place: str) -> JsonObject:
-        """Return an unfinished message, created on first use."""
+    def _message(self, message_id: str, role: str, event: JsonObject, place: str) -> JsonObject:
+        """Return an unfinished message, created by its first event."""
         if message_id not in self._built:
             new: JsonObject = {"id": message_id, "role": role, "content": []}
+            if run_id := _text(event, "subagentRunId"):
+                new["subagentRunId"] = run_id
             self._built[message_id] = new
             self._open.append((new, "content"))
             self._add(new, message_id, place)
