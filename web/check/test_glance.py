@@ -328,6 +328,32 @@ def test_what_a_sub_agent_wrote_is_indented(
         assert_accessible(tab)
 
 
+def test_what_a_sub_agent_of_ag_ui_wrote_is_indented(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "ask", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "Words."}
+    messages = (
+        {"id": "1", "role": "user", "content": "Ask another.", "encryptedValue": "x"},
+        {**said, "id": "2", "toolCalls": [call]},
+        {**said, "id": "3", "subagentRunId": "run-1"},
+        {**said, "id": "4", "subagentRunId": "run-2"},
+        {"id": "5", "role": "tool", "toolCallId": "c", "content": "Done."},
+        {**said, "id": "6", "encryptedValue": "x"},
+    )
+    shop.written(writer, [shop.any_message(message) for message in messages])
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+
+    def left(number: int) -> float:
+        place = tab.page.locator(f'article[data-seq="{number}"]:not([aria-busy])').bounding_box()
+        assert place is not None
+        return place["x"]
+
+    expect(tab.page.locator('article[data-seq="6"]:not([aria-busy])')).to_be_visible()
+    assert left(3) == left(4) > left(2) == left(6)
+
+
 def test_strip_has_what_a_model_no_longer_gets_in_full(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
@@ -347,3 +373,38 @@ def test_strip_has_what_a_model_no_longer_gets_in_full(
     # The oldest are evicted, the newest are not.
     assert mark["x"] < strip["x"] + strip["width"] / 3
     assert mark["x"] + mark["width"] < strip["x"] + strip["width"] - 4
+
+
+def test_long_session_has_its_badge_and_its_evictions(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "pay", "arguments": "{}"}}
+    said = [{"role": "user", "content": f"Step {number}. " * 20} for number in range(2_200)]
+    history = [*said, {"role": "assistant", "content": "I pay.", "tool_calls": [call]}, said[0]]
+    path = f"/api/sessions/{shop.SESSION}"
+    assert writer.put(f"{path}/history", json=history).is_success
+    turn = {"target": "anthropic", "maxTokens": 20_000, "frontier": "main", "media": "reference"}
+    assert writer.post(f"{path}/render", json=turn).is_success
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.page.get_by_role("link", name="Anthropic would refuse this (1)")).to_be_visible()
+    expect(tab.page.locator(".mark-evicted")).to_have_attribute("d", re.compile("M"))
+
+
+def test_what_is_not_found_out_is_said(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Hello."), shop.message("assistant", "Hello.")])
+    said = [{"role": "user", "content": "Hello."}] * 10_000
+    assert writer.put("/api/sessions/very-long/history", json=said).is_success
+    shop.written(writer, [shop.message("user", "Hello.", session_id="very-long")])
+    tab = add_axe(open_tab(open_service))
+    tab.page.route(re.compile("/api/doctor|/working-set"), lambda route: route.abort())
+    tab.open(f"/sessions/{shop.SESSION}")
+    for said_so in ("Could not be examined for Anthropic", "Evictions could not be read"):
+        expect(tab.page.get_by_role("link", name=said_so)).to_be_visible()
+    assert_accessible(tab)
+    tab.open("/sessions/very-long")
+    link = tab.page.get_by_role("link", name="evictions not marked: above 10,000 entries")
+    expect(link).to_be_visible()
+    expect(link).to_have_attribute("href", re.compile("^/doctor.*very-long"))

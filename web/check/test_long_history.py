@@ -118,7 +118,7 @@ def test_way_to_the_beginning_is_kept_until_the_beginning_is_there(
     tab.page.route(earlier, hold)
     tab.open(f"/sessions/{shop.SESSION}")
     expect(entry(tab, COUNT)).to_be_in_viewport()
-    expect(tab.page.get_by_text("Loading 200 earlier numbers")).to_be_attached()
+    expect(tab.page.get_by_text("Loading 380 earlier numbers")).to_be_attached()
     tab.page.get_by_role("region", name="Entries").focus()
     tab.page.keyboard.press("Home")
     expect(entry(tab, COUNT)).not_to_be_in_viewport()
@@ -135,3 +135,27 @@ def test_way_to_the_beginning_is_kept_until_the_beginning_is_there(
     expect(entry(tab, 1)).to_be_in_viewport()
     tab.page.reload()
     expect(entry(tab, 1)).to_be_in_viewport()
+
+
+def test_outline_is_asked_for_once_and_while_the_script_of_the_view_loads(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written_turn(writer, [f"Entry {number + 1}." for number in range(COUNT)])
+    tab = open_tab(open_service)
+    scripts: list[Route] = []
+
+    def hold(route: Route) -> None:
+        scripts.append(route)
+
+    tab.page.route(re.compile(r"/assets/TimelineView-.*\.js"), hold)
+    newest = f"/api/sessions/{shop.SESSION}/outline?limit=120&after={COUNT - 120}"
+    with tab.page.expect_response(lambda answer: answer.url.endswith(newest)):
+        tab.page.goto(f"{tab.base_url}/sessions/{shop.SESSION}", wait_until="commit")
+    expect(entry(tab, COUNT)).not_to_be_attached()
+    scripts[0].continue_()
+    expect(entry(tab, COUNT)).to_be_in_viewport()
+    tab.page.get_by_role("region", name="Entries").focus()
+    tab.page.keyboard.press("Home")
+    expect(entry(tab, 1)).to_be_in_viewport()
+    asked = [request.url for request in tab.requests if "/outline?" in request.url]
+    assert [url for url in asked if url.endswith(newest)] == [tab.base_url + newest]

@@ -7,11 +7,14 @@ import { RouterProvider } from "react-router/dom";
 import { queryClient } from "./api/queryClient";
 import { router } from "./router";
 import { WithClient } from "./shell/WithClient";
+import { beginOutline } from "./timeline/begunOutline";
 import "@pagefault/react/styles.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/shared.css";
 import "./styles/shell.css";
+
+beginOutline(window.location.pathname);
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no element with the id root");

@@ -22,13 +22,15 @@ interface SessionHeaderProps {
   readonly sessionId: string;
   readonly session: OutlinedSession;
   readonly findings: Findings;
+  /** What could not be found out. */
+  readonly missing: readonly string[];
   /** Whether a phone shows the totals and the search, which take much of its screen. */
   readonly areToolsShown: boolean;
   readonly showTools: (areShown: boolean) => void;
 }
 
 export function SessionHeader(props: SessionHeaderProps) {
-  const { sessionId, session, findings, areToolsShown, showTools } = props;
+  const { sessionId, session, findings, missing, areToolsShown, showTools } = props;
   const [search] = useSearchParams();
   const title = titleOf(session);
   const marking = useMarking(sessionId);
@@ -67,13 +69,13 @@ export function SessionHeader(props: SessionHeaderProps) {
           </>
         )}
       </header>
-      <Totals {...{ sessionId, session, findings, marking }} />
+      <Totals {...{ sessionId, session, findings, missing, marking }} />
       {marking.isError && <Failure failure={marking.error} />}
     </>
   );
 }
 
-function Totals({ sessionId, session, findings, marking }: TotalsProps) {
+function Totals({ sessionId, session, findings, missing, marking }: TotalsProps) {
   const isStored = useIsStored();
   const { entries, lower, record } = session;
   const tokens = useMemo(() => entries.reduce((sum, each) => sum + each.tokensEst, 0), [entries]);
@@ -102,6 +104,11 @@ function Totals({ sessionId, session, findings, marking }: TotalsProps) {
               {HEADER.refused(findings.length)}
             </Link>
           )}
+          {missing.map((each) => (
+            <Link key={each} to={doctorPath(sessionId)}>
+              {each}
+            </Link>
+          ))}
           {models.length > 0 && <span>{models.map(visibleName).join(", ")}</span>}
         </>
       )}
@@ -112,7 +119,8 @@ function Totals({ sessionId, session, findings, marking }: TotalsProps) {
   );
 }
 
-interface TotalsProps extends Pick<SessionHeaderProps, "sessionId" | "session" | "findings"> {
+interface TotalsProps
+  extends Pick<SessionHeaderProps, "sessionId" | "session" | "findings" | "missing"> {
   readonly marking: ReturnType<typeof useMarking>;
 }
 

@@ -29,7 +29,6 @@ import { SessionContext, modelPath } from "./sessionContext";
 import { indexAt, toolsBySeq } from "./spans";
 import { DepthContext, depthsOf } from "./subAgents";
 import { ToolColoursContext, toolColoursOf } from "./toolColours";
-import { useEvictions } from "./useEvictions";
 import { useGoTo } from "./useGoTo";
 import { useRowList } from "./useRowList";
 import "./panes.css";
@@ -39,11 +38,13 @@ interface TimelineProps {
   readonly session: OutlinedSession;
   readonly rows: readonly Row[];
   readonly place: KeptPlace;
+  /** Those that a model no longer has in full. */
+  readonly evicted: ReadonlySet<number>;
 }
 
 const CARD_GAP_PX = 12;
 
-export function Timeline({ sessionId, session, rows: all, place }: TimelineProps) {
+export function Timeline({ sessionId, session, rows: all, place, evicted }: TimelineProps) {
   const { entries: outline, lower, outline: source, bodies } = session;
   const navigate = useNavigate();
   const isStored = useIsStored();
@@ -59,7 +60,6 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   const colours = useMemo(() => toolColoursOf(all), [all]);
   const tools = useMemo(() => toolsBySeq(all), [all]);
   const depths = useMemo(() => depthsOf(all), [all]);
-  const evicted = useEvictions(sessionId, session);
   const [density, setDensity] = useDensity(outline.length);
   const isLines = density === "lines";
   const navigateTo = useGoTo();

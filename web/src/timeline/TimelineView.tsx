@@ -6,12 +6,15 @@ import { Link, useParams } from "react-router";
 import { EventsContext } from "../sessions/live";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
-import { TIMELINE } from "../words/timeline";
+import { HEADER, TIMELINE } from "../words/timeline";
+import { takeBegunOutline } from "./begunOutline";
 import { Timeline } from "./Timeline";
 import { SessionHeader } from "./SessionHeader";
 import { useKeptPlace } from "./placeKept";
 import { rowsOf } from "./rows";
+import { useEvictions } from "./useEvictions";
 import { FindingsContext, useFindings, useFindingsBySeq } from "./useFindings";
+import { useQuietSession } from "./useQuietSession";
 import "./timeline.css";
 
 export function TimelineView() {
@@ -24,12 +27,16 @@ export function TimelineView() {
 export function SessionTimeline({ sessionId }: { sessionId: string }) {
   const place = useKeptPlace(sessionId);
   const events = useContext(EventsContext);
-  const session = useOutline(sessionId, { events });
+  const [begun] = useState(() => takeBegunOutline(sessionId));
+  const session = useOutline(sessionId, { events, begun });
   const { status, entries, failure, outline } = session;
   const rows = useMemo(() => rowsOf(entries), [entries]);
   const name = visibleName(sessionId);
   // Wider screens show them always.
-  const findings = useFindings(sessionId, session);
+  const quiet = useQuietSession(session);
+  const { findings, hasFailed } = useFindings(sessionId, quiet);
+  const evictions = useEvictions(sessionId, quiet);
+  const missing = missingOf(quiet.isTooLong, hasFailed, evictions.hasFailed);
   const findingsBySeq = useFindingsBySeq(findings);
   const [areToolsShown, showTools] = useState(false);
   usePageTitle(TIMELINE.title(name));
@@ -37,7 +44,7 @@ export function SessionTimeline({ sessionId }: { sessionId: string }) {
     <section
       className={areToolsShown ? "timeline tools-shown" : "timeline"}
       aria-label={TIMELINE.session(name)}>
-      <SessionHeader {...{ sessionId, session, findings, areToolsShown, showTools }} />
+      <SessionHeader {...{ sessionId, session, findings, missing, areToolsShown, showTools }} />
       {status === "failed" && entries.length === 0 && (
         <Failure failure={failure} onRetry={outline.load} />
       )}
@@ -54,8 +61,16 @@ export function SessionTimeline({ sessionId }: { sessionId: string }) {
         </Empty>
       )}
       <FindingsContext value={findingsBySeq}>
-        {entries.length > 0 && <Timeline {...{ sessionId, session, rows, place }} />}
+        {entries.length > 0 && (
+          <Timeline {...{ sessionId, session, rows, place }} evicted={evictions.evicted} />
+        )}
       </FindingsContext>
     </section>
   );
+}
+
+/** What the page does not know of a session, and why. */
+function missingOf(isTooLong: boolean, isUnexamined: boolean, isUnread: boolean): readonly string[] {
+  if (isTooLong) return [HEADER.tooLong];
+  return [...(isUnexamined ? [HEADER.unexamined] : []), ...(isUnread ? [HEADER.noEvictions] : [])];
 }

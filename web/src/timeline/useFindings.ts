@@ -1,22 +1,23 @@
 /** Why a provider would refuse a session: the doctor's findings, read once the session is quiet. */
 import type { Finding } from "@pagefault/client";
-import type { OutlinedSession } from "@pagefault/react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { createContext, useMemo } from "react";
 
 import { pagefault } from "../api/client";
-import { useIsStored } from "../file/openedFile";
 import { DOCTOR_TARGET } from "./sessionContext";
-import { useQuietSession } from "./useQuietSession";
+import type { QuietSession } from "./useQuietSession";
 
 export type Findings = readonly Finding[];
 
 /** The findings of each entry, by its number. */
 export const FindingsContext = createContext<ReadonlyMap<number, Findings>>(new Map());
 
-export function useFindings(sessionId: string, session: OutlinedSession): Findings {
-  const isStored = useIsStored();
-  const { isQuiet, seq } = useQuietSession(session);
+export interface Examination {
+  readonly findings: Findings;
+  readonly hasFailed: boolean;
+}
+
+export function useFindings(sessionId: string, { isQuiet, seq }: QuietSession): Examination {
   const found = useQuery({
     queryKey: ["findings", sessionId, seq],
     queryFn: async ({ signal }) => {
@@ -29,11 +30,11 @@ export function useFindings(sessionId: string, session: OutlinedSession): Findin
       });
       return ((await answer.json()) as { findings: Findings }).findings;
     },
-    enabled: isQuiet && isStored,
+    enabled: isQuiet,
     placeholderData: keepPreviousData,
     retry: false,
   });
-  return found.data ?? NONE;
+  return { findings: found.data ?? NONE, hasFailed: found.isError };
 }
 
 const NONE: Findings = [];

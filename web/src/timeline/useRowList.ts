@@ -82,7 +82,7 @@ export function useRowList(asked: Asked): RowList {
     getScrollElement: () => scroller.current,
     estimateSize,
     getItemKey,
-    overscan: rows.length <= SHORT ? SHORT : OVERSCAN,
+    overscan: lower === 0 && rows.length <= SHORT ? SHORT : OVERSCAN,
     gap: gapPx,
     paddingStart: GAP_PX,
     paddingEnd: 2 * GAP_PX,

@@ -25,6 +25,9 @@ export const TIMELINE = {
 export const HEADER = {
   tools: "Find",
   refused: (count: number) => `Anthropic would refuse this (${count})`,
+  tooLong: "Not examined, and evictions not marked: above 10,000 entries",
+  unexamined: "Could not be examined for Anthropic",
+  noEvictions: "Evictions could not be read",
   copyId: "Copy id",
   lasted: (time: string) => `took ${time}`,
   entries: (count: number) => counted(count, "entry", "entries"),

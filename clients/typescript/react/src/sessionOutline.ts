@@ -33,7 +33,8 @@ const BEGINNING: SessionOutlineState = {
   wasDeleted: false,
   failure: null,
 };
-const NEWEST = 300;
+/** More than a screen has; the sooner the first are there, the sooner there is something to read. */
+const NEWEST = 120;
 const MOST_PER_REQUEST = 2_000;
 /** Requests between two changes of what is shown, once there is much of it. */
 const MOST_AT_ONCE = 5;
@@ -44,9 +45,12 @@ export class SessionOutline {
   private life = new AbortController();
   private isCatchingUp = false;
   private isDue = false;
+  private isAhead = false;
+  readonly client: Pagefault;
   private readonly session: Session;
 
   constructor(client: Pagefault, sessionId: string) {
+    this.client = client;
     this.session = client.session(sessionId);
   }
 
@@ -57,8 +61,18 @@ export class SessionOutline {
 
   readonly state = (): SessionOutlineState => this.current;
 
+  /** Load before there is a view, as while its script loads; the next `load` continues that. */
+  readonly loadAhead = (): void => {
+    this.load();
+    this.isAhead = true;
+  };
+
   /** Load everything anew, the newest first; returns what stops all loading. */
   readonly load = (): (() => void) => {
+    if (this.isAhead) {
+      this.isAhead = false;
+      return () => this.life.abort();
+    }
     this.life.abort();
     this.life = new AbortController();
     this.isCatchingUp = false;

@@ -17,6 +17,8 @@ export interface OutlinedSession extends SessionOutlineState {
 }
 
 interface Wish {
+  /** The outline of this session if it loads already; see `loadAhead`. */
+  readonly begun?: SessionOutline | undefined;
   /** Whose events tell of new entries: a view that listens to the project needs no other stream. */
   readonly events?: "session" | "project" | undefined;
 }
@@ -24,15 +26,16 @@ interface Wish {
 /** A line for each entry, the newest first, and whatever is written from now on. */
 export function useOutline(
   sessionId: string,
-  { events = "session" }: Wish = {},
+  { events = "session", begun }: Wish = {},
 ): OutlinedSession {
   const client = usePagefault();
   const { outline, bodies } = useMemo(
     () => ({
-      outline: new SessionOutline(client, sessionId),
+      // With another key it is another client.
+      outline: begun?.client === client ? begun : new SessionOutline(client, sessionId),
       bodies: new SessionEntries(client, sessionId),
     }),
-    [client, sessionId],
+    [client, sessionId, begun],
   );
   const state = useSyncExternalStore(outline.subscribe, outline.state, outline.state);
   // Entries that are looked at are drawn when they are there.
