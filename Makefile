@@ -66,7 +66,7 @@ openapi-check: install ## Fail if a document that `make openapi` writes is out o
 web-check: $(VENV)/dev.stamp web chromium ## Check the types of the viewer, and its pages in a browser
 	$(NPM) --prefix web run --silent check
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder web/check
-bench-smoke: $(VENV)/dev.stamp ## Check that every benchmark runs, without judging times
+bench-smoke: $(VENV)/dev.stamp web chromium ## Check that every benchmark runs, without judging times
 	$(BIN)/python -m benchmarks --smoke
 peers-check: $(VENV)/dev.stamp web chromium $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp $(VENV)/peers-dialects.stamp ## Call real MCP servers, and read the results of real packages
 	$(PYTEST) -n 2 --dist loadgroup peers
@@ -122,7 +122,7 @@ clients-typescript: $(CLIENTS_TS)/node_modules/.stamp ## Build the packages of c
 	$(NPM) --prefix $(CLIENTS_TS) run --silent build
 migrate: install ## Bring the configured database up to date
 	@$(BIN)/pagefault migrate $(DATA_DIR_OPTION)
-bench: $(VENV)/dev.stamp ## Measure everything and write benchmarks/results.md; ONLY=lookups for a part
+bench: $(VENV)/dev.stamp web chromium ## Measure everything and write benchmarks/results.md; ONLY=lookups for a part
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 cluster: $(VENV)/dev.stamp nginx pgbouncer ## Try faults of two processes behind nginx and PgBouncer, under load
 	$(PYTEST) tests/cluster

@@ -47,6 +47,7 @@ MODULES = {
     "conversations": "conversations",
     "migrations": "online_migrations",
     "capacity": "capacity",
+    "viewer": "viewer",
 }
 """By group, in the order in which they are run and written down, the module that measures it."""
 
