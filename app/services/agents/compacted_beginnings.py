@@ -81,11 +81,11 @@ class CompactedBeginning:
         """
         known = {_key(unit) for unit in origin.up_to(self.grant.last_seq).units}
         for unit in sent:
-            if unit.place < self.index and _key(unit) not in known:
+            if unit.position < self.index and _key(unit) not in known:
                 raise InvalidPayloadError(
                     "A message before the compaction item is not part of the conversation that the "
                     "item replaces. Put new messages after the item. Nothing was appended.",
-                    faults=[Fault(pointers[unit.place], "is not in the compacted conversation")],
+                    faults=[Fault(pointers[unit.position], "is not in the compacted conversation")],
                 )
 
     def check_in(self, stored: StoredConversation, origin: StoredConversation) -> None:
@@ -106,8 +106,8 @@ class CompactedBeginning:
 
     def compare(self, stored: Sequence[Unit], sent: Sequence[Unit], messages: int) -> Comparison:
         """Compare the messages after the item with the stored ones after the beginning."""
-        later = [unit for unit in stored if unit.place > self.grant.last_seq]
-        comparison = compare(later, [unit for unit in sent if unit.place > self.index], messages)
+        later = [unit for unit in stored if unit.position > self.grant.last_seq]
+        comparison = compare(later, [unit for unit in sent if unit.position > self.index], messages)
         # Messages without content are found by their places, also those before the item.
         new = tuple(index for index in comparison.new if index > self.index)
         return replace(comparison, new=new)

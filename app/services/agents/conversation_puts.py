@@ -374,8 +374,8 @@ def _prompt(sent: SentConversation, stored: SessionPrompt | None) -> SessionProm
 
 def _diverged_error(put: _Put, difference: Difference) -> ConflictError:
     messages = put.sent.messages
-    is_end = difference.place >= len(messages)
-    pointer = put.sent.end if is_end else messages[difference.place].pointer + difference.pointer
+    is_end = difference.position >= len(messages)
+    pointer = put.sent.end if is_end else messages[difference.position].pointer + difference.pointer
     what = "is missing" if is_end else "differs"
     return ConflictError(
         f"The stored history differs from seq {difference.seq} on. Nothing was appended. Send the "

@@ -134,7 +134,7 @@ class SentUnits:
             media: The media in drafts.
         """
         return [
-            unit._replace(place=index)
+            unit._replace(position=index)
             for index, message in enumerate(conversation.messages)
             for unit in self._units_of(message, media)
         ]
@@ -241,7 +241,7 @@ class StoredConversation:
 
     def up_to(self, seq: int) -> "StoredConversation":
         """Return the conversation of a fork that ends with an entry."""
-        units = tuple(unit for unit in self.units if unit.place <= seq)
+        units = tuple(unit for unit in self.units if unit.position <= seq)
         return StoredConversation(None, seq, units, self.prompt, is_there=True)
 
 

@@ -7,7 +7,12 @@ from itertools import chain, islice
 from app.models.limits import Limits
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
 from pagefault_dialects.json.surrogates import lone_surrogates
-from pagefault_dialects.json.values import JsonValue, may_have_surrogates, parse_json, repaired
+from pagefault_dialects.json.values import (
+    JsonValue,
+    may_have_surrogates,
+    parse_json,
+    repair_surrogates,
+)
 from pagefault_dialects.model.normalized import LONE_SURROGATE_DETAIL, BodyWarning, more_warnings
 from pagefault_dialects.pages.one_line import quoted_short
 from pagefault_dialects.text_windows import without_lone_surrogates
@@ -47,7 +52,7 @@ class BodyReader:
             self.warnings = tuple(_bounded(found))
             return value
         self.warnings = tuple(_bounded(chain(found, _half_surrogates(value))))
-        return repaired(value, keeps_spelling=True)
+        return repair_surrogates(value, keeps_spelling=True)
 
 
 def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterator[BodyWarning]:

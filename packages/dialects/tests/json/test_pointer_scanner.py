@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from packages.dialects.tests.json.json_texts import JSON_TEXTS
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
-from pagefault_dialects.json.pointer_scanner import LargeValue, ScanLimits, Scanned, scan_pointer
+from pagefault_dialects.json.pointer_scanner import (
+    LargeValue,
+    ScanLimits,
+    ScannedValue,
+    scan_pointer,
+)
 from pagefault_dialects.json.pointers import follow
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.text_windows import without_lone_surrogates
@@ -22,7 +27,7 @@ NAMES = st.lists(st.sampled_from(["a", "b", "0", "1", "2", "~/", "", "\ufffd", "
 
 def scan(
     text: str, *names: str, piece_chars: int = 60_000, built_bytes: int = BUILT_BYTES
-) -> Scanned:
+) -> ScannedValue:
     limits = ScanLimits(1_000, 1_000_000, built_bytes, 200, piece_chars)
     return scan_pointer(text, names, limits)
 

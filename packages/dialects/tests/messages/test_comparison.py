@@ -30,11 +30,11 @@ LIST: list[JsonObject] = [USER, CALLING, ANSWER, SAID]
 def units(*messages: JsonObject, first: int = 0) -> list[Unit]:
     """Return the units of messages, which have the places `first`, `first + 1` …"""
     found: list[Unit] = []
-    for place, (_, _, entry) in enumerate(read_conversation([*messages]).entries, first):
+    for position, (_, _, entry) in enumerate(read_conversation([*messages]).entries, first):
         turns = entry_turns(
             entry, 0, "", {}, audience="everyone", moved_out=frozenset(), finds_media=True
         )
-        found += units_of(turns, place)
+        found += units_of(turns, position)
     return found
 
 

@@ -23,7 +23,12 @@ from app.stores.records.records import Records
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
 from pagefault_dialects.json.surrogates import lone_surrogates
-from pagefault_dialects.json.values import JsonValue, parse_json, parse_stored_json, repaired
+from pagefault_dialects.json.values import (
+    JsonValue,
+    parse_json,
+    parse_stored_json,
+    repair_surrogates,
+)
 from pagefault_dialects.messages.diagnosis import (
     diagnose,
     entry_pointer,
@@ -246,7 +251,7 @@ def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _ParsedBody:
         make_finding("half-surrogate", pointer, actual=shorten_quote(without_lone_surrogates(text)))
         for pointer, text in halves
     )
-    return _ParsedBody(repaired(value, keeps_spelling=True) if halves else value, findings)
+    return _ParsedBody(repair_surrogates(value, keeps_spelling=True) if halves else value, findings)
 
 
 def _read_history(parsed: _ParsedBody) -> _Patient:

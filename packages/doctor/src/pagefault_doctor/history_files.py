@@ -21,7 +21,7 @@ from app.cli.terminal import ERR, CommandError, known_error_message, one_line, p
 from app.config.settings import Settings
 from app.features import FEATURES, open_services
 from pagefault_dialects.errors import PagefaultError
-from pagefault_dialects.json.values import JsonValue, repaired
+from pagefault_dialects.json.values import JsonValue, repair_surrogates
 from pagefault_dialects.messages.histories import (
     SYSTEM_NAMES,
     Dialect,
@@ -99,7 +99,7 @@ def examine_file(
     else:
         _print_findings(diagnosis)
     if output is not None:
-        _write(output, repaired_body(repaired(json.loads(content)), diagnosis))
+        _write(output, repaired_body(repair_surrogates(json.loads(content)), diagnosis))
     elif diagnosis["findings"]:
         raise typer.Exit(1)
 

@@ -1,7 +1,7 @@
-"""JSON pointers followed through a text without building its value.
+"""JSON pointers are followed through a text without building its whole value.
 
 A text is parsed in pieces, one of which is in memory at a time. If a pointer leads to a large
-value, its size and its first members are described.
+value, a description is returned: its size and its first members.
 """
 
 import json
@@ -25,7 +25,7 @@ from pagefault_dialects.json.values import (
     check_shape,
     json_text,
     parse_repaired_json,
-    repaired,
+    repair_surrogates,
 )
 from pagefault_dialects.text_windows import without_lone_surrogates
 
@@ -34,21 +34,19 @@ _MISSING = object()
 
 @dataclass(frozen=True, slots=True)
 class LargeValue:
-    """A large object or array that was not built.
-
-    `size_bytes` is its size as compact JSON. `members` are the first of its `length` members, each
-    with its name or index; large ones among them have no size and no members. Repeated keys count
-    each.
-    """
+    """The description of a large object or array, which was not built."""
 
     is_array: bool
     length: int
+    """The number of its members; repeated keys are counted each time."""
     size_bytes: int = 0
+    """The size as compact JSON; 0 for a member of another large value."""
     members: "tuple[tuple[str | int, JsonValue | LargeValue], ...]" = ()
+    """The first members, each with its name or index; none for a member of a large value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class ScannedValue:
     """The value at a pointer, and the number of its names that were found."""
 
     value: "JsonValue | LargeValue"
@@ -57,20 +55,21 @@ class Scanned:
 
 @dataclass(frozen=True, slots=True)
 class ScanLimits:
-    """The limits of a text's depth and values, and of the answer.
-
-    A value of at most `built_bytes` as compact JSON is built, whatever its spelling. Of a larger
-    one `members` are described. Containers up to `piece_chars` are parsed at once.
-    """
+    """The limits of a scan."""
 
     depth: int
+    """The most levels of arrays and objects in the text."""
     nodes: int
+    """The most values in the text."""
     built_bytes: int
+    """The most bytes of compact JSON of a value that is built; larger values are described."""
     members: int
+    """The most members in a description."""
     piece_chars: int = PIECE_CHARS
+    """Objects and arrays up to this length are parsed at once."""
 
 
-def scan_pointer(text: str, names: tuple[str, ...], limits: ScanLimits) -> Scanned:
+def scan_pointer(text: str, names: tuple[str, ...], limits: ScanLimits) -> ScannedValue:
     """Follow the names of a pointer through a JSON text; of a repeated key the last value wins.
 
     The whole text is read, and lone surrogates are repaired.
@@ -82,34 +81,35 @@ def scan_pointer(text: str, names: tuple[str, ...], limits: ScanLimits) -> Scann
     check_shape(text, limits.depth, limits.nodes)
     large = large_containers(text, limits.piece_chars)
     if not large:
-        return _followed(_parsed(text, limits), names)
+        return _follow_rest(_parse(text, limits), names)
     try:
         check_root(text, large)
         scan = _Scan(text, large)
-        place, steps = scan.follow(names)
-        if not isinstance(place, LargeContainer):
-            return _followed(repaired(place, keeps_spelling=True), names, steps)
-        described = scan.describe(place, limits.members)
+        value, steps = scan.follow(names)
+        if not isinstance(value, LargeContainer):
+            return _follow_rest(repair_surrogates(value, keeps_spelling=True), names, steps)
+        description = scan.describe(value, limits.members)
     except (NotInPiecesError, json.JSONDecodeError) as exc:
         raise InvalidJsonError("The text is not JSON.") from exc
-    if described.size_bytes > limits.built_bytes:
-        return Scanned(described, steps)
-    return Scanned(_parsed(text[place.start : place.end], limits), steps)
+    if description.size_bytes > limits.built_bytes:
+        return ScannedValue(description, steps)
+    return ScannedValue(_parse(text[value.start : value.end], limits), steps)
 
 
-def _parsed(text: str, limits: ScanLimits) -> JsonValue:
+def _parse(text: str, limits: ScanLimits) -> JsonValue:
     return parse_repaired_json(
         text.encode(), max_depth=limits.depth, max_nodes=limits.nodes, keeps_spelling=True
     )
 
 
-def _followed(value: JsonValue, names: tuple[str, ...], steps: int = 0) -> Scanned:
-    followed = follow(value, names[steps:])
-    return Scanned(followed.value, steps + followed.steps)
+def _follow_rest(value: JsonValue, names: tuple[str, ...], steps: int = 0) -> ScannedValue:
+    """Follow the names after the first `steps` through a value in memory."""
+    found = follow(value, names[steps:])
+    return ScannedValue(found.value, steps + found.steps)
 
 
 class _Scan:
-    """A pass through the large containers of a text, each before those inside it."""
+    """One pass through the large objects and arrays of a text, outer ones before inner ones."""
 
     def __init__(self, text: str, large: list[LargeContainer]) -> None:
         self._text = text
@@ -117,26 +117,26 @@ class _Scan:
         self._pieces = Pieces(text, EXACT_HOOKS)
 
     def follow(self, names: tuple[str, ...]) -> tuple["LargeContainer | JsonValue", int]:
-        """Return the value at these names, and the number of names found; reads the whole text.
+        """Return the value at these names, and the number of names that were found.
 
-        The value is a small member of a large container, through which the remaining names may
-        lead, or the large container at their end.
+        The value is the large container that the names lead to, or else the first small member on
+        the way; the remaining names may lead into that. The whole text is read in either case.
         """
-        place: Any = self._large[0]
+        value: Any = self._large[0]
         steps = 0
         for container in self._large:
-            name = names[steps] if place is container and steps < len(names) else None
-            found = self._member(container, name)
+            name = names[steps] if value is container and steps < len(names) else None
+            found = self._find_member(container, name)
             if found is not _MISSING:
-                place = found
+                value = found
                 steps += 1
-        return place, steps
+        return value, steps
 
-    def _member(self, container: LargeContainer, name: str | None) -> object:
-        """Return the member of a name, if there is one, after parsing all members."""
+    def _find_member(self, container: LargeContainer, name: str | None) -> object:
+        """Parse all members of a container; return the one of this name, or `_MISSING`."""
         found: object = _MISSING
         start = 0
-        for piece in self._of(container):
+        for piece in self._pieces_of(container):
             if name is None:
                 continue
             if isinstance(piece, dict):
@@ -146,7 +146,7 @@ class _Scan:
             start += len(piece)
         return found
 
-    def _of(self, container: LargeContainer) -> Iterator[Any]:
+    def _pieces_of(self, container: LargeContainer) -> Iterator[Any]:
         for piece in self._pieces.of(container, lambda child: child):
             if isinstance(piece, dict) and not all(map(str.isascii, piece)):
                 yield {without_lone_surrogates(key): value for key, value in piece.items()}
@@ -162,20 +162,22 @@ class _Scan:
             if not target.start <= container.start < target.end:
                 continue
             length = 0
-            for piece in self._of(container):
+            for piece in self._pieces_of(container):
                 if container is target:
                     room = max_members - len(first_members)
                     first_members += [*_items(piece, length)][:room]
                 length += len(piece)
                 size_bytes += _size_bytes(piece)
             lengths[container.start] = length
-            # Brackets, and commas.
+            # The brackets, and the commas between members.
             size_bytes += 2 + max(0, length - 1)
-        members = tuple((key, self._described(member, lengths)) for key, member in first_members)
+        members = tuple(
+            (key, self._describe_member(member, lengths)) for key, member in first_members
+        )
         length = lengths[target.start]
         return LargeValue(self._is_array(target), length, size_bytes, members)
 
-    def _described(self, member: Any, lengths: dict[int, int]) -> JsonValue | LargeValue:  # noqa: ANN401
+    def _describe_member(self, member: Any, lengths: dict[int, int]) -> JsonValue | LargeValue:  # noqa: ANN401
         if not isinstance(member, LargeContainer):
             return member
         return LargeValue(self._is_array(member), lengths[member.start])

@@ -1,4 +1,4 @@
-"""JSON pointers (RFC 6901): written, parsed, followed; and the first difference of two values."""
+"""JSON pointers (RFC 6901): written, parsed and followed; the first difference of two values."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,11 +15,12 @@ _NO_NUMBER = (str, bool, type(None), dict, list)
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
-    """The value at a pointer, and the number of its names that were found."""
+class FoundValue:
+    """The value at a pointer, or the last existing one on the way to it."""
 
     value: JsonValue
     steps: int
+    """The number of names of the pointer that were found."""
 
 
 def parse_json_pointer(text: str) -> tuple[str, ...] | None:
@@ -30,7 +31,7 @@ def parse_json_pointer(text: str) -> tuple[str, ...] | None:
 
 
 def json_pointer(keys: Iterable[str | int]) -> str:
-    """Return the pointer through members of these names, from the outermost in."""
+    """Return the pointer through members of these names, the outermost first."""
     return "".join(child_pointer("", key) for key in keys)
 
 
@@ -41,11 +42,11 @@ def child_pointer(pointer: str, key: str | int) -> str:
 
 def unescape(token: str) -> str:
     """Return the name in a token of a pointer, unescaped."""
-    # In this order: `~01` is a tilde and a one.
+    # `~1` is replaced first, since `~01` stands for `~1`.
     return token.replace("~1", "/").replace("~0", "~")
 
 
-def follow(value: JsonValue, names: tuple[str, ...]) -> Followed:
+def follow(value: JsonValue, names: tuple[str, ...]) -> FoundValue:
     """Return the value at these names, or the last existing one on the way."""
     for step, name in enumerate(names):
         if isinstance(value, dict) and name in value:
@@ -53,12 +54,12 @@ def follow(value: JsonValue, names: tuple[str, ...]) -> Followed:
         elif isinstance(value, list) and INDEX.fullmatch(name) and int(name) < len(value):
             value = value[int(name)]
         else:
-            return Followed(value, step)
-    return Followed(value, len(names))
+            return FoundValue(value, step)
+    return FoundValue(value, len(names))
 
 
 class _Pair(NamedTuple):
-    """Two values at one place. `key` is their name in the pair that they are members of."""
+    """Two values with the same pointer. `key` is their name or index in the values of `parent`."""
 
     one: JsonValue
     other: JsonValue
@@ -74,13 +75,13 @@ def first_difference(
 ) -> str | None:
     """Return the JSON pointer to the first difference of two values; `None` if they are equal.
 
-    The order of members and the spelling of numbers are ignored. A member that one of two objects
-    lacks is a difference at its place.
+    The order of members and the spelling of numbers are ignored. If only one of two objects has a
+    member, that member is a difference.
 
     Args:
-        one: A value, as any parser here returns it.
-        other: Another; differences are in its order.
-        passed_over: Returns whether two different strings count as equal.
+        one: A value, as any parser of this package returns it.
+        other: Another value. Its order of members decides which difference is the first.
+        passed_over: Returns whether two values that differ count as equal.
     """
     stack = [_Pair(one, other)]
     while stack:
@@ -100,12 +101,12 @@ def first_difference(
                 _Pair(pair.one[index], pair.other[index], index, pair)
                 for index in range(length - 1, -1, -1)
             ]
-        elif not _is_same(pair.one, pair.other) and not passed_over(pair.one, pair.other):
+        elif not _are_equal(pair.one, pair.other) and not passed_over(pair.one, pair.other):
             return _pointer(pair)
     return None
 
 
-def _is_same(one: JsonValue, other: JsonValue) -> bool:
+def _are_equal(one: JsonValue, other: JsonValue) -> bool:
     # In Python True equals 1, and a number never equals a string.
     if any(isinstance(item, _NO_NUMBER) for item in (one, other)):
         return type(one) is type(other) and bool(one == other)

@@ -2,8 +2,8 @@
 
 The standard library's parser is the only common one that accepts the lone surrogates of our
 callers. It also accepts NaN, Infinity and unbounded nesting, which are refused here. Writing is
-compact and deterministic, independent of the recursion limit, and supports the open places
-(`MediaSlot`) that normalization leaves in a value.
+compact and deterministic, independent of the recursion limit, and supports the slots (`MediaSlot`)
+that normalization leaves in a value.
 """
 
 import json
@@ -39,17 +39,17 @@ from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, without_lon
 
 @dataclass(frozen=True, slots=True)
 class MediaSlot:
-    """The place of the reference of `media[index]`."""
+    """A slot in a value or text, which is later replaced by the reference to `media[index]`."""
 
     index: int
 
 
 TextTemplate = tuple[str | MediaSlot, ...]
-"""Text with open places, which are replaced by references."""
+"""A text with slots, as a sequence of pieces."""
 
 
 JsonValue: TypeAlias = Any
-"""Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
+"""Any JSON value as `parse_json` returns it."""
 AnyJson = TypeAliasType("AnyJson", Any)
 """Any JSON value, as a named type in the OpenAPI document."""
 JsonObject = TypeAliasType("JsonObject", dict[str, Any])
@@ -116,7 +116,11 @@ def parse_repaired_json(
     value = parse_json(
         body, max_depth=max_depth, max_nodes=max_nodes, keeps_spelling=keeps_spelling
     )
-    return repaired(value, keeps_spelling=keeps_spelling) if may_have_surrogates(body) else value
+    return (
+        repair_surrogates(value, keeps_spelling=keeps_spelling)
+        if may_have_surrogates(body)
+        else value
+    )
 
 
 def may_have_surrogates(body: bytes) -> bool:
@@ -124,12 +128,12 @@ def may_have_surrogates(body: bytes) -> bool:
     return _SURROGATE_ESCAPE.search(body) is not None
 
 
-def repaired(value: JsonValue, *, keeps_spelling: bool = False) -> JsonValue:
+def repair_surrogates(value: JsonValue, *, keeps_spelling: bool = False) -> JsonValue:
     """Return a value with U+FFFD for every lone surrogate; see `parse_repaired_json`."""
-    # Written without escapes, a pair is one character, and only lone ones are replaced.
+    # In JSON text without escapes, a pair is one character, so only lone surrogates are replaced.
     text = without_lone_surrogates(json_text(value))
     return _decode(
-        text, object_pairs_hook=_whole_object, **(SPELLED_HOOKS if keeps_spelling else {})
+        text, object_pairs_hook=_reject_repeated_keys, **(SPELLED_HOOKS if keeps_spelling else {})
     )
 
 
@@ -153,13 +157,15 @@ def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonVal
     """
     check_shape(text, max_depth, max_nodes)
     try:
-        return _decode(text, parse_float=parse_spelled_number, object_pairs_hook=_whole_object)
+        return _decode(
+            text, parse_float=parse_spelled_number, object_pairs_hook=_reject_repeated_keys
+        )
     except json.JSONDecodeError as exc:
         raise InvalidJsonError("The text is not JSON.") from exc
 
 
 def json_text(value: JsonValue) -> str:
-    """Return a JSON value without open places as compact text."""
+    """Return a JSON value without slots as compact text."""
     template = json_template(value)
     return "".join(piece for piece in template if isinstance(piece, str))
 
@@ -170,7 +176,7 @@ def json_bytes(value: JsonValue) -> bytes:
 
 
 def json_template(value: JsonValue) -> TextTemplate:
-    """Return a JSON value as compact text, with its `MediaSlot` leaves left open.
+    """Return a JSON value as compact text with the slots of the value.
 
     A slot, or a template of text and slots, replaces a string and is written inside quotation
     marks. Members keep their order.
@@ -184,15 +190,15 @@ def json_template(value: JsonValue) -> TextTemplate:
 
 def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
     """Yield a value and all values inside it, each with its depth, from 1."""
-    open_values: list[Iterator[JsonValue]] = [iter((value,))]
-    while open_values:
-        for node in open_values[-1]:
-            yield node, len(open_values)
+    stack: list[Iterator[JsonValue]] = [iter((value,))]
+    while stack:
+        for node in stack[-1]:
+            yield node, len(stack)
             if isinstance(node, dict | list):
-                open_values.append(iter(node.values() if isinstance(node, dict) else node))
+                stack.append(iter(node.values() if isinstance(node, dict) else node))
                 break
         else:
-            open_values.pop()
+            stack.pop()
 
 
 def check_shape(text: str, max_depth: int, max_nodes: int) -> None:
@@ -201,21 +207,21 @@ def check_shape(text: str, max_depth: int, max_nodes: int) -> None:
     Raises:
         PayloadTooLargeError: Nested too deeply, or too many values.
     """
-    opened = _opened(text)
-    if opened <= max_depth and opened + text.count(",") <= max_nodes:
-        # Within the limits even when counting brackets in strings. That is true of nearly all
-        # texts, whose strings need not be found then.
+    brackets = _count_brackets(text)
+    if brackets <= max_depth and brackets + text.count(",") <= max_nodes:
+        # Nearly all texts are within the limits even if brackets and commas in strings are counted,
+        # so that the strings need not be found.
         return
     nodes = depth = 0
-    for bare in _outside_strings(text):
-        nodes += bare.count(",") + bare.count("[") + bare.count("{")
+    for piece in _outside_strings(text):
+        nodes += piece.count(",") + piece.count("[") + piece.count("{")
         if nodes > max_nodes:
             raise PayloadTooLargeError(
                 f"The JSON holds more than {max_nodes} values. Send large data as a file or as "
                 "text.",
                 code="json-too-large",
             )
-        for bracket in _BRACKET.findall(bare):
+        for bracket in _BRACKET.findall(piece):
             depth += 1 if bracket in "[{" else -1
             if depth > max_depth:
                 raise _too_deep(max_depth)
@@ -251,23 +257,23 @@ def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
     hooks: dict[str, Any] = {"parse_constant": reject_constant, "parse_float": parse_finite_float}
     hooks |= others
     try:
-        return _decoded(text, hooks)
+        return _decode_with_hooks(text, hooks)
     except json.JSONDecodeError:
         raise
     except ValueError:
         # The interpreter refuses integers of more than 4,300 digits.
-        return _decoded(text, {**hooks, "parse_int": parse_exact_integer})
+        return _decode_with_hooks(text, {**hooks, "parse_int": parse_exact_integer})
 
 
-def _decoded(text: str, hooks: dict[str, Any]) -> JsonValue:
-    if len(text) > PIECE_CHARS and text.count(",") + _opened(text) > PIECE_NODES:
+def _decode_with_hooks(text: str, hooks: dict[str, Any]) -> JsonValue:
+    if len(text) > PIECE_CHARS and text.count(",") + _count_brackets(text) > PIECE_NODES:
         return decode_in_pieces(text, hooks)
-    # A caller's hook belongs to one body, and the cache would keep it.
-    is_own = hooks.get("object_pairs_hook") in (None, _whole_object)
-    return (_decoder if is_own else json.JSONDecoder)(**hooks).decode(text)
+    # A hook of a caller is used for one body only, so a decoder with it is not cached.
+    is_cacheable = hooks.get("object_pairs_hook") in (None, _reject_repeated_keys)
+    return (_decoder if is_cacheable else json.JSONDecoder)(**hooks).decode(text)
 
 
-def _opened(text: str) -> int:
+def _count_brackets(text: str) -> int:
     """Return the number of opening brackets in a text, including those in strings."""
     return text.count("[") + text.count("{")
 
@@ -278,7 +284,7 @@ def _decoder(**hooks: Any) -> json.JSONDecoder:  # noqa: ANN401 - as the library
     return json.JSONDecoder(**hooks)
 
 
-def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         raise InvalidJsonError("A key of an object is repeated.")
@@ -286,7 +292,7 @@ def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Raw(str):
-    """Text to be written as it is, on a stack with values to be encoded."""
+    """A piece of JSON text on the stack, among the values that are still to be encoded."""
 
     __slots__ = ()
 
@@ -305,7 +311,7 @@ def _write(value: JsonValue) -> TextTemplate:
         elif isinstance(node, dict | list):
             stack.extend(reversed(_tokens(node)))
         else:
-            pieces.extend(_leaf(node))
+            pieces.extend(_encode_leaf(node))
     return join_template(pieces)
 
 
@@ -319,12 +325,12 @@ def _tokens(node: dict[str, Any] | list[Any]) -> list[Any]:
     else:
         for item in node:
             tokens += (item, _COMMA)
-    # The end replaces the last comma, if there is one.
+    # The closing bracket replaces the last comma, if there is one.
     tokens[-1 if node else 1 :] = (closing,)
     return tokens
 
 
-def _leaf(node: JsonValue) -> list[str | MediaSlot]:
+def _encode_leaf(node: JsonValue) -> list[str | MediaSlot]:
     if isinstance(node, MediaSlot):
         return ['"', node, '"']
     if isinstance(node, tuple):
@@ -341,7 +347,7 @@ def _leaf(node: JsonValue) -> list[str | MediaSlot]:
 
 
 def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
-    """Return the same template with neighbouring strings joined and empty ones removed."""
+    """Return pieces as a template, with neighbouring strings joined and empty ones removed."""
     joined: list[str | MediaSlot] = []
     for is_text, group in groupby(pieces, lambda piece: isinstance(piece, str)):
         run = list(group)
@@ -351,7 +357,7 @@ def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
 
 
 def text_member(value: JsonValue, name: str) -> str:
-    """Return a member of an object if it is a text, else `""`."""
+    """Return a member of an object if it is a string, else `""`; also `""` for other values."""
     member = value.get(name) if isinstance(value, dict) else None
     return member if isinstance(member, str) else ""
 

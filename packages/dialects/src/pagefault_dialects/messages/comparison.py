@@ -34,37 +34,36 @@ DigestOf: TypeAlias = Callable[[bytes], str]
 RECORD = b""
 """The digest of the unit of a stored tool result."""
 _DIGEST_BYTES = 16
-# The id of a call without one is made of its place, which changes when it is stored.
-_NAMED_BY_US = re.compile(r"^call_[0-9]{1,19}_[0-9]{1,9}$")
+# The ids that we give to calls without one. They have the position of the message, which changes
+# when the message is stored.
+_MADE_ID = re.compile(r"^call_[0-9]{1,19}_[0-9]{1,9}$")
 _BLOCKS = ("content", "parts")
 _NOTHING: Sequence["Unit"] = ()
 
 
 class Unit(NamedTuple):
-    """A unit of a conversation.
-
-    `place` is the `seq` of a stored entry, or the index of a sent message. `pointer` is the place
-    in the message.
-    """
+    """A unit of a conversation."""
 
     kind: UnitKind
     digest: bytes
-    place: int
+    position: int
+    """The `seq` of a stored entry, or the index of a sent message."""
     call_id: str = ""
     is_system: bool = False
     pointer: str = ""
+    """The JSON pointer in the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first difference between a sent and a stored conversation.
+    """The first difference between a sent and a stored conversation."""
 
-    `place` is the index of the message, or the number of messages if too few were sent.
-    """
-
-    place: int
+    position: int
+    """The index of the sent message, or the number of messages if too few were sent."""
     pointer: str
+    """The JSON pointer in the message."""
     seq: int
+    """The `seq` of the stored entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Comparison:
     new: Sequence[int] = ()
     """The indexes of messages to append."""
     grown: int | None = None
-    """The index of the first of these, if its beginning is stored."""
+    """The index of the first message in `new` whose beginning is stored already."""
     difference: Difference | None = None
 
 
@@ -84,25 +83,31 @@ def digest_bytes(data: bytes) -> str:
 
 
 def units_of(
-    turns: Iterable[ComposedTurn], place: int, digest_of: DigestOf = digest_bytes
+    turns: Iterable[ComposedTurn], position: int, digest_of: DigestOf = digest_bytes
 ) -> list[Unit]:
-    """Return the units of the turns of one message."""
+    """Return the units of the turns of one message.
+
+    Args:
+        turns: The turns.
+        position: The `seq` of the stored entry, or the index of the sent message.
+        digest_of: Returns the digest of a medium in the message.
+    """
     units: list[Unit] = []
     for turn in turns:
         contents = [value for item in turn.items for value in _describe_item(item, digest_of)]
         if turn.role == "tool":
             digest = _digest("answer", turn.call_id, *(content for _, content in contents))
-            units.append(Unit("answer", digest, place, turn.call_id))
+            units.append(Unit("answer", digest, position, turn.call_id))
             continue
         is_system = turn.role == "system"
         for pointer, content in contents:
             digest = _digest(turn.role, content)
-            units.append(Unit("said", digest, place, is_system=is_system, pointer=pointer))
+            units.append(Unit("said", digest, position, is_system=is_system, pointer=pointer))
         for call in turn.calls:
-            own_id = _NAMED_BY_US.sub("", call.call_id)
-            digest = _digest("call", own_id, call.name, json_digest(call.arguments))
-            is_ours = call.call_id.startswith(f"call_{place}_")
-            units.append(Unit("call", digest, place, "" if is_ours else call.call_id))
+            given_id = _MADE_ID.sub("", call.call_id)
+            digest = _digest("call", given_id, call.name, json_digest(call.arguments))
+            is_made_id = call.call_id.startswith(f"call_{position}_")
+            units.append(Unit("call", digest, position, "" if is_made_id else call.call_id))
     return units
 
 
@@ -150,7 +155,7 @@ def compare(
         continues: Whether they follow the stored messages. Otherwise they are the whole
             conversation.
     """
-    return _Comparing(stored, sent, messages).run(continues=continues)
+    return _Comparer(stored, sent, messages).run(continues=continues)
 
 
 class _Stream:
@@ -178,8 +183,8 @@ class _Message:
 
 
 @dataclass(slots=True)
-class _Comparing:
-    """A comparison in progress."""
+class _Comparer:
+    """One comparison of sent units with stored ones."""
 
     stored: Sequence[Unit]
     sent: Sequence[Unit]
@@ -192,7 +197,7 @@ class _Comparing:
         kinds: Sequence[UnitKind] = ("said", "call")
         streams = {kind: _Stream([item for item in stored if item.kind == kind]) for kind in kinds}
         if continues:
-            start = _start_of_tail(stored, sent)
+            start = _find_tail(stored, sent)
             for kind, stream in streams.items():
                 stream.position = sum(item.kind == kind for item in stored[:start])
         answers: dict[str, deque[Unit]] = defaultdict(deque)
@@ -200,62 +205,67 @@ class _Comparing:
             if item.kind == "answer":
                 answers[item.call_id].append(item)
         if continues:
-            self._pass_answered(streams["call"], sent, answers)
+            self._drop_answered(streams["call"], sent, answers)
         differences = [
-            found for unit in sent if (found := self._pass(unit, streams, answers)) is not None
+            found
+            for unit in sent
+            if (found := self._compare_unit(unit, streams, answers)) is not None
         ]
         missing = (stream.next for stream in streams.values())
-        differences += (Difference(self.count, "", item.place) for item in missing if item)
+        differences += (Difference(self.count, "", item.position) for item in missing if item)
         if differences:
             # Content and calls are compared separately, and either may differ first.
-            first = min(differences, key=lambda difference: difference.place)
+            first = min(differences, key=lambda difference: difference.position)
             seq = min(difference.seq for difference in differences)
             return Comparison(difference=replace(first, seq=seq))
-        return self._new()
+        return self._find_new_messages()
 
-    def _pass_answered(
+    def _drop_answered(
         self, calls: _Stream, sent: Sequence[Unit], answers: dict[str, deque[Unit]]
     ) -> None:
-        """Remove the answers of stored calls whose ids new calls have."""
+        """Drop a stored answer for each stored call whose id a new call has.
+
+        An answer with that id is then that of the new call.
+        """
         repeated = len(calls.units) - calls.position
         new = {item.call_id for item in [item for item in sent if item.kind == "call"][repeated:]}
         for call in calls.units:
             if call.call_id in new and answers[call.call_id]:
                 answers[call.call_id].popleft()
 
-    def _pass(
+    def _compare_unit(
         self, unit: Unit, streams: dict[UnitKind, _Stream], answers: dict[str, deque[Unit]]
     ) -> Difference | None:
-        """Compare a unit with the next stored one, and return the difference if there is one."""
-        message = self.messages[unit.place]
+        """Compare a unit with the next stored one of its kind; return the difference, if any."""
+        message = self.messages[unit.position]
         if unit.kind == "answer":
-            return self._pass_answer(unit, answers[unit.call_id])
+            return self._compare_answer(unit, answers[unit.call_id])
         stream = streams[unit.kind]
-        known = stream.next
-        if known is None:
+        stored = stream.next
+        if stored is None:
             message.new += 1
         elif stream.has_differed:
             return None
-        elif known.digest == unit.digest:
+        elif stored.digest == unit.digest:
             stream.position += 1
             message.stored += 1
-            message.first_seq = message.first_seq or known.place
+            message.first_seq = message.first_seq or stored.position
         else:
             stream.has_differed = True
-            return Difference(unit.place, unit.pointer, known.place)
+            return Difference(unit.position, unit.pointer, stored.position)
         return None
 
-    def _pass_answer(self, unit: Unit, waiting: deque[Unit]) -> Difference | None:
-        message = self.messages[unit.place]
+    def _compare_answer(self, unit: Unit, waiting: deque[Unit]) -> Difference | None:
+        message = self.messages[unit.position]
         if not waiting:
             message.new_answers += 1
             return None
-        known = waiting.popleft()
+        stored = waiting.popleft()
         message.answered += 1
-        is_same = known.digest in (RECORD, unit.digest)
-        return None if is_same else Difference(unit.place, unit.pointer, known.place)
+        is_same = stored.digest in (RECORD, unit.digest)
+        return None if is_same else Difference(unit.position, unit.pointer, stored.position)
 
-    def _new(self) -> Comparison:
+    def _find_new_messages(self) -> Comparison:
         """Return the new messages, or a difference if stored ones follow them."""
         matched = [index for index, value in self.messages.items() if value.stored]
         last_stored = max(matched, default=-1)
@@ -272,21 +282,21 @@ class _Comparing:
             new.append(index)
         grown = next((index for index in new if self.messages[index].stored), None)
         first_new = min(new, default=0)
-        known = [
+        stored = [
             index
             for index, value in self.messages.items()
             if value.stored or (value.answered and index < first_new)
         ]
-        # Messages without units, such as reasoning, stay before the message that follows.
-        silent = range(max(known, default=-1) + 1, max(new, default=-1))
-        new += (index for index in silent if index not in self.messages)
+        # Messages without units, such as reasoning, are new if the message after them is.
+        before_newest = range(max(stored, default=-1) + 1, max(new, default=-1))
+        new += (index for index in before_newest if index not in self.messages)
         return Comparison(tuple(sorted(new)), grown)
 
 
-def _start_of_tail(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
-    """Return the index of the last stored units if these are the sent ones, else the end.
+def _find_tail(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
+    """Return where the sent units begin at the end of the stored ones; the end if they do not.
 
-    Answers are not compared, and neither is the order of content and calls.
+    Answers are not compared, and neither is the order between content and calls.
     """
     count = sum(item.kind != "answer" for item in sent)
     indexes = [index for index, item in enumerate(stored) if item.kind != "answer"]
@@ -309,14 +319,14 @@ def _without_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
 
 def without_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
     """Yield units without calls that are repeated before their answers."""
-    still_open: dict[str, bytes] = {}
+    open_calls: dict[str, bytes] = {}
     for unit in units:
         if unit.kind == "answer":
-            still_open.pop(unit.call_id, None)
+            open_calls.pop(unit.call_id, None)
         elif unit.kind == "call":
-            if unit.call_id and still_open.get(unit.call_id) == unit.digest:
+            if unit.call_id and open_calls.get(unit.call_id) == unit.digest:
                 continue
-            still_open[unit.call_id] = unit.digest
+            open_calls[unit.call_id] = unit.digest
         yield unit
 
 

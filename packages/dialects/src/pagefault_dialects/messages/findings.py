@@ -1,7 +1,7 @@
 """Findings: faults of a history, by the rules of its rendering.
 
-Most faults are entries in the loss account of the rendering. The functions here also find those
-that a rendering repairs without loss.
+Most faults are entries in the loss account of the rendering. Others are repaired without loss, and
+are found in the turns.
 """
 
 import re
@@ -35,7 +35,7 @@ def find_lossy_faults(
     loss: Sequence[LossEntry],
     turns: Sequence[ComposedTurn],
     profile: Profile,
-    own: Dialect | None,
+    dialect: Dialect | None,
 ) -> Iterator[Finding]:
     """Yield a finding for each fault in a loss account, without duplicates.
 
@@ -43,37 +43,38 @@ def find_lossy_faults(
         loss: The account.
         turns: The conversation that was rendered.
         profile: The target.
-        own: The dialect of the history, if that is the target's; else `None`.
+        dialect: The dialect of the history, if that is the target's; else `None`.
     """
-    media = _media_by_place(turns)
-    every = [item for group in media.values() for item in group]
-    known: set[tuple[int | None, str, str]] = set()
+    media = _group_media(turns)
+    all_media = [item for group in media.values() for item in group]
+    reported: set[tuple[int | None, str, str]] = set()
     for entry in loss:
-        place = (entry.seq, entry.pointer, entry.code)
+        key = (entry.seq, entry.pointer, entry.code)
         rule = RULES[entry.code]
-        if place in known or not rule.is_fault or entry.code in _FOUND_ELSEWHERE:
+        if key in reported or not rule.is_fault or entry.code in _FOUND_ELSEWHERE:
             continue
-        known.add(place)
-        here = media.get((entry.seq, entry.pointer), ())
-        named = (resource for resource in here if resource.mime_type in entry.reason)
-        medium = next(named, next(iter(here), None))
-        if own is not None and medium is not None and _is_of_any_type(medium, profile):
+        reported.add(key)
+        at_pointer = media.get((entry.seq, entry.pointer), ())
+        # All media of a result have the same pointer, so the reason tells which one it is.
+        of_type = (medium for medium in at_pointer if medium.mime_type in entry.reason)
+        medium = next(of_type, next(iter(at_pointer), None))
+        if dialect is not None and medium is not None and _is_of_any_type(medium, profile):
             continue
         if medium is None:
             yield make_finding(entry.code, entry.pointer, seq=entry.seq)
             continue
-        same = sum(media_class(item.kind) == media_class(medium.kind) for item in every)
-        actual = same if rule.limit == "max_count" else _actual(rule, medium, entry)
+        count = sum(media_class(item.kind) == media_class(medium.kind) for item in all_media)
+        actual = count if rule.limit == "max_count" else _measure(rule, medium, entry)
         yield make_finding(
             entry.code,
             entry.pointer,
-            limit=_limit(rule, medium, profile, actual),
+            limit=_find_limit(rule, medium, profile, actual),
             actual=actual,
             seq=entry.seq,
         )
 
 
-def _media_by_place(turns: Sequence[ComposedTurn]) -> dict[tuple[int | None, str], list[Medium]]:
+def _group_media(turns: Sequence[ComposedTurn]) -> dict[tuple[int | None, str], list[Medium]]:
     """Return media by entry and pointer; all media of a result have the same pointer."""
     media: dict[tuple[int | None, str], list[Medium]] = {}
     for turn in turns:
@@ -90,7 +91,10 @@ def _is_of_any_type(medium: Medium, profile: Profile) -> bool:
     return bool(is_loaded) and medium.mime_type == "application/octet-stream"
 
 
-def _limit(rule: Rule, medium: Medium, profile: Profile, actual: int | str) -> int | str | None:
+def _find_limit(
+    rule: Rule, medium: Medium, profile: Profile, actual: int | str
+) -> int | str | None:
+    """Return the limit of the target that a medium exceeds; a list of types or schemes as text."""
     media = profile.rule(medium.kind)
     if rule.limit is None or media is None:
         return None
@@ -101,12 +105,13 @@ def _limit(rule: Rule, medium: Medium, profile: Profile, actual: int | str) -> i
         and isinstance(actual, int)
         and actual <= value
     ):
-        # Beside many other images, each has to be smaller.
+        # If there are many images, each has to be smaller.
         return media.max_side_of_many[1]
     return value if isinstance(value, int) or value is None else ", ".join(sorted(value))
 
 
-def _actual(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
+def _measure(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
+    """Return the property of a medium that a rule limits; for other rules, the reason."""
     match rule.limit:
         case "types":
             return medium.mime_type
@@ -125,19 +130,19 @@ def _actual(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
 
 
 def find_repaired_faults(
-    turns: Sequence[ComposedTurn], profile: Profile, own: Dialect | None
+    turns: Sequence[ComposedTurn], profile: Profile, dialect: Dialect | None
 ) -> Iterator[Finding]:
     """Yield the faults that a rendering repairs without loss.
 
     Args:
         turns: The history as it was recorded.
         profile: The target.
-        own: The dialect of the history, if that is the target's; else `None`.
+        dialect: The dialect of the history, if that is the target's; else `None`.
     """
     yield from _check_calls(turns, profile)
     yield from _check_order(turns)
     for turn in turns:
-        yield from _check_items(turn, profile, own)
+        yield from _check_items(turn, profile, dialect)
 
 
 def find_unpaired(
@@ -153,24 +158,28 @@ def find_unpaired(
     for turn in turns:
         for call in turn.calls:
             origins.setdefault(call.call_id, []).append(turn)
-    yield from _second_answers(conversation, turns)
+    yield from _find_second_answers(conversation, turns)
     for turn in conversation:
         for note in turn.items:
             if not isinstance(note, SyntheticNote) or note.code not in _PAIR_RULES:
                 continue
-            call_id, place = turn.call_id, turn
+            call_id, source = turn.call_id, turn
             if note.what == "call":
-                written = turn.calls[0].call_id
+                added_id = turn.calls[0].call_id
                 answered = (entry.call_id for entry in turns if entry.seq == note.seq)
-                call_id = next((item for item in answered if _is_made_of(written, item)), written)
+                call_id = next(
+                    (item for item in answered if _derives_from(added_id, item)), added_id
+                )
             if note.what == "answer":
-                # The finding of a joined call is at its original place.
-                after = (item for item in origins.get(call_id, ()) if _seq(item) >= (note.seq or 0))
-                place = next(after, turn)
-            yield make_finding(note.code, place.origin, seq=place.seq, call_id=call_id)
+                # A call that was joined to an earlier turn is reported at the turn that had it.
+                callers = (
+                    item for item in origins.get(call_id, ()) if (item.seq or 0) >= (note.seq or 0)
+                )
+                source = next(callers, turn)
+            yield make_finding(note.code, source.origin, seq=source.seq, call_id=call_id)
 
 
-def _second_answers(
+def _find_second_answers(
     conversation: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Iterator[Finding]:
     answered = {
@@ -187,32 +196,28 @@ def _second_answers(
                 yield make_finding(_DUPLICATE, note.pointer, seq=note.seq, call_id=call_id)
 
 
-def _is_made_of(written: str, call_id: str) -> bool:
-    """Return whether an id was made of another one, with a number if that was in use."""
-    return bool(call_id) and re.fullmatch(rf"{re.escape(call_id)}(-\d+)?", written) is not None
-
-
-def _seq(turn: ComposedTurn) -> int:
-    return turn.seq or 0
+def _derives_from(added_id: str, call_id: str) -> bool:
+    """Return whether an id is another one, or that with a number because it was in use."""
+    return bool(call_id) and re.fullmatch(rf"{re.escape(call_id)}(-\d+)?", added_id) is not None
 
 
 def _check_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Finding]:
     used: set[str] = set()
     for turn in turns:
         for call in turn.calls:
-            place, seq, call_id = turn.origin, turn.seq, shorten_quote(call.call_id)
+            path, seq, call_id = turn.origin, turn.seq, shorten_quote(call.call_id)
             if call.call_id in used:
-                yield make_finding("duplicate-id", place, actual=call_id, call_id=call_id, seq=seq)
+                yield make_finding("duplicate-id", path, actual=call_id, call_id=call_id, seq=seq)
             elif profile.call_id.fit(call.call_id) != call.call_id:
                 rule = _describe_rule(profile.call_id)
                 yield make_finding(
-                    "bad-id", place, limit=rule, actual=call_id, call_id=call_id, seq=seq
+                    "bad-id", path, limit=rule, actual=call_id, call_id=call_id, seq=seq
                 )
             if profile.tool_name.fit(call.name) != call.name:
                 rule = _describe_rule(profile.tool_name)
                 name = shorten_quote(call.name)
                 yield make_finding(
-                    "bad-name", place, limit=rule, actual=name, seq=seq, call_id=call.call_id
+                    "bad-name", path, limit=rule, actual=name, seq=seq, call_id=call.call_id
                 )
             used.add(call.call_id)
 
@@ -222,7 +227,7 @@ def _describe_rule(rule: IdRule) -> str:
 
 
 def _check_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
-    """Yield results before their calls. Those behind are in the loss account."""
+    """Yield results before their calls. Results that come too late are in the loss account."""
     called: dict[str, int] = {}
     for index, turn in enumerate(turns):
         for call in turn.calls:
@@ -239,9 +244,11 @@ def _check_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
             )
 
 
-def _check_items(turn: ComposedTurn, profile: Profile, own: Dialect | None) -> Iterator[Finding]:
+def _check_items(
+    turn: ComposedTurn, profile: Profile, dialect: Dialect | None
+) -> Iterator[Finding]:
     is_result = turn.role == "tool"
-    says_error = is_result and turn.is_error and own in _ERRORS_ARE_TEXT
+    says_error = is_result and turn.is_error and dialect in _ERRORS_ARE_TEXT
     if not turn.items and not turn.calls and (says_error or not is_result):
         yield make_finding("empty-content", turn.origin, seq=turn.seq)
     for item in turn.items:
@@ -256,7 +263,7 @@ def _check_items(turn: ComposedTurn, profile: Profile, own: Dialect | None) -> I
             yield from _check_medium(turn, item)
             if is_result and not item.is_in_text:
                 rule = "media-in-error" if says_error else "media-in-result"
-                if says_error or own == "openai-chat":
+                if says_error or dialect == "openai-chat":
                     kind, call_id = item.mime_type, turn.call_id
                     yield make_finding(
                         rule, item.pointer, actual=kind, seq=turn.seq, call_id=call_id

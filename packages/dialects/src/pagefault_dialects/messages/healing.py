@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from pagefault_dialects.json.surrogates import has_lone_surrogate
-from pagefault_dialects.json.values import JsonValue, repaired
+from pagefault_dialects.json.values import JsonValue, repair_surrogates
 from pagefault_dialects.messages.diagnosis import diagnose, is_home, without_originals
 from pagefault_dialects.messages.histories import body_dialect, sent_messages
 from pagefault_dialects.messages.reading import locate_loss, read_messages
@@ -34,7 +34,7 @@ def heal(
     """
     is_whole = not has_lone_surrogate(history)
     read = read_messages(
-        history if is_whole else repaired(history, keeps_spelling=True), closes=True
+        history if is_whole else repair_surrogates(history, keeps_spelling=True), closes=True
     )
     main = body_dialect(history, read.messages)
     profile = find_profile(target or main or "openai-chat", options)

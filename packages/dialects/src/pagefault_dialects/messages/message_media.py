@@ -38,32 +38,33 @@ _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 def media_in_message(value: JsonValue) -> list[Movable]:
     """Return the strings of a message with media of at least 1,024 bytes, or recordings."""
     found = {movable_medium.pointer: movable_medium for movable_medium in movable_media(value)}
-    for place, text, holder in find_strings(value):
+    for path, text, holder in find_strings(value):
         if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
             continue
-        uri = _in_block(holder, place, text)
-        spans = () if uri else _among_words(text)
+        uri = _find_in_block(holder, path, text)
+        spans = () if uri else _find_in_text(text)
         if uri is None and not spans:
             continue
-        # Only now: under a long key, all pointers together would be longer than the message.
-        pointer = pointer_to(place)
+        # Pointers are written for media only: under a long key, those of all strings together would
+        # be longer than the message.
+        pointer = pointer_to(path)
         if pointer not in found:
             found[pointer] = Movable(pointer, text, uri, spans)
     return list(found.values())
 
 
 def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Movable]:
-    """Return the media of a message, also those that only its dialect declares.
+    """Return the media of a message, including those that only its own dialect declares.
 
     Args:
-        value: The original message.
-        messages: Its common form, which declares the media of its dialect.
+        value: The message as it was sent.
+        messages: The same message in common form, where all media are declared.
     """
     found = media_in_message(value)
     known = {part.text for part in found}
     candidates = [
-        (place, text)
-        for place, text, _ in find_strings(value)
+        (path, text)
+        for path, text, _ in find_strings(value)
         if len(text) >= CERTAIN_BASE64_CHARS and text not in known and not _begins_as_words(text)
     ]
     if not candidates:
@@ -71,8 +72,8 @@ def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Mo
     read = (medium.uri for message in messages for medium in media_in_message(message))
     declared = {uri.payload: uri for uri in read if uri is not None}
     return found + [
-        Movable(pointer_to(place), text, replace(declared[text], head="", is_base64=True))
-        for place, text in candidates
+        Movable(pointer_to(path), text, replace(declared[text], head="", is_base64=True))
+        for path, text in candidates
         if text in declared
     ]
 
@@ -82,15 +83,15 @@ def _begins_as_words(text: str) -> bool:
     return " " in text[:80].strip()
 
 
-def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> SplitDataUri | None:
-    """Return the medium of a base64 text, by its block or its first bytes."""
+def _find_in_block(holder: JsonValue, path: ValuePath | None, text: str) -> SplitDataUri | None:
+    """Return the medium of a base64 text; its type is declared by its block or by a signature."""
     if _begins_as_words(text):
         return None
-    declared = _declared_type(holder, place)
+    declared = _declared_type(holder, path)
     data = decode_undeclared(text) if declared is None else decode_base64(text)
     sniffed = None if data is None else sniff(data[:512])
-    is_sound = sniffed is not None and resource_kind(sniffed) in SOUND
-    if data is None or not (len(data) >= INLINE_LIMIT_BYTES or is_sound):
+    is_recording = sniffed is not None and resource_kind(sniffed) in SOUND
+    if data is None or not (len(data) >= INLINE_LIMIT_BYTES or is_recording):
         return None
     if declared and is_textual(declared) and not _is_text(data):
         # The string itself is the declared text, and happens to be valid base64.
@@ -98,8 +99,8 @@ def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> SplitDat
     return SplitDataUri("", text, declared or sniffed or "", data, None, is_base64=True)
 
 
-def _among_words(text: str) -> tuple[DataUriSpan, ...]:
-    """Return long base64 of files within a text, such as a JSON text."""
+def _find_in_text(text: str) -> tuple[DataUriSpan, ...]:
+    """Return the files of at least 1,024 bytes in base64 within a text, such as a JSON text."""
     if not has_long_run(text):
         return ()
     return tuple(
@@ -109,15 +110,19 @@ def _among_words(text: str) -> tuple[DataUriSpan, ...]:
     )
 
 
-def _declared_type(holder: JsonValue, place: ValuePath | None) -> str | None:
-    """Return the declared type of base64 in a block, empty if it is unknown; otherwise `None`."""
-    if not isinstance(holder, dict) or place is None:
+def _declared_type(holder: JsonValue, path: ValuePath | None) -> str | None:
+    """Return the declared type of base64 in a block.
+
+    The type is empty if the block declares a medium without a type. It is `None` if no medium is
+    declared.
+    """
+    if not isinstance(holder, dict) or path is None:
         return None
-    parent = place.parent.key if place.parent else None
-    is_of_shape = (parent, place.key) in block_table.KNOWN.base64_ends
-    if place.key == "audio" and holder.get("type") in block_table.REALTIME_PARTS:
+    parent = path.parent.key if path.parent else None
+    is_of_shape = (parent, path.key) in block_table.KNOWN.base64_ends
+    if path.key == "audio" and holder.get("type") in block_table.REALTIME_PARTS:
         return block_table.REALTIME_TYPE
-    if not is_of_shape and place.key not in BASE64_NAMES:
+    if not is_of_shape and path.key not in BASE64_NAMES:
         return None
     for name in block_table.KNOWN.declaring:
         if isinstance(claim := holder.get(name), str):
@@ -126,7 +131,7 @@ def _declared_type(holder: JsonValue, place: ValuePath | None) -> str | None:
         mime_type := AUDIO_FORMATS.get(audio) or type_of_format(audio)
     ):
         return mime_type
-    is_medium = is_of_shape or parent in MEDIUM_NAMES or place.key in MEDIA_ONLY_NAMES
+    is_medium = is_of_shape or parent in MEDIUM_NAMES or path.key in MEDIA_ONLY_NAMES
     return "" if is_medium else None
 
 
