@@ -25,7 +25,7 @@ from pagefault_dialects.texts.cuts import shortened
 _RESERVE_TOKENS = 96
 # For the line in a shortened text.
 _LINE_TOKENS = 24
-# The newest step leaves these eighths of its room to older turns.
+# If there are older turns, three eighths of the room of the newest step are left to them.
 _EIGHTHS_FOR_OLDER = 3
 _SHORTEST_CUT_CHARS = 80
 _MAX_TRIES = 12
@@ -36,7 +36,7 @@ class Floor:
 
     Args:
         turns: The protected turns by their indexes, before they are shortened.
-        floor: The indexes of the protected turns of each kind.
+        indexes: The indexes of the protected turns of each kind.
         shortened: The indexes of the turns that are shortened; the others are returned whole.
         weighing: Measures turns, with media as they are recorded.
         max_tokens: The budget.
@@ -47,7 +47,7 @@ class Floor:
     def __init__(
         self,
         turns: Mapping[int, ComposedTurn],
-        floor: FloorTurns,
+        indexes: FloorTurns,
         shortened: Collection[int],
         weighing: Weighing,
         max_tokens: int,
@@ -55,15 +55,15 @@ class Floor:
         *,
         has_older: bool,
     ) -> None:
-        self._turns, self._floor, self._weighing = turns, floor, weighing
+        self._turns, self._indexes, self._weighing = turns, indexes, weighing
         self._shortened = shortened
         self._page_of = page_of
         self._has_older = has_older
         reserve = min(_RESERVE_TOKENS, max_tokens // 4)
-        self.system_tokens = sum(map(self._tokens, floor.system))
+        self.system_tokens = sum(map(self._tokens, indexes.system))
         self._room = max(0, max_tokens - self.system_tokens - reserve)
-        min_tokens = sum(map(self._min_tokens, floor.newest))
-        shares = max(3, len(floor.messages) + bool(floor.pinned))
+        min_tokens = sum(map(self._min_tokens, indexes.newest))
+        shares = max(3, len(indexes.messages) + bool(indexes.pinned))
         self._quarter = max(0, min(self._room // 4, (self._room - min_tokens) // shares))
 
     def shorten_message(self, index: int, turn: ComposedTurn) -> ComposedTurn:
@@ -72,28 +72,28 @@ class Floor:
         The share is a quarter. If there is no step, the last message of the assistant has the share
         of the newest step. A protected message is returned whole unless it is in `shortened`.
         """
-        messages = self._floor.messages
+        messages = self._indexes.messages
         if index in messages and index not in self._shortened:
             return turn
-        if turn.role != "assistant" or self._floor.newest or index not in messages[-1:]:
+        if turn.role != "assistant" or self._indexes.newest or index not in messages[-1:]:
             return self._fit(turn, self._quarter, None)
         others = [*self._shorten_messages(messages[:-1]), *self._shorten_pinned_answers()]
         return self._fit(turn, self._newest_share(self._weighing.turns(others).tokens), None)
 
     def shorten_pinned(self, index: int) -> ComposedTurn:
         """Return an answer with a pinned page, shortened to its part of a quarter."""
-        share = self._quarter // max(1, len(self._floor.pinned))
+        share = self._quarter // max(1, len(self._indexes.pinned))
         turn = self._turns[index]
-        fits = sum(map(self._tokens, self._floor.pinned)) <= self._quarter
+        fits = sum(map(self._tokens, self._indexes.pinned)) <= self._quarter
         if fits or index not in self._shortened:
             return turn
         return self._fit(turn, share, self._page_of(turn))
 
     def shorten_newest_step(self) -> dict[int, ComposedTurn]:
         """Return the turns of the newest step by their indexes, shortened to the step's share."""
-        floor, weigh = self._floor, self._weighing.turns
-        newest = {index: self._turns[index] for index in floor.newest}
-        used = weigh(self._shorten_messages(floor.messages)).tokens
+        weigh = self._weighing.turns
+        newest = {index: self._turns[index] for index in self._indexes.newest}
+        used = weigh(self._shorten_messages(self._indexes.messages)).tokens
         used += weigh(self._shorten_pinned_answers()).tokens
         room = max(0, self._room - used)
         if sum(map(self._tokens, newest)) <= room or not set(newest) <= set(self._shortened):
@@ -116,10 +116,10 @@ class Floor:
 
     def count_parts(self) -> Sequence[tuple[str, int]]:
         """Return the name of each part of the floor, and its tokens after it is shortened."""
-        users = [index for index in self._floor.messages if self._turns[index].role == "user"]
-        others = [index for index in self._floor.messages if index not in users]
+        users = [index for index in self._indexes.messages if self._turns[index].role == "user"]
+        others = [index for index in self._indexes.messages if index not in users]
         parts = [
-            ("the system message", [self._turns[index] for index in self._floor.system]),
+            ("the system message", [self._turns[index] for index in self._indexes.system]),
             ("the first user message", self._shorten_messages(users[:1])),
             ("the newest user message", self._shorten_messages(users[1:])),
             ("the newest other message", self._shorten_messages(others)),
@@ -132,7 +132,7 @@ class Floor:
         return [self.shorten_message(index, self._turns[index]) for index in indexes]
 
     def _shorten_pinned_answers(self) -> Sequence[ComposedTurn]:
-        return [*map(self.shorten_pinned, self._floor.pinned)]
+        return [*map(self.shorten_pinned, self._indexes.pinned)]
 
     def _newest_share(self, used: int) -> int:
         """Return the share of the newest step, given the tokens that other turns use."""

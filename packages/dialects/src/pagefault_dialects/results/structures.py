@@ -88,11 +88,17 @@ class MediaExtractor:
 
 @dataclass(slots=True)
 class _Frame:
+    """An object or array that is being copied."""
+
     members: Iterator[tuple[str | int, object]]
+    """The members that are still to be copied."""
     target: dict[str, object] | list[object]
+    """The copy."""
     pointer: Pointer
     claims: dict[MemberPath, MediaClaim]
+    """The declared properties of media in the value, by their paths from it."""
     repeats: dict[str, int] = field(default_factory=dict)
+    """The number of members whose repaired key is the same, by that key."""
 
     def claims_within(self, key: str | int) -> dict[MemberPath, MediaClaim]:
         """Return the claims about a member and about its members."""
@@ -239,8 +245,8 @@ def _extract_from_string(
 ) -> str | MediaSlot | TextTemplate:
     # A string may repeat the payload of a block. A short one without a claim may be any word.
     may_repeat = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
-    was_text = extractor.collector.find_payload(text) if may_repeat else None
-    is_repeated = was_text is not None
+    payload_is_text = extractor.collector.find_payload(text) if may_repeat else None
+    is_repeated = payload_is_text is not None
     if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
     if is_data_uri(text):
@@ -250,7 +256,7 @@ def _extract_from_string(
         data = decode_base64(text)
     data = data or decode_undeclared(text) or decode_bytes_literal(text)
     if data:
-        return extractor.add_medium(data, claim or MediaClaim(), is_text=was_text is True)
+        return extractor.add_medium(data, claim or MediaClaim(), is_text=payload_is_text is True)
     return extract_media_from_text(text, extractor.pointer, extractor)
 
 
@@ -291,8 +297,8 @@ def _decode_claimed_text(text: str, claim: MediaClaim) -> bytes | None:
         return data
     if claim.min_chars is None or len(text) < claim.min_chars:
         return None
-    textual = claim.mime_type is not None and is_textual(claim.mime_type)
-    return None if textual and decode_readable_text(data) is None else data
+    is_text_type = claim.mime_type is not None and is_textual(claim.mime_type)
+    return None if is_text_type and decode_readable_text(data) is None else data
 
 
 def _decode_claimed_numbers(value: object, claim: MediaClaim | None) -> bytes | None:

@@ -41,10 +41,11 @@ _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
 _ARGUMENTS = frozenset({"arguments", "input", "args"})
 _DATA_URIS = frozenset({"url", "image_url", "file_data"})
 # Media are never deeper in a message; deeper values are written unchanged.
-_DEEPEST = 12
-_SHALLOW = 3
-# The types of other dialects' blocks, since Anthropic's have no common prefix.
-_OF_OTHERS = frozenset(
+_MAX_MEDIA_DEPTH = 12
+# In a message without media, values below this depth are encoded at once.
+_MAX_TREE_DEPTH = 3
+# Types of blocks of other dialects. Anthropic's own types have no common prefix.
+_TYPES_OF_OTHERS = frozenset(
     {
         *("image_url", "input_audio", "file", "refusal", "input_text", "output_text"),
         *("input_image", "input_file", "tool-call", "tool-result", "resource", "resource_link"),
@@ -249,7 +250,7 @@ def has_only_own_blocks(blocks: Sequence[JsonValue]) -> bool:
     return bool(blocks) and all(
         isinstance(block, dict)
         and isinstance(kind := block.get("type"), str)
-        and kind not in _OF_OTHERS
+        and kind not in _TYPES_OF_OTHERS
         and (kind not in _TYPES_WITH_SOURCE or isinstance(block.get("source"), dict))
         for block in blocks
     )
@@ -362,7 +363,7 @@ def _is_of_dialect(item: DataItem | Omission) -> bool:
 
 def find_references(message: JsonValue, depth: int = 0) -> Iterator[str]:
     """Yield the ids of media whose reference is a whole string in a message."""
-    if depth > _DEEPEST:
+    if depth > _MAX_MEDIA_DEPTH:
         return
     if isinstance(message, str):
         if match := _REFERENCE.fullmatch(message):
@@ -391,7 +392,7 @@ def write_node(value: JsonValue, media: MediaByResource, name: str = "", depth: 
         return value if attachment is None else _write_bytes(attachment, name)
     if not isinstance(value, dict | list):
         return cast(Node, value)
-    is_deep = depth > _DEEPEST or (not media and depth > _SHALLOW)
+    is_deep = depth > _MAX_MEDIA_DEPTH or (not media and depth > _MAX_TREE_DEPTH)
     if is_deep or name in _ARGUMENTS:
         return JsonLeaf(value)
     if isinstance(value, list):
