@@ -1,4 +1,4 @@
-"""Turns with tool calls and their answers so far, and answers that precede their call."""
+"""Turns with calls and the answers that were found so far; answers that precede their call."""
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Sequence
@@ -22,32 +22,34 @@ class PrefixChangedError(Exception):
 
 @dataclass(slots=True)
 class AnsweredTurn:
-    """A turn, and the answers to its calls, each with the index of the call.
-
-    `waiting` has the calls without an answer by index, and `by_id` and `by_name` have the indexes,
-    some of which may be answered. A turn that `is_written` exists for its answer only. Calls that
-    are `left_out` have an answer in another turn.
-    """
+    """A turn, and the answers to its calls."""
 
     turn: ComposedTurn
     answers: list[tuple[int, ComposedTurn]] = field(default_factory=list)
+    """The answers, each with the index of its call."""
     waiting: dict[int, TurnCall] = field(default_factory=dict)
+    """The calls without an answer, by index."""
     by_id: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
+    """The indexes of calls by id; some may be answered."""
     by_name: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
+    """The indexes of calls by tool; some may be answered."""
     is_written: bool = False
+    """True if the turn was added for its answer."""
     left_out: set[int] = field(default_factory=set)
+    """The indexes of calls that are left out, since another turn has their answer."""
 
     def expect_answers(self, start: int = 0) -> None:
-        """Add the calls of the turn from an index on to those that wait for an answer."""
+        """Add the calls of the turn, from an index on, to the calls that wait for an answer."""
         for index, call in enumerate(self.turn.calls[start:], start):
             self.waiting[index] = call
             self.by_id[call.call_id].append(index)
             self.by_name[call.name].append(index)
 
     def take(self, answer: ComposedTurn) -> TurnCall | None:
-        """Take an answer, and return its call: that of its id, else the first of its name.
+        """Add an answer, and return its call; `None` if no waiting call fits.
 
-        One that names neither id nor tool answers the first call that waits.
+        The call is that with the id of the answer. An answer without an id belongs to the first
+        waiting call of its tool, and an answer that names no tool either to the first waiting call.
         """
         if answer.approval_id:
             waiting = self.waiting.items()
@@ -72,16 +74,16 @@ class AnsweredTurn:
         return any(map(self._is_waiting, turn.calls))
 
     def join(self, turn: ComposedTurn) -> None:
-        """Add the items and calls of a turn that are no repetitions."""
+        """Add the items and calls of another turn, without those that this turn has already."""
         calls = tuple(call for call in placed_calls([turn]) if not self._is_waiting(call))
         items = turn.items[_count_equal_items(self.turn.items, turn.items) :]
         if not calls and not items:
             return
-        start, own = len(self.turn.calls), self.turn
-        # It is new to those who have what stood here before.
-        before = (in_entry(item, own.seq) for item in own.items)
-        all_calls = (*placed_calls([own]), *calls)
-        self.turn = replace(own, items=(*before, *items), calls=all_calls, seq=turn.seq)
+        # The joined turn has the later `seq`, since clients that have this turn lack the new part.
+        own_items = (in_entry(item, self.turn.seq) for item in self.turn.items)
+        all_calls = (*placed_calls([self.turn]), *calls)
+        start = len(self.turn.calls)
+        self.turn = replace(self.turn, items=(*own_items, *items), calls=all_calls, seq=turn.seq)
         self.expect_answers(start)
 
     def _is_waiting(self, call: TurnCall) -> bool:
@@ -101,16 +103,16 @@ class AnsweredTurn:
 
 
 class EarlyAnswers:
-    """Answers that precede their call; each is taken by one call, the oldest first.
+    """Answers that precede their call. Each belongs to one later call; the oldest is taken first.
 
-    Each is in a group of its own, behind a call that was written for it. Some hosts count calls
-    from `call_0` in every turn, so answers of different tools may have the same id.
+    Until its call is found, each answer follows a call that was added for it. Some hosts count
+    calls from `call_0` in every turn, so answers of different tools may have the same id.
 
     Args:
         kept: The `seq` of answers that do not move.
-        calls: The facts about calls, which have the ids of answers whose place is final.
-        nameless: The tools of answers without an id whose place is final.
-        settles: Whether calls take no answer whose place is final.
+        calls: The facts about calls, including the ids of answers that do not move any more.
+        nameless: The tools of answers without an id that do not move any more.
+        settles: Whether a call that fits such an answer is left without it, instead of an error.
     """
 
     def __init__(
@@ -124,7 +126,7 @@ class EarlyAnswers:
         self._by_name: defaultdict[str, deque[AnsweredTurn]] = defaultdict(deque)
 
     def seal(self) -> frozenset[str]:
-        """Mark all places as final, and return the tools of the answers without an id."""
+        """Keep all answers where they are; return the tools of the answers without an id."""
         for call_id in (key for key, tools in self._by_id.items() if tools):
             self._calls.note(call_id, self._calls.of(call_id)._replace(is_early=True))
         return self._nameless | {name for name, groups in self._by_name.items() if groups}
@@ -141,14 +143,14 @@ class EarlyAnswers:
         """Return the answer to a call, if there is one, and remove it from its group unless kept.
 
         Raises:
-            PrefixChangedError: The place of the answer is final.
+            PrefixChangedError: The answer does not move any more.
         """
         is_final = self._calls.of(call.call_id).is_early or call.name in self._nameless
         if is_final and not self._settles:
             raise PrefixChangedError
-        group = self._under_id(call)
-        if group is None and (named := self._by_name.get(call.name)):
-            group = named.popleft()
+        group = self._take_by_id(call)
+        if group is None and (groups := self._by_name.get(call.name)):
+            group = groups.popleft()
         if group is None:
             return None
         [(_, answer)] = group.answers
@@ -156,8 +158,8 @@ class EarlyAnswers:
             group.answers.clear()
         return answer
 
-    def _under_id(self, call: TurnCall) -> AnsweredTurn | None:
-        """Return the group of the answer with the call's id, if its tool is the same or unknown."""
+    def _take_by_id(self, call: TurnCall) -> AnsweredTurn | None:
+        """Take the group of the answer with the call's id, if its tool is the same or unknown."""
         by_tool = self._by_id.get(call.call_id, {})
         tools = [call.name, ""] if call.name else [*by_tool][:1]
         name = next((tool for tool in tools if tool in by_tool), None)
@@ -176,11 +178,11 @@ class EarlyAnswers:
 
 def _count_equal_items(items: Sequence[Item], repeated: Sequence[Item]) -> int:
     """Return the number of equal items at the beginning of two turns."""
-    pairs = zip(map(_without_place, items), map(_without_place, repeated), strict=False)
+    pairs = zip(map(_without_pointer, items), map(_without_pointer, repeated), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _without_place(item: Item) -> Item:
+def _without_pointer(item: Item) -> Item:
     return item if isinstance(item, SyntheticNote) else replace(item, pointer="", seq=None)
 
 

@@ -21,11 +21,11 @@ class CallFacts(NamedTuple):
     answered_by: tuple[str, ...] = ()
     """The tools that have answered."""
     is_taken: bool = False
-    """A call has this id."""
+    """True if a rendered call has exactly this id."""
     is_denied: bool = False
-    """A call was denied."""
+    """True if a call was denied."""
     is_early: bool = False
-    """An answer has no call, and its place is final."""
+    """True if an answer has no call, and does not move any more."""
 
 
 _NOTHING = CallFacts()
@@ -36,7 +36,7 @@ class KnownCalls:
     """The calls of a history."""
 
     facts: _ById[CallFacts] = field(default_factory=ChainMap)
-    """By the ids of calls."""
+    """The facts, by the ids of calls."""
     closed: _ById[TurnCall | None] = field(default_factory=ChainMap)
     """Calls that were closed without an answer, by id; `None` after a late answer."""
 
@@ -62,29 +62,29 @@ class KnownCalls:
 
     def compacted(self) -> "KnownCalls":
         """Return a copy with few layers. Existing layers are shared, so none is changed."""
-        new = {call_id: _shared(facts) for call_id, facts in self.facts.maps[0].items()}
+        new = {call_id: _intern(facts) for call_id, facts in self.facts.maps[0].items()}
         facts = ChainMap(new, *self.facts.maps[1:])
-        return KnownCalls(_compacted(facts), _compacted(self.closed))
+        return KnownCalls(_merge_layers(facts), _merge_layers(self.closed))
 
 
 @lru_cache(4_096)
-def _shared(facts: CallFacts) -> CallFacts:
-    """Return the first of equal facts, of which there are few."""
+def _intern(facts: CallFacts) -> CallFacts:
+    """Return the first of equal facts, so that equal facts are one object; few differ."""
     return facts
 
 
-def _compacted(layers: _ById[_Value]) -> _ById[_Value]:
-    """Return a map whose layers are each less than half as large as the one below.
+def _merge_layers(layers: _ById[_Value]) -> _ById[_Value]:
+    """Return a map in which each layer is less than half as large as the layer below it.
 
-    A key is copied each time that the map has doubled.
+    So a key is copied only each time that the map has doubled.
     """
     maps = [layer for layer in layers.maps if layer]
-    at = 0
-    while at < len(maps) - 1:
-        upper, lower = maps[at : at + 2]
+    index = 0
+    while index < len(maps) - 1:
+        upper, lower = maps[index : index + 2]
         if 2 * len(upper) >= len(lower):
-            maps[at : at + 2] = [{**lower, **upper}]
-            at = max(0, at - 1)
+            maps[index : index + 2] = [{**lower, **upper}]
+            index = max(0, index - 1)
         else:
-            at += 1
+            index += 1
     return ChainMap(*maps)

@@ -1,21 +1,22 @@
 """Pairing of calls and answers, as every provider requires it.
 
-An answer is directly behind the turn with its call, every call has an answer before the user or the
-assistant continues, and ids are unique. Histories may differ: hosts store only results, store a
-result before the message with its call, never answer a call, or answer too late. A call takes an
-earlier answer with its id that has no call, unless another tool gave it. Otherwise it takes the
-next one behind it. Missing calls and answers are added, each with a note for the loss account.
+Providers require that an answer directly follows the turn with its call, that every call has an
+answer before the user or the assistant continues, and that ids are unique. Histories may differ:
+hosts store only results, store a result before the message with its call, never answer a call, or
+answer too late. A call is paired with an earlier answer that has its id and no call, unless that
+answer is of another tool. Otherwise it is paired with the next answer after it. Missing calls and
+answers are added, each with a note for the loss account.
 
-A repetition of a whole call, in one message or before its answer, is the same call: cumulative
-streams and some proxies send calls twice. Behind the answer it is a new call with any id, because
-some hosts restart the numbers of calls in each turn. A second answer to a call is left out.
+If a whole call is repeated in one message or before its answer, it is the same call: cumulative
+streams and some proxies send calls twice. If it is repeated after its answer, it is a new call,
+because some hosts restart the numbers of calls in each turn. A second answer to a call is left out.
 
-Answers in separate entries are in the order of their calls, so that equal histories of parallel
-tools are equal bytes. Answers in one message or list keep its order.
+Answers in separate entries are put in the order of their calls, so that equal histories of parallel
+tools are rendered as equal bytes. Answers in one message or list keep their order.
 
 Additions depend on earlier turns only, so appending to a history does not change its rendering.
-There are two exceptions: the answers of open calls are inserted, and an answer without a call moves
-behind its call when that is stored. If the answer is one of those that do not move, the call is
+There are two exceptions. Answers to open calls are inserted, and an answer without a call moves
+after its call when that is stored. If the answer is in `kept`, it does not move, and the call is
 left out instead.
 """
 
@@ -53,11 +54,11 @@ _NO_ANSWER = code_and_reason("no-answer")
 
 @dataclass(frozen=True, slots=True)
 class PairedPrefix:
-    """The state of pairing behind the final turns of a history."""
+    """The state of pairing after the final turns of a history."""
 
     calls: KnownCalls = field(default_factory=KnownCalls)
     nameless: frozenset[str] = frozenset()
-    """The tools of answers without an id or a call, whose place is final."""
+    """The tools of answers without an id or a call, which do not move any more."""
     notes: tuple[Omission, ...] = ()
     """Notes of repeated answers, for the next turn."""
     entry: tuple[int | None, int] = (None, 0)
@@ -65,13 +66,13 @@ class PairedPrefix:
 
 
 class Pairing:
-    """The pairing of a conversation, from its beginning or behind final turns.
+    """The pairing of a conversation, from its beginning or after final turns.
 
     Args:
-        kept: The `seq` of answers that stay behind the calls that were written for them.
-        prefix: The state behind the final turns.
-        settles: Whether turns are final as soon as no call waits. Earlier answers without a call
-            then keep their place.
+        kept: The `seq` of answers that do not move away from the calls that were added for them.
+        prefix: The state after the final turns.
+        settles: Whether turns are final as soon as no call waits for an answer. Earlier answers
+            without a call then do not move any more.
     """
 
     def __init__(
@@ -95,8 +96,8 @@ class Pairing:
     def is_sealed_by(self, turn: ComposedTurn) -> bool:
         """Return whether the turns so far are final if this is the next turn.
 
-        They are final if no call waits, the last turn is an answer or the user's, and the next
-        begins a step of the assistant. An answer without a call begins one as well.
+        They are final if no call waits for an answer, the last turn is an answer or the user's, and
+        the next turn begins a step of the assistant. An answer without a call begins one as well.
         """
         if not self._groups or turn.joins or not (self._settles or self._begins_step(turn)):
             return False
@@ -114,8 +115,8 @@ class Pairing:
         return turn.role == "assistant" and is_step
 
     def seal(self) -> tuple[Sequence[ComposedTurn], PairedPrefix]:
-        """Return the final turns, and the state behind them."""
-        turns = tuple(self._turns())
+        """Return the final turns, and the state after them."""
+        turns = tuple(self._take_turns())
         nameless = self._orphans.seal()
         notes = tuple(self._notes)
         return turns, PairedPrefix(self._calls.compacted(), nameless, notes, self._entry)
@@ -123,9 +124,9 @@ class Pairing:
     def add(self, turn: ComposedTurn) -> None:
         """Add the next turn of the history."""
         if turn.role == "tool":
-            self._answer(turn)
+            self._add_answer(turn)
             return
-        turn = _without_repeated_calls(self._with_places(turn))
+        turn = _without_repeated_calls(self._place_calls(turn))
         if turn.role != "system":
             turn = self._with_notes(turn)
         if self._open is not None and self._open.repeats(turn):
@@ -133,8 +134,8 @@ class Pairing:
             self._take_orphans(self._open)
             return
         if turn.role != "system":
-            # Turns of the system are put behind the answers to open calls.
-            self._close(turn)
+            # Open calls may still be answered after a turn of the system.
+            self._close_calls(turn)
         if turn.role == "user":
             self._orphans.forget_names()
         group = AnsweredTurn(turn)
@@ -151,18 +152,18 @@ class Pairing:
     def close(self) -> None:
         """Answer the calls that are open at the end."""
         if self._open is not None:
-            self._close(self._open.turn)
+            self._close_calls(self._open.turn)
 
     def turns(self) -> Sequence[ComposedTurn]:
         """Return the turns in order, and remove them from the pairing."""
-        turns = [*self._turns()]
+        turns = [*self._take_turns()]
         if turns:
-            # No turn follows that could have the notes of the last repeated answers.
+            # There is no next turn for the notes of the last repeated answers.
             turns[-1] = replace(turns[-1], items=(*turns[-1].items, *self._notes))
         return tuple(turns)
 
-    def _turns(self) -> Iterator[ComposedTurn]:
-        # Groups are freed one by one. To free those of a long history at once blocks all threads.
+    def _take_turns(self) -> Iterator[ComposedTurn]:
+        # Groups are freed one by one, since freeing a long history at once blocks all threads.
         self._groups.reverse()
         while self._groups:
             group = self._groups.pop()
@@ -170,18 +171,18 @@ class Pairing:
                 # The answer has moved to its own call.
                 continue
             names = {index: answer.tool_name for index, answer in group.answers}
-            own = placed_calls([group.turn]) if group.left_out else group.turn.calls
+            group_calls = placed_calls([group.turn]) if group.left_out else group.turn.calls
             calls = {
-                index: self._under_own_id(_named(call, names.get(index, "")))
-                for index, call in enumerate(own)
+                index: self._make_unique(_with_tool_name(call, names.get(index, "")))
+                for index, call in enumerate(group_calls)
                 if index not in group.left_out
             }
-            yield _calling(group.turn, tuple(calls.values()))
+            yield _with_calls(group.turn, tuple(calls.values()))
             for index, answer in group.ordered_answers():
-                yield _answering(answer, calls[index])
+                yield _answer_call(answer, calls[index])
 
-    def _with_places(self, turn: ComposedTurn) -> ComposedTurn:
-        """Return a turn whose calls have their place, if the entry has calls before them."""
+    def _place_calls(self, turn: ComposedTurn) -> ComposedTurn:
+        """Return a turn with `TurnCall.place` set if its calls are not the first of their entry."""
         if not turn.calls or turn.seq is None:
             return turn
         seq, count = self._entry
@@ -196,8 +197,8 @@ class Pairing:
         )
         return replace(turn, calls=tuple(calls))
 
-    def _under_own_id(self, call: TurnCall) -> TurnCall:
-        """Return a call with a unique id."""
+    def _make_unique(self, call: TurnCall) -> TurnCall:
+        """Return a call with a unique id: its own, or that with a number."""
         unique = call.call_id
         while self._calls.of(unique).is_taken:
             facts = self._calls.of(call.call_id)
@@ -206,9 +207,9 @@ class Pairing:
         self._calls.note(unique, self._calls.of(unique)._replace(is_taken=True))
         return call if unique == call.call_id else replace(call, call_id=unique)
 
-    def _answer(self, turn: ComposedTurn) -> None:
+    def _add_answer(self, turn: ComposedTurn) -> None:
         if turn.approval_id and not turn.is_error:
-            # An approval is no answer: the call waits for its result.
+            # An approval does not answer the call, which still waits for its result.
             omitted = (item for item in turn.items if isinstance(item, Omission))
             self._notes.extend(replace(item, seq=turn.seq) for item in omitted)
             return
@@ -218,13 +219,12 @@ class Pairing:
                 facts = self._calls.of(answered.call_id)
                 self._calls.note(answered.call_id, facts._replace(is_denied=True))
             return
-        # The call of a late answer is known.
-        late = self._late(turn)
+        late = self._find_late_call(turn)
         if turn.is_error and self._calls.of(turn.call_id).is_denied:
             # SDKs append a result for a denial to the denial itself.
             return
         if late is None and self._is_repeated(turn):
-            self._notes.append(_left_out(turn))
+            self._notes.append(_note_duplicate(turn))
             return
         self._note_answer(turn.call_id, turn.tool_name)
         recorded = None if late else turn.recorded_call
@@ -252,7 +252,7 @@ class Pairing:
             self._calls.note(call_id, facts._replace(answered_by=names))
 
     def _is_repeated(self, answer: ComposedTurn) -> bool:
-        """Return whether the call has an answer already, and this is no answer to a later call."""
+        """Return whether an answer is a second one, and not the answer to a later call."""
         if answer.approval_id:
             return True
         names = self._calls.of(answer.call_id).answered_by
@@ -267,16 +267,16 @@ class Pairing:
         notes, self._notes = self._notes, []
         return replace(turn, items=(*notes, *turn.items))
 
-    def _late(self, answer: ComposedTurn) -> TurnCall | None:
-        """Return the closed call of a late answer, unless the call of its id is of another tool."""
+    def _find_late_call(self, answer: ComposedTurn) -> TurnCall | None:
+        """Return the closed call that an answer is late for; `None` if that is of another tool."""
         call = self._calls.closed.get(answer.call_id)
         if call is None or (call.name and answer.tool_name not in ("", call.name)):
             return None
         self._calls.closed[answer.call_id] = None
         return call
 
-    def _close(self, following: ComposedTurn) -> None:
-        """Add answers to the open calls before the conversation continues."""
+    def _close_calls(self, following: ComposedTurn) -> None:
+        """Add answers to the open calls, since the conversation continues with another turn."""
         if self._open is None:
             return
         group, self._open = self._open, None
@@ -323,26 +323,27 @@ def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
     return replace(turn, calls=tuple(chain.from_iterable(kept.values())))
 
 
-def _left_out(answer: ComposedTurn) -> Omission:
+def _note_duplicate(answer: ComposedTurn) -> Omission:
     """Return the note of a repeated answer."""
     pointers = (item.pointer for item in answer.items if not isinstance(item, SyntheticNote))
     note = Omission(next(pointers, ""), "answer", *_DUPLICATE, restore=f"GET {answer.origin}")
     return replace(note, seq=answer.seq)
 
 
-def _named(call: TurnCall, tool_name: str) -> TurnCall:
-    """Return a call with the name of its tool, which may be that of its answer."""
+def _with_tool_name(call: TurnCall, tool_name: str) -> TurnCall:
+    """Return a call with the name of its tool; if it has none, with that of its answer."""
     return call if call.name else replace(call, name=tool_name or UNKNOWN_TOOL)
 
 
-def _calling(turn: ComposedTurn, calls: tuple[TurnCall, ...]) -> ComposedTurn:
+def _with_calls(turn: ComposedTurn, calls: tuple[TurnCall, ...]) -> ComposedTurn:
+    """Return a turn with these calls, and a note for each call that is left out."""
     if calls == turn.calls:
         return turn
     notes = [Omission("", "call", *_ANSWERED_BEFORE)] * (len(turn.calls) - len(calls))
     return replace(turn, calls=calls, items=(*turn.items, *notes))
 
 
-def _answering(turn: ComposedTurn, call: TurnCall) -> ComposedTurn:
+def _answer_call(turn: ComposedTurn, call: TurnCall) -> ComposedTurn:
     """Return an answer with the id and the name of its call, which providers compare."""
     if (turn.call_id, turn.tool_name) == (call.call_id, call.name):
         return turn
@@ -355,14 +356,14 @@ def paired(
     """Return the turns of a history as a conversation that providers accept.
 
     Args:
-        turns: In the order of their `seq`.
-        kept: The `seq` of answers that stay behind the calls that were written for them.
+        turns: The turns, in the order of their `seq`.
+        kept: The `seq` of answers that do not move away from the calls that were added for them.
         closes: Whether calls that are open at the end are answered as well.
 
     Returns:
-        The same turns, with every answer behind its call. Calls are added for answers without one,
-        and answers for calls without one before a later turn. Additions have the `seq` of their
-        counterpart.
+        The same turns, with every answer after its call. Calls are added for answers without one.
+        Answers are added for calls without one that a later turn follows. An added call has the
+        `seq` of its answer.
     """
     pairing = Pairing(kept)
     for turn in turns:
