@@ -27,6 +27,8 @@ _STATUS_ONLY = {
     "GET /api/version",
     "GET /readyz",
     "GET /api/sessions/{session_id}/bundle",
+    "GET /api/sessions/{session_id}/document",
+    "HEAD /api/sessions/{session_id}/document",
     "POST /api/events/ticket",
     "POST /api/resources/{uri}/signed-url",
     "POST /v1/responses/compact",
@@ -295,5 +297,7 @@ def _tell_the_rest(story: _Story, uri: str) -> None:
         story.send(operation, path=address)
     for host in ("claude-code", "codex"):
         story.send("GET /api/sessions/{session_id}/transcript", path=demo, query=f"host={host}")
+    for operation in ("GET", "HEAD"):
+        story.send(f"{operation} /api/sessions/{{session_id}}/document", path=demo)
     for operation in ("POST /v1/responses/compact", "POST /v1/responses/input_tokens"):
         story.send(operation, json={"model": "m", "input": "What does the shop show?"})

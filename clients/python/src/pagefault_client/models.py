@@ -435,6 +435,8 @@ Dialect: TypeAlias = Literal[
     "vercel",
 ]
 
+DocumentMedia: TypeAlias = Literal["inline", "none"]
+
 Embedding: TypeAlias = list[float]
 
 
@@ -1989,6 +1991,7 @@ __all__ = [
     "DeletionReceipt",
     "Diagnosis",
     "Dialect",
+    "DocumentMedia",
     "Embedding",
     "EntryCounts",
     "EventTicket",

@@ -1854,3 +1854,33 @@ def export_transcript(
         },
         is_repeatable=True,
     )
+
+
+def export_document(
+    session_id: str | int, *, media: models.DocumentMedia | None = None
+) -> Call[str]:
+    """Download a session as one HTML file with its media inside, which needs no service."""
+    return Call(
+        "GET",
+        f"/api/sessions/{segment(session_id)}/document",
+        decode=text_of,
+        query={
+            "media": media,
+        },
+        is_repeatable=True,
+    )
+
+
+def head_session_document(
+    session_id: str | int, *, media: models.DocumentMedia | None = None
+) -> Call[httpx.Headers]:
+    """Download a session as one HTML file with its media inside, which needs no service."""
+    return Call(
+        "HEAD",
+        f"/api/sessions/{segment(session_id)}/document",
+        decode=headers_of,
+        query={
+            "media": media,
+        },
+        is_repeatable=True,
+    )

@@ -10,6 +10,7 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.services import Provider, Services
 from pagefault_doctor.doctor import Doctor
+from pagefault_doctor.session_documents import SessionDocuments
 from pagefault_doctor.transcript_exports import TranscriptExports
 
 
@@ -26,4 +27,4 @@ def _doctor(services: Services) -> Doctor:
     )
 
 
-SERVICES = (Provider(Doctor, _doctor), Provider(TranscriptExports))
+SERVICES = (Provider(Doctor, _doctor), Provider(SessionDocuments), Provider(TranscriptExports))

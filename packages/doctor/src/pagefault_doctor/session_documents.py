@@ -1,0 +1,358 @@
+"""Sessions as HTML documents with everything inside, which need no service.
+
+A document is written to a temporary file with gaps for its files, from one snapshot of the history,
+so its exact size is known before anything is sent. The files are read from the store while it is
+sent, a piece at a time.
+"""
+
+import errno
+import hashlib
+import tempfile
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, cast
+
+import anyio.to_thread
+
+from app.errors import StoreFullError
+from app.models.message import StoredEntry, StoredMessage
+from app.models.session import Session, SessionUse
+from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.renders.loaded_sessions import LoadedSession, find_referenced_ids
+from app.services.renders.prompt_turns import prompt_model, prompt_turns
+from app.services.renders.turn_cache import TurnCache
+from app.services.requests.validation import require_found
+from app.services.sessions.sessions import uses_of
+from app.stores.blobs.store import BlobMissingError, BlobStore
+from app.stores.records.history import SessionHistory
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.session_prompts import SessionPromptRecords
+from app.stores.records.session_resources import SessionResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.json.values import JsonObject, parse_stored_json
+from pagefault_dialects.model.media import CHUNK_BYTES
+from pagefault_dialects.model.render_options import base64_length
+from pagefault_dialects.model.resource import parse_resource_id
+from pagefault_dialects.texts.json_strings import Base64Writer
+from pagefault_doctor.document_html import (
+    EntryWriter,
+    FilePlace,
+    Piece,
+    TextEscaper,
+    Totals,
+    document_head,
+    document_tail,
+)
+
+MAX_DOCUMENT_BYTES = 50 * 1024 * 1024
+"""The limit of a document, which a browser opens without trouble."""
+_IN_MEMORY_BYTES = 1024 * 1024
+_ENTRIES_AT_ONCE = 200
+_STRETCH_BYTES = 1024 * 1024
+_COPIES = 5
+"""The copies of entries in memory: rows, values, turns and HTML."""
+_SENDING_BYTES = _IN_MEMORY_BYTES + 6 * CHUNK_BYTES
+_DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A session before its document is written: its size, and the files that it may show."""
+
+    session: Session
+    use: SessionUse
+    last_seq: int
+    text_bytes: int
+    stretch_bytes: int
+    digests: frozenset[str]
+
+
+class _Draft:
+    """The text of a document in a temporary file, with the places of its files."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
+        self.text_bytes = 0
+        self.places: list[tuple[int, FilePlace]] = []
+
+    @property
+    def base64_bytes(self) -> int:
+        """The size of all files that are written as base64."""
+        return sum(
+            base64_length(place.size_bytes) for _, place in self.places if place.form == "base64"
+        )
+
+    def write(self, piece: Piece) -> None:
+        """Append a piece. Text beyond the limit of a document is only counted."""
+        if isinstance(piece, FilePlace):
+            self.places.append((self.text_bytes, piece))
+            return
+        data = piece.encode()
+        self.text_bytes += len(data)
+        if self.text_bytes <= MAX_DOCUMENT_BYTES:
+            with _translate_disk_full():
+                self._file.write(data)
+
+    def flush(self) -> None:
+        """Detect a full disk before the answer begins."""
+        with _translate_disk_full():
+            self._file.flush()
+
+    async def read(self, start: int, end: int) -> AsyncGenerator[bytes, None]:
+        """Yield the text between two places."""
+        await anyio.to_thread.run_sync(self._file.seek, start)
+        while start < end:
+            chunk = await anyio.to_thread.run_sync(self._file.read, min(CHUNK_BYTES, end - start))
+            start += len(chunk)
+            yield chunk
+
+    def close(self) -> None:
+        """Remove the file; may be called again."""
+        with suppress(OSError):
+            self._file.close()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A document ready to be sent. Callers read it to its end, or close it."""
+
+    blobs: BlobStore
+    project_id: str
+    head: bytes
+    draft: _Draft
+    size_bytes: int
+    memory: HeldMemory
+    """The memory that sending it takes."""
+
+    def close(self) -> None:
+        """Release its memory, and remove its temporary file; may be called again."""
+        self.draft.close()
+        self.memory.release()
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield its bytes.
+
+        Raises:
+            StoreUnavailableError: A file cannot be read or is damaged, so the response is cut off.
+        """
+        try:
+            yield self.head
+            start = 0
+            for end, place in [*self.draft.places, (self.draft.text_bytes, None)]:
+                async with aclosing(self.draft.read(start, end)) as text:
+                    async for chunk in text:
+                        yield chunk
+                start = end
+                if place is not None:
+                    async with aclosing(_written(self.blobs, self.project_id, place)) as written:
+                        async for chunk in written:
+                            yield chunk
+        finally:
+            self.close()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionDocuments:
+    """Writes sessions as documents."""
+
+    records: Records
+    blobs: BlobStore
+    budget: MemoryBudget
+
+    async def write(self, project_id: str, session_id: str, *, has_files: bool = True) -> Document:
+        """Return the document of a session, the same bytes for the same session.
+
+        Args:
+            project_id: The project of the session.
+            session_id: The session.
+            has_files: False to name files, and leave them out.
+
+        Raises:
+            NotFoundError: The session does not exist.
+            PayloadTooLargeError: The document has more than 50 MiB.
+            StoreUnavailableError: A store did not answer, or there is no room for temporary files.
+            OverloadedError: There is no memory for it; nothing was read.
+        """
+        plan = await self.records.read(project_id, lambda unit: _plan(unit, session_id))
+        if plan.text_bytes > MAX_DOCUMENT_BYTES:
+            raise _too_large(session_id, plan.text_bytes, has_files=False, is_exact=False)
+        memory = await self.budget.hold(_SENDING_BYTES + _COPIES * plan.stretch_bytes)
+        draft = _Draft()
+        try:
+            sizes = await self.blobs.sizes(project_id, plan.digests)
+            writer = EntryWriter(sizes, has_files)
+            write = partial(_write, plan=plan, writer=writer, draft=draft)
+            head = await self.records.read_snapshot(project_id, write)
+            size_bytes = len(head) + draft.text_bytes + draft.base64_bytes
+            if size_bytes <= MAX_DOCUMENT_BYTES:
+                size_bytes += await self._text_file_bytes(project_id, draft)
+            if size_bytes > MAX_DOCUMENT_BYTES:
+                raise _too_large(session_id, size_bytes, has_files=has_files)
+            memory.resize(min(memory.size_bytes, _SENDING_BYTES))
+        except BaseException:
+            draft.close()
+            memory.release()
+            raise
+        return Document(self.blobs, project_id, head, draft, size_bytes, memory)
+
+    async def _text_file_bytes(self, project_id: str, draft: _Draft) -> int:
+        """Return the size of all files that are written as text; if it is huge, their own size."""
+        size_bytes = sum(place.size_bytes for _, place in draft.places if place.form == "text")
+        if size_bytes > 2 * MAX_DOCUMENT_BYTES:
+            # In UTF-8 a text has at least half as many bytes.
+            return size_bytes
+        size_bytes = 0
+        for _, place in draft.places:
+            if place.form == "text":
+                async with aclosing(_written(self.blobs, project_id, place)) as written:
+                    async for chunk in written:
+                        size_bytes += len(chunk)
+        return size_bytes
+
+
+def _plan(unit: UnitOfWork, session_id: str) -> _Plan:
+    session = require_found(unit[SessionRecords].find(session_id), "session")
+    text_bytes = stretch_bytes = last_seq = 0
+    while rows := (
+        stretch := unit[SessionHistory].stretch(
+            session_id, after_seq=last_seq, limit=_ENTRIES_AT_ONCE, max_bytes=_STRETCH_BYTES
+        )
+    ).rows:
+        text_bytes += stretch.size_bytes
+        stretch_bytes = max(stretch_bytes, stretch.size_bytes)
+        last_seq = rows[-1].seq
+    resources = unit[SessionResourceRecords].all_of(session_id)
+    digests = frozenset(resource.digest for resource in resources)
+    use = uses_of(unit, [session_id])[session_id]
+    return _Plan(session, use, last_seq, text_bytes, stretch_bytes, digests)
+
+
+def _write(unit: UnitOfWork, *, plan: _Plan, writer: EntryWriter, draft: _Draft) -> bytes:
+    """Write the entries of a session, and return the head of the document."""
+    session_id = plan.session.session_id
+    prompt = unit[SessionPromptRecords].find(session_id)
+    if prompt is not None:
+        turns = prompt_turns(prompt.prompt, origin="")
+        for piece in writer.prompt(turns, prompt_model(prompt.prompt)):
+            draft.write(piece)
+    began = ended = plan.session.created_at
+    count = after_seq = 0
+    while after_seq < plan.last_seq:
+        entries = [
+            entry
+            for entry in unit[SessionHistory]
+            .stretch(
+                session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE, max_bytes=_STRETCH_BYTES
+            )
+            .entries()
+            if entry.seq <= plan.last_seq
+        ]
+        if not entries:
+            break
+        _write_entries(unit, session_id, entries, writer, draft)
+        began = began if count else entries[0].created_at
+        ended = entries[-1].created_at
+        count += len(entries)
+        after_seq = entries[-1].seq
+    draft.write(document_tail())
+    draft.flush()
+    totals = Totals(
+        began=began,
+        ended=ended,
+        entries=count,
+        failed=writer.failed,
+        calls=writer.calls,
+        tokens=writer.tokens,
+        missing=len(writer.missing),
+    )
+    return document_head(plan.session, plan.use, totals, has_files=writer.has_files).encode()
+
+
+def _write_entries(
+    unit: UnitOfWork,
+    session_id: str,
+    entries: Sequence[StoredEntry],
+    writer: EntryWriter,
+    draft: _Draft,
+) -> None:
+    turn_cache = TurnCache(max_bytes=0)
+    records = {
+        entry.seq: cast("JsonObject", parse_stored_json(entry.sanitized))
+        for entry in entries
+        if isinstance(entry, StoredMessage)
+    }
+    ids = {seq: _resource_ids(record) for seq, record in records.items()}
+    ids |= {
+        entry.seq: sorted(find_referenced_ids([entry], turn_cache))
+        for entry in entries
+        if entry.seq not in ids
+    }
+    wanted = {resource_id for named in ids.values() for resource_id in named}
+    resources = unit[ResourceRecords].find_in_session(wanted, session_id)
+    loaded = LoadedSession(session_id, entries, resources, {}, turn_cache)
+    for entry in entries:
+        found = [resources[item] for item in ids[entry.seq] if item in resources]
+        warnings = records.get(entry.seq, {}).get("meta", {}).get("warnings", ())
+        turns = loaded.turns_of(entry, "everyone")
+        for piece in writer.entry(entry, turns, found, warnings):
+            draft.write(piece)
+
+
+def _resource_ids(record: Mapping[str, object]) -> list[str]:
+    """Return the ids of the resources of a tool result, in their order."""
+    listed = cast("list[JsonObject]", record.get("resources", []))
+    return [item for each in listed if (item := parse_resource_id(each["uri"]))]
+
+
+async def _written(
+    blobs: BlobStore, project_id: str, place: FilePlace
+) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes that a file has in a document.
+
+    Raises:
+        StoreUnavailableError: The file is missing or damaged.
+    """
+    hashing = hashlib.sha256()
+    base64_writer, text_escaper = Base64Writer(), TextEscaper()
+    async with aclosing(await blobs.open(project_id, place.digest)) as reader:
+        async for read in reader:
+            await anyio.to_thread.run_sync(hashing.update, read)
+            if place.form == "text":
+                yield text_escaper.feed(read)
+                continue
+            for chunk in base64_writer.feed(read):
+                yield chunk
+    if hashing.hexdigest() != place.digest:
+        # The response is cut off, so the client detects the missing part.
+        raise BlobMissingError
+    rest = (
+        base64_writer.finish() if place.form == "base64" else text_escaper.feed(b"", is_last=True)
+    )
+    if rest:
+        yield rest
+
+
+def _too_large(
+    session_id: str, size_bytes: int, *, has_files: bool, is_exact: bool = True
+) -> PayloadTooLargeError:
+    instead = "Leave its files out with `?media=none`, or export" if has_files else "Export"
+    return PayloadTooLargeError(
+        f"The document of this session has {'' if is_exact else 'at least '}{size_bytes:,} bytes, "
+        f"and a document may have {MAX_DOCUMENT_BYTES:,} (50 MiB). {instead} the session as a "
+        f"bundle: GET /api/sessions/{session_id}/bundle."
+    )
+
+
+@contextmanager
+def _translate_disk_full() -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno in _DISK_FULL_ERRNOS:
+            raise StoreFullError from exc
+        raise
