@@ -87,6 +87,43 @@ def test_session_is_exported_deleted_with_a_receipt_and_imported_the_same(
     expect(page.get_by_text("There is such a session already.")).to_be_visible()
 
 
+def test_session_is_exported_as_a_file_of_html_whose_size_is_said_before(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, tmp_path: Path
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = add_axe(open_tab(open_service, accept_downloads=True))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.entries).to_have_count(3)
+    document = writer.get(f"/api/sessions/{shop.SESSION}/document").content
+    page.get_by_text("Actions", exact=True).click()
+    export = page.get_by_role("button", name=f"Export as HTML ({len(document) / 1000:.1f} KB)")
+    expect(export).to_be_visible()
+    assert_accessible(tab)
+    with page.expect_download() as downloads:
+        export.click()
+    file = tmp_path / "session.html"
+    downloads.value.save_as(file)
+    assert (downloads.value.suggested_filename, file.read_bytes()) == (
+        f"{shop.SESSION}.html",
+        document,
+    )
+
+    # What a larger session gets, which takes long to write.
+    detail = "The document of this session has 60,000,000 bytes. Export the session as a bundle."
+    problem = {"type": "about:blank", "title": "Too large", "status": 413, "detail": detail}
+    tab.page.route(
+        "**/document",
+        lambda route: route.fulfill(
+            status=413, content_type="application/problem+json", json=problem
+        ),
+    )
+    page.get_by_text("Actions", exact=True).click()
+    page.get_by_text("Actions", exact=True).click()
+    page.get_by_role("button", name="Export as HTML (too large)").click()
+    expect(page.get_by_text(detail)).to_be_visible()
+
+
 def test_texts_that_differ_too_much_are_said_to(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

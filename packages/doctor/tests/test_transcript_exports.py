@@ -254,3 +254,22 @@ def test_conversation_that_went_back_is_stored_as_a_fork(
         "session t has the conversation up to seq 4: 2 messages appended",
         "session t has the conversation up to seq 5: 1 message appended",
     ]
+
+
+def test_session_is_exported_as_a_file_of_html_which_is_never_replaced(
+    stores: Stores, pagefault: LoadedCommand, tmp_path: Path
+) -> None:
+    before = tmp_path / "before.jsonl"
+    write(before, CLAUDE_CODE)
+    stores.ingest(before, "first")
+    file, data_dir = tmp_path / "first.html", ("--data-dir", str(tmp_path / "data"))
+    stores.run("export", "first", "--as", "html", "--output", str(file))
+    document = file.read_text()
+    assert document.startswith("<!doctype html>\n")
+    assert stores.run("export", "first", "--as", "html") == document
+    again = pagefault.run("export", "first", "--as", "html", "-o", str(file), *data_dir)
+    assert (again.returncode, file.read_text()) == (1, document)
+    assert "exists: choose another name" in again.stderr
+    refused = pagefault.run("export", "first", "--as", "html", "--max-tokens", "9000", *data_dir)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "are for transcripts" in refused.stderr

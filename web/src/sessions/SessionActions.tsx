@@ -1,5 +1,5 @@
 /** What can be done with a session: read it as a model, compare, export, delete. */
-import type { DeletionReceipt, SessionRecord } from "@pagefault/client";
+import { APIStatusError, type DeletionReceipt, type SessionRecord } from "@pagefault/client";
 import { Failure, fileSize, visibleName } from "@pagefault/react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
@@ -9,7 +9,7 @@ import { pagefault } from "../api/client";
 import { MODEL } from "../words/model";
 import { ACTIONS, SESSIONS } from "../words/sessions";
 import { Receipt } from "./Receipt";
-import { exportBundle } from "./exportBundle";
+import { exportFile } from "./exportFile";
 
 export function SessionActions({ sessionId }: { sessionId: string }) {
   const queries = useQueryClient();
@@ -19,6 +19,8 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
   const [said, setSaid] = useState("");
   const [failure, setFailure] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
+  // The size of the session as a document: null if it is too large for one.
+  const [documentSize, setDocumentSize] = useState<number | null | undefined>();
   const menu = useRef<HTMLDetailsElement>(null);
   const navigate = useNavigate();
   const path = encodeURIComponent(sessionId);
@@ -40,11 +42,22 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
     if (menu.current !== null) menu.current.open = false;
   }
 
-  const save = () =>
+  const save = (answer: Promise<Response>, ending: string) =>
     trying(async () => {
-      const size = await exportBundle(sessionId, (bytes) => setSaid(ACTIONS.exporting(fileSize(bytes))));
+      const size = await exportFile(answer, `${sessionId}.${ending}`, (bytes) =>
+        setSaid(ACTIONS.exporting(fileSize(bytes))),
+      );
       setSaid(ACTIONS.exported(fileSize(size)));
     });
+
+  async function measure() {
+    setDocumentSize(undefined);
+    try {
+      setDocumentSize(await pagefault().session(sessionId).documentSize());
+    } catch (problem) {
+      if (problem instanceof APIStatusError && problem.status === 413) setDocumentSize(null);
+    }
+  }
 
   const ask = () =>
     trying(async () => {
@@ -73,6 +86,7 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
       <details
         ref={menu}
         className="menu"
+        onToggle={({ currentTarget }) => currentTarget.open && void measure()}
         onKeyDown={({ key }) => key === "Escape" && closeMenu()}
         onBlur={({ currentTarget, relatedTarget }) => {
           if (relatedTarget !== null && !currentTarget.contains(relatedTarget)) closeMenu();
@@ -84,8 +98,23 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
             {MODEL.open}
           </Link>
           <Link to={`/compare?a=${path}`}>{ACTIONS.compare}</Link>
-          <button type="button" disabled={isBusy} onClick={() => void save()}>
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={() => void save(pagefault().session(sessionId).bundle(), "zip")}
+          >
             {ACTIONS.export}
+          </button>
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={() => void save(pagefault().session(sessionId).document(), "html")}
+          >
+            {documentSize === null
+              ? ACTIONS.documentTooLarge
+              : ACTIONS.exportDocument(
+                  documentSize === undefined ? undefined : fileSize(documentSize),
+                )}
           </button>
           <button type="button" className="bad" disabled={isBusy} onClick={() => void ask()}>
             {ACTIONS.delete}

@@ -77,6 +77,9 @@ export const ACTIONS = {
   open: "Actions",
   compare: "Compare with another session",
   export: "Export as a bundle",
+  exportDocument: (size: string | undefined) =>
+    size === undefined ? "Export as HTML" : `Export as HTML (${size})`,
+  documentTooLarge: "Export as HTML (too large)",
   exporting: (size: string) => `Exporting, ${size} so far …`,
   exported: (size: string) => `Exported, ${size}.`,
   delete: "Delete …",

@@ -381,6 +381,18 @@ export class Session {
     return this.transport.response({ ...options, path: `${this.path}/bundle` });
   }
 
+  /** The session as one HTML file with its media inside, which needs no service. */
+  document(options: RequestOptions = {}): Promise<Response> {
+    return this.transport.response({ ...options, path: `${this.path}/document` });
+  }
+
+  /** The bytes that `document` has; above 50 MiB a `BadRequestError` of status 413. */
+  async documentSize(options: RequestOptions = {}): Promise<number> {
+    const call = { ...options, method: "HEAD", path: `${this.path}/document` } as const;
+    const { headers } = await this.transport.response(call);
+    return Number(headers.get("content-length"));
+  }
+
   /** The events of the session. */
   events(options: EventOptions = {}): AsyncGenerator<StreamEvent, void> {
     return readEvents(this.transport, `${this.path}/events`, options);

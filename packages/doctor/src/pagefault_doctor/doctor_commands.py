@@ -85,21 +85,19 @@ def doctor(
 def export(  # noqa: PLR0913, PLR0917 - one for each option
     session: Annotated[str, typer.Argument(help="The session.")],
     host: Annotated[
-        Literal["claude-code", "codex"],
-        typer.Option("--as", help="The host that resumes the session."),
+        Literal["claude-code", "codex", "html"],
+        typer.Option("--as", help="The host that resumes the session, or a file for browsers."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="The new file of the transcript.", show_default="standard output"
-        ),
+        typer.Option("--output", "-o", help="The new file.", show_default="standard output"),
     ] = None,
     folder: Annotated[
         Path | None,
         typer.Option(
             "--folder",
             metavar="DIR",
-            help="The folder that the host works in.",
+            help="The folder that the host works in; not for html.",
             show_default="the current folder",
         ),
     ] = None,
@@ -108,11 +106,16 @@ def export(  # noqa: PLR0913, PLR0917 - one for each option
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
-    """Write a session as a transcript that Claude Code or Codex resumes."""
-    from app.cli.terminal import project_settings
+    """Write a session as a transcript that Claude Code or Codex resumes, or as one HTML file."""
+    from app.cli.terminal import CommandError, project_settings
     from pagefault_doctor.transcript_exports import TranscriptQuery
-    from pagefault_doctor.written_transcripts import write_transcript
+    from pagefault_doctor.written_transcripts import write_document, write_transcript
 
     settings, project_id = project_settings(data_dir, env_file, project)
+    if host == "html":
+        if folder is not None or max_tokens is not None:
+            raise CommandError("--folder and --max-tokens are for transcripts, not for html.")
+        write_document(settings, project_id, session, output)
+        return
     query = TranscriptQuery(host, str((folder or Path.cwd()).absolute()), max_tokens)
     write_transcript(settings, project_id, session, query, output)

@@ -21,7 +21,7 @@ import msgspec
 
 from app.models.message import StoredEntry
 from app.models.session import Session, SessionUse
-from app.services.renders.outlines import outline_entry
+from app.services.renders.outline_entries import outline_entry
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.model.conversation import (

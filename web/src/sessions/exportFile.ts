@@ -1,11 +1,10 @@
-/** Saves a session's bundle as a file, and says how much of it has come; returns its size. */
-import { pagefault } from "../api/client";
-
-export async function exportBundle(
-  sessionId: string,
+/** Saves an answer of the service as a file, and says how much of it has come; returns its size. */
+export async function exportFile(
+  response: Promise<Response>,
+  name: string,
   onProgress: (bytes: number) => void,
 ): Promise<number> {
-  const answer = await pagefault().session(sessionId).bundle();
+  const answer = await response;
   const pieces: BlobPart[] = [];
   let size = 0;
   const reader = answer.body?.getReader();
@@ -14,10 +13,11 @@ export async function exportBundle(
     size += part.value.byteLength;
     onProgress(size);
   }
-  const url = URL.createObjectURL(new Blob(pieces, { type: "application/zip" }));
+  // Of no type, so that a document is saved, and never opened in the origin of the viewer.
+  const url = URL.createObjectURL(new Blob(pieces, { type: "application/octet-stream" }));
   const link = document.createElement("a");
   link.href = url;
-  link.download = `${sessionId}.zip`;
+  link.download = name;
   link.click();
   // The browser has begun to save it by then.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
