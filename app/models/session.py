@@ -89,6 +89,8 @@ class SessionUse:
     that failed; `title` is the first line of a user's message. `bytes_referenced` is the size of
     the distinct blobs of its resources; `bytes_inline` is their size as base64 in every record that
     refers to them.
+    `tokens` is an estimate by the sizes of its records and images; `last_image` is the id of an
+    image of the newest entry that has one.
     """
 
     pages: int = 0
@@ -97,6 +99,8 @@ class SessionUse:
     failures: int = 0
     bytes_referenced: int = 0
     bytes_inline: int = 0
+    tokens: int = 0
+    last_image: str | None = None
     title: str | None = None
 
     @property

@@ -39,6 +39,8 @@ _EXAMPLE: JsonDict = {
     },
     "bytesReferenced": 48210,
     "bytesSaved": 16071,
+    "tokensEst": 412,
+    "lastImage": "blob:6f1c0f0a7f3b4a54a6f1f5f0a3b1c2d3",
 }
 
 
@@ -100,6 +102,10 @@ class SessionRecord(Shape, kw_only=True):
     """The bytes of its resources, each blob once."""
     bytes_saved: int
     """The additional bytes that base64 in every record would take."""
+    tokens_est: int
+    """The tokens of its history, estimated by the sizes of its records and images."""
+    last_image: str | None = None
+    """The URI of an image of its newest entry that has one; absent if none has."""
     forked_from: ForkSource | None = None
     """Only for a fork: its origin."""
     pinned: bool = False
@@ -214,6 +220,8 @@ def session_record(session: Session, use: SessionUse) -> bytes:
         ),
         bytes_referenced=use.bytes_referenced,
         bytes_saved=use.bytes_saved,
+        tokens_est=use.tokens,
+        last_image=f"blob:{use.last_image}" if use.last_image else None,
         forked_from=fork_origin(session.forked_from) if session.forked_from else None,
         pinned=session.marks.pinned,
         tags=session.marks.tags,

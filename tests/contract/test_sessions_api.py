@@ -65,6 +65,7 @@ def test_session_is_created_once(client: httpx.Client) -> None:
         "counts": NOTHING,
         "bytesReferenced": 0,
         "bytesSaved": 0,
+        "tokensEst": 0,
     }
     assert client.get(f"{ROUTE}/s/messages").json() == {"items": [], "nextCursor": None}
 
@@ -395,6 +396,31 @@ def test_marks_that_are_none_are_refused(client: httpx.Client, marks: dict[str, 
     assert client.patch(f"{ROUTE}/s", json=marks).status_code == 422
     assert client.patch(f"{ROUTE}/unknown", json={"pinned": True}).status_code == 404
     assert "tags" not in session(client)
+
+
+def test_session_has_its_last_image_and_an_estimate_of_its_tokens(client: httpx.Client) -> None:
+    put(client, modality="image", content=data_uri(PICTURE, "image/png"), session_id="s")
+    # A page is no entry of the history.
+    assert "lastImage" not in session(client)
+    assert session(client)["tokensEst"] == 0
+    uris = []
+    for number, name in enumerate(("one", "two", "one")):
+        picture = {"data": data_uri(PICTURE, "image/png"), "filename": f"{name}.png"}
+        stored = client.post(
+            "/api/tool-results",
+            json={
+                "sessionId": "s",
+                "toolName": "camera",
+                "toolCallId": f"c{number}",
+                "result": {**picture, "mimeType": "image/png"},
+            },
+        ).json()["sanitized"]
+        uris.append(stored["resources"][0]["uri"])
+        # The image that was shown last, not the one that was stored last.
+        assert session(client)["lastImage"] == uris[-1]
+    assert uris[0] == uris[2] != uris[1]
+    # Of each image at least 258 tokens, and some for the texts of the records.
+    assert 3 * 258 < session(client)["tokensEst"] < 3 * 258 + 1_000
 
 
 @pytest.mark.parametrize(

@@ -242,9 +242,21 @@ async def test_use_counts_blobs_once_and_base64_in_every_record(records: Records
     large = (2**40 + 2) // 3 * 4
     assert found == {
         "s": SessionUse(
-            resources=4, images=4, bytes_referenced=10 + 2**40, bytes_inline=3 * 16 + large
+            resources=4,
+            images=4,
+            bytes_referenced=10 + 2**40,
+            bytes_inline=3 * 16 + large,
+            tokens=5 * 258,
+            last_image=other.resource_id,
         ),
-        "t": SessionUse(resources=1, images=1, bytes_referenced=10, bytes_inline=16),
+        "t": SessionUse(
+            resources=1,
+            images=1,
+            bytes_referenced=10,
+            bytes_inline=16,
+            tokens=258,
+            last_image=first.resource_id,
+        ),
         "u": SessionUse(),
     }
     assert (found["t"].bytes_saved, found["u"].bytes_saved) == (6, 0)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -489,3 +490,38 @@ def test_tag_on_a_phone_leads_to_the_list(
     expect(page).to_have_url(f"{open_service.base_url}/sessions?tag=a")
     expect(page.locator(".session-title")).to_have_text(["one"])
     assert_accessible(tab)
+
+
+def test_line_of_a_session_has_its_last_image_and_sorts_by_tokens(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    for name, words in (("long", "word " * 20_000), ("short", "word")):
+        shop.written(writer, [shop.message("user", f"{name} {words}", session_id=name)])
+    last = writer.get(f"/api/sessions/{shop.SESSION}").json()["lastImage"]
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open("/sessions")
+    picture = page.locator(".session-row", has_text=shop.SESSION).locator(".session-image img")
+    expect(picture).to_have_attribute("src", re.compile(last.removeprefix("blob:")))
+    expect(picture).to_have_js_property("complete", value=True)
+    assert picture.evaluate("image => image.naturalWidth") > 0
+    expect(page.locator(".session-image")).to_have_count(1)
+    assert_accessible(tab)
+    page.get_by_label("Order", exact=True).select_option("Tokens")
+    rows = page.locator(".session-row")
+    expect(rows.first).to_contain_text(re.compile(r"long.*≈ 2\d,\d{3} tokens"))
+    expect(rows.last).to_contain_text("short")
+    assert_accessible(tab)
+
+
+def test_sessions_are_grouped_by_today_yesterday_and_dates(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Hello.", session_id="s")])
+    written = datetime.fromisoformat(writer.get("/api/sessions/s").json()["updatedAt"])
+    for days, expected in ((0, "Today"), (1, "Yesterday"), (2, f"{written:%A}, {written.day} ")):
+        tab = open_tab(open_service)
+        tab.page.clock.set_fixed_time(written + timedelta(days=days))
+        tab.open("/sessions")
+        expect(tab.page.locator(".session-group")).to_have_text(re.compile(f"^{expected}"))

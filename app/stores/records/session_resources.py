@@ -3,10 +3,29 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Select, bindparam, case, func, or_
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    case,
+    cast,
+    func,
+    or_,
+)
 
 from app.models.search_entry import EntrySource, IndexedKind
-from app.models.session import INTERACTION, MESSAGE, ResourceRelease, ResourceUsage, SessionUse
+from app.models.session import (
+    INTERACTION,
+    MESSAGE,
+    TOOL_RESULT,
+    ResourceRelease,
+    ResourceUsage,
+    SessionUse,
+)
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.entry_sources import read_sources
 from app.stores.records.resources import stored_resource
@@ -28,10 +47,16 @@ from app.stores.records.tables import (
 )
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.resource import Resource, ResourceKind
+from pagefault_dialects.pages.sizes import (
+    CHARS_PER_TOKEN,
+    PIXELS_PER_TOKEN,
+    SMALLEST_IMAGE_TOKENS,
+)
 
 # How many messages are read for a title. The first one may be a system message.
 _OPENINGS = 3
 _SUMS = ("resources", "images", "bytes_referenced", "bytes_inline")
+_ENTRIES = (MESSAGE, INTERACTION, TOOL_RESULT)
 
 
 def _count(table: AnyTable, *conditions: ColumnElement[bool]) -> Select[Any]:
@@ -57,6 +82,9 @@ def _using() -> Select[Any]:
     # The size in base64, as if every record contained a copy.
     inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")
     image = case((resources.c.kind == "image", links.resource_id))
+    is_shown = and_(resources.c.kind == "image", links.owner_kind.in_(_ENTRIES))
+    # The ids of entries are in the order of their writes.
+    last_image = func.max(case((is_shown, links.owner_id + " " + links.resource_id)))
     columns = (
         links.session_id,
         resources.c.digest,
@@ -64,6 +92,8 @@ def _using() -> Select[Any]:
         func.count(links.resource_id.distinct()).label("resources"),
         func.count(image.distinct()).label("images"),
         inline,
+        last_image.label("last_image"),
+        func.sum(case((is_shown, _image_tokens()), else_=0)).label("image_tokens"),
     )
     linked = scoped_select(resource_links, *columns).join_from(resource_links, resources)
     among = is_among(links.session_id, "session_ids")
@@ -75,10 +105,31 @@ def _using() -> Select[Any]:
         func.sum(blobs.c.images).label("images"),
         func.sum(blobs.c.size_bytes).label("bytes_referenced"),
         func.sum(blobs.c.inline).label("bytes_inline"),
+        func.max(blobs.c.last_image).label("last_image"),
+        func.sum(blobs.c.image_tokens).label("image_tokens"),
     ).group_by(blobs.c.session_id)
 
 
+def _image_tokens() -> ColumnElement[Any]:
+    """Select the tokens of an image, as `image_tokens` counts them."""
+    width, height = (
+        cast(func.coalesce(side, 0), BigInteger) for side in (resources.c.width, resources.c.height)
+    )
+    pixels = width * height
+    tokens = (pixels + PIXELS_PER_TOKEN - 1) // PIXELS_PER_TOKEN
+    return case((tokens < SMALLEST_IMAGE_TOKENS, SMALLEST_IMAGE_TOKENS), else_=tokens)
+
+
 _COUNT_PAGES = _count(pages)
+_HISTORY_BYTES = (
+    scoped_select(
+        history_entries,
+        history_entries.c.session_id,
+        func.sum(history_entries.c.size_bytes).label("rows"),
+    )
+    .where(is_among(history_entries.c.session_id, "session_ids"))
+    .group_by(history_entries.c.session_id)
+)
 _COUNT_FAILURES = _count(tool_results, tool_results.c.success.is_(False))
 _USED = _using()
 _LINKED = (
@@ -112,6 +163,16 @@ _FIND_OPENINGS = scoped_select(
 ).where(is_among(sessions.c.session_id, "session_ids"))
 
 
+def _used(row: Row[Any] | None, size_bytes: int) -> dict[str, Any]:
+    """Return what a session uses of files, and its tokens, by its row of `_USED`, if it has one."""
+    tokens = -(-size_bytes // CHARS_PER_TOKEN)
+    if row is None:
+        return {"tokens": tokens}
+    sums = {name: int(getattr(row, name)) for name in _SUMS}
+    last_image = row.last_image.rpartition(" ")[2] if row.last_image else None
+    return {**sums, "tokens": tokens + int(row.image_tokens), "last_image": last_image}
+
+
 class SessionResourceRecords(Repository):
     """The resources of one project's sessions."""
 
@@ -123,12 +184,14 @@ class SessionResourceRecords(Repository):
         """Return the number of pages, failures and bytes of at most 1,000 sessions, by id."""
         counts = self._counts(_COUNT_PAGES, session_ids)
         failures = self._counts(_COUNT_FAILURES, session_ids)
-        sums = self._scope.all(_USED, session_ids=[*session_ids])
-        used: dict[str, dict[str, Any]] = {
-            row.session_id: {name: int(getattr(row, name)) for name in _SUMS} for row in sums
-        }
+        sizes = self._counts(_HISTORY_BYTES, session_ids)
+        used = {row.session_id: row for row in self._scope.all(_USED, session_ids=[*session_ids])}
         return {
-            key: SessionUse(counts.get(key, 0), failures=failures.get(key, 0), **used.get(key, {}))
+            key: SessionUse(
+                counts.get(key, 0),
+                failures=failures.get(key, 0),
+                **_used(used.get(key), sizes.get(key, 0)),
+            )
             for key in session_ids
         }
 

@@ -8,7 +8,7 @@ import { Link, useLocation, useMatch, useNavigate, useSearchParams } from "react
 import { pagefault } from "../api/client";
 import { useKeys } from "../keys/useKeys";
 import { LiveLabel } from "../live/LiveLabel";
-import { dayText } from "../shared/formats";
+import { spokenDayText } from "../shared/formats";
 import { Empty, Failure, Loading } from "../shared/states";
 import { useTyped } from "../shared/useTyped";
 import { useSkipTarget } from "../shell/skipTargets";
@@ -155,8 +155,8 @@ function FoundSessions({ q }: { q: string }) {
       {order.sort !== "time"
         ? rows(others)
         : byDay(others).map(([day, ofDay]) => (
-            <section key={day} aria-label={dayText(day)}>
-              <h2 className="session-group">{dayText(day)}</h2>
+            <section key={day} aria-label={spokenDayText(day)}>
+              <h2 className="session-group">{spokenDayText(day)}</h2>
               {rows(ofDay)}
             </section>
           ))}

@@ -1,16 +1,17 @@
 /** A session of the list in two lines: what it is about; when, how much, and what failed in it. */
 import type { SessionRecord } from "@pagefault/client";
-import { Failure, fileSize, visibleName } from "@pagefault/react";
+import { Failure, fileSize, numberText, useNearViewport, visibleName } from "@pagefault/react";
 import { useEffect, useRef } from "react";
 import { NavLink, useMatch, useSearchParams } from "react-router";
 
+import { StoredThumbnail } from "../timeline/entries/Thumbnail";
 import { TimeText } from "../shared/TimeText";
 import { spanText } from "../shared/formats";
 import { SESSIONS } from "../words/sessions";
 import { PinButton } from "./PinButton";
 import { entriesOf } from "./SessionActions";
 import { TagLink } from "./TagLink";
-import { searchOfList } from "./listOrder";
+import { orderIn, searchOfList } from "./listOrder";
 import { useMarking } from "./marks";
 
 interface SessionRowProps {
@@ -24,6 +25,7 @@ export function SessionRow({ session, isTicked = false, onTick }: SessionRowProp
   const [search] = useSearchParams();
   const { id, title, counts, pinned = false, tags = [] } = session;
   const marking = useMarking(id);
+  const isByTokens = orderIn(search).sort === "tokens";
   const row = useRef<HTMLLIElement>(null);
   const isOpen = useOpenSession() === id;
   const lasted = Date.parse(session.updatedAt) - Date.parse(session.createdAt);
@@ -41,15 +43,15 @@ export function SessionRow({ session, isTicked = false, onTick }: SessionRowProp
         title={`${name}\n${visibleName(id)}`}
         to={{ pathname: `/sessions/${encodeURIComponent(id)}`, search: searchOfList(search) }}
       >
-        <span className="session-title">
-          {name}
-        </span>
+        {typeof session.lastImage === "string" && <LastImage uri={session.lastImage} />}
+        <span className="session-title">{name}</span>
         <span className="session-facts small quiet">
           <TimeText at={session.updatedAt} isShort />
           {counts.failures > 0 && (
             <span className="bad-text">{SESSIONS.failures(counts.failures)}</span>
           )}
           <span>{SESSIONS.entries(entriesOf(session))}</span>
+          {isByTokens && <span>{SESSIONS.tokens(numberText(session.tokensEst))}</span>}
           {lasted >= 1_000 && <span>{SESSIONS.lasted(spanText(lasted))}</span>}
           {counts.images > 0 && <span>{SESSIONS.images(counts.images)}</span>}
           {counts.pages > 0 && <span>{SESSIONS.pages(counts.pages)}</span>}
@@ -84,6 +86,17 @@ export function SessionRow({ session, isTicked = false, onTick }: SessionRowProp
       )}
       {marking.isError && <Failure failure={marking.error} />}
     </li>
+  );
+}
+
+/** The last image of a session, which is loaded once its line is near. */
+function LastImage({ uri }: { uri: string }) {
+  const place = useRef<HTMLSpanElement>(null);
+  const isNear = useNearViewport(place);
+  return (
+    <span ref={place} className="session-image">
+      {isNear && <StoredThumbnail reference={uri} />}
+    </span>
   );
 }
 

@@ -3,7 +3,7 @@ import type { SessionRecord } from "@pagefault/client";
 
 import { entriesOf } from "./SessionActions";
 
-export const SORTS = ["time", "errors", "entries", "size"] as const;
+export const SORTS = ["time", "tokens", "errors", "entries", "size"] as const;
 export type Sort = (typeof SORTS)[number];
 
 export const CHIPS = ["failed", "images", "pinned"] as const;
@@ -20,6 +20,7 @@ const HAS: Readonly<Record<Chip, (session: SessionRecord) => boolean>> = {
 
 const SIZES: Readonly<Record<Sort, (session: SessionRecord) => number>> = {
   time: ({ updatedAt }) => Date.parse(updatedAt),
+  tokens: ({ tokensEst }) => tokensEst,
   errors: ({ counts }) => counts.failures,
   entries: entriesOf,
   size: ({ bytesReferenced }) => bytesReferenced,

@@ -26,6 +26,18 @@ export function dayText(moment: string): string {
   return formatted(moment, DAY);
 }
 
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+
+/** A day as it is spoken of: today and yesterday by these words, other days by their dates. */
+export function spokenDayText(moment: string, now = new Date()): string {
+  const midnight = (date: Date) => new Date(date).setHours(0, 0, 0, 0);
+  // Not by hours: a day on which clocks change has another number of them.
+  const days = Math.round((midnight(new Date(moment)) - midnight(now)) / 86_400_000);
+  if (days !== 0 && days !== -1) return dayText(moment);
+  const [first = "", ...rest] = RELATIVE.format(days, "day");
+  return first.toLocaleUpperCase() + rest.join("");
+}
+
 export function momentText(moment: string): string {
   return formatted(moment, MOMENT);
 }

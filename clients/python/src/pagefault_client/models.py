@@ -1590,6 +1590,8 @@ class SessionRecord(TypedDict):
     counts: SessionCounts
     bytesReferenced: int
     bytesSaved: int
+    tokensEst: int
+    lastImage: NotRequired[str | None]
     forkedFrom: NotRequired[ForkSource | None]
     pinned: NotRequired[bool]
     tags: NotRequired[list[str]]

@@ -8,7 +8,7 @@ export function Thumbnail({ medium }: { medium: Medium }) {
   return isDrawn ? <img className="thumbnail" src={place.dataUri} alt="" /> : null;
 }
 
-function StoredThumbnail({ reference }: { reference: string }) {
+export function StoredThumbnail({ reference }: { reference: string }) {
   const { descriptor, url, crossOrigin } = useResourceContent(reference);
   if (shownAs(descriptor?.mimeType) !== "image") return null;
   return (

@@ -6,9 +6,9 @@ from pagefault_dialects.model.resource import resource_kind
 from pagefault_dialects.pages.descriptors import body_mime_type, measured_dimensions
 from pagefault_dialects.pages.page_text import body_text, visible_text
 
-_CHARS_PER_TOKEN = 4
-_PIXELS_PER_TOKEN = 750
-_SMALLEST_IMAGE_TOKENS = 258
+CHARS_PER_TOKEN = 4
+PIXELS_PER_TOKEN = 750
+SMALLEST_IMAGE_TOKENS = 258
 
 
 def body_size_bytes(body: Body) -> int | None:
@@ -55,19 +55,19 @@ def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
         size = measured_dimensions(body) or (fields.dimensions if fields else None)
         return image_tokens(*(size or (None, None)))
     if body.media is not None and is_textual(mime_type):
-        return -(-body.media.size_bytes // _CHARS_PER_TOKEN)
+        return -(-body.media.size_bytes // CHARS_PER_TOKEN)
     return text_tokens(str(body.value))
 
 
 def image_tokens(width: int | None, height: int | None) -> int:
     """Return the approximate tokens of an image of this size; of unknown size, the minimum."""
     pixels = (width or 0) * (height or 0)
-    return max(_SMALLEST_IMAGE_TOKENS, -(-pixels // _PIXELS_PER_TOKEN))
+    return max(SMALLEST_IMAGE_TOKENS, -(-pixels // PIXELS_PER_TOKEN))
 
 
 def text_tokens(text: str) -> int:
     """Return the approximate tokens of a text."""
-    return -(-len(text) // _CHARS_PER_TOKEN)
+    return -(-len(text) // CHARS_PER_TOKEN)
 
 
 def page_tokens(page: Page) -> dict[Level, int]:
