@@ -29,8 +29,8 @@ from app.features import open_services
 from app.models.identity import encode_cursor, new_id, utc_now
 from app.models.session import SessionFilter
 from app.services.pages.manifests import PageManifests
-from app.services.pages.page_answers import PageReading
 from app.services.pages.page_lists import PageLists
+from app.services.pages.page_reading import PageReading
 from app.services.resources.resources import Resources
 from app.services.sessions.sessions import Sessions
 from app.services.tool_results.tool_results import ToolResults

@@ -17,7 +17,7 @@ from app.cli.terminal import ERR, CommandError, print_line
 from app.config.settings import Settings
 from app.services.media.media_checks import MediaChecks
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.page_answers import PageReading
+from app.services.pages.page_reading import PageReading
 from app.wiring.stores import open_records
 from pagefault_dialects.model.page import LEVEL_NAMES, Level, parse_level
 
@@ -75,7 +75,7 @@ async def _save(
     async with open_services(settings) as services:
         with progress:
             task = progress.add_task("fetching", total=None)
-            file = await services[PageDownloads].file(project_id, page_id, level)
+            file = await services[PageDownloads].open_file(project_id, page_id, level)
             progress.update(task, description="writing", total=file.size_bytes)
             try:
                 return await _write(file, folder, progress, task), file.size_bytes

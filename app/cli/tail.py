@@ -61,7 +61,7 @@ async def _follow(
             scope = f"session {session_id}" if session_id else f"project {project_id}"
             print_line(f"Listening to {scope}; Ctrl-C ends it.", to=ERR)
         while True:
-            async with services[EventStreams].opened(
+            async with services[EventStreams].open(
                 caller, session_id=session_id, after=after
             ) as stream:
                 async for item in stream.items():

@@ -50,7 +50,7 @@ from app.http.content_headers import (
 )
 from app.http.response_memory import body_message, start_message
 from app.services.access.published_content import ResourcePolicy
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.resources.content_sources import ContentSource, ContentSources, Sender, StoreLink
 from app.wiring.services import Services
 from pagefault_dialects.media.raw_audio import WAV_TYPE
@@ -188,7 +188,7 @@ class ContentMemory:
     """The budget of the process."""
     wide_bytes: int
     """Memory for reading and sending large pieces."""
-    reserved: HeldMemory
+    reserved: MemoryReservation
     """The reserved memory, at least `NARROW_BYTES`."""
 
     def widen(self) -> bool:
@@ -233,7 +233,7 @@ async def content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[Content
     wide_bytes = min(CHUNK_BYTES, size_bytes)
     if services[ContentSources].files is None:
         wide_bytes += min(_WINDOW_BYTES, size_bytes)
-    async with memory.holding(NARROW_BYTES) as reserved:
+    async with memory.reserving(NARROW_BYTES) as reserved:
         yield ContentMemory(memory, wide_bytes, reserved)
 
 

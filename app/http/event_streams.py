@@ -108,7 +108,7 @@ async def _open_stream(
     after: int | None,
 ) -> AsyncIterator[EventStream]:
     """Open a stream before the response begins, and close it after the response."""
-    async with streams.opened(listener, session_id=session_id, after=after) as stream:
+    async with streams.open(listener, session_id=session_id, after=after) as stream:
         # A stream lasts for hours and is mostly idle, so it needs no slot. Streams have a separate
         # limit.
         request.state.slot.release()

@@ -89,7 +89,7 @@ class _RenderedStream(StreamingResponse):
             return
         budget = find_response_budget(scope)
         if text_bytes <= FREE_BYTES:
-            reserved = await budget.hold(STREAM_BYTES)
+            reserved = await budget.reserve(STREAM_BYTES)
         else:
             # A request with a long text in memory must not wait for more memory.
             reserved = budget.take(text_bytes + STREAM_BYTES)

@@ -127,7 +127,7 @@ def count_reader(scope: Scope, reserved: ReservedMemory, send: Send) -> Iterator
     with find_response_budget(scope).reading(reserved, abort) as reader:
 
         async def send_counted(message: Message) -> None:
-            with reader.taking(len(message.get("body", b""))):
+            with reader.sending(len(message.get("body", b""))):
                 await send(message)
 
         yield send_counted

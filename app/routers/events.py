@@ -236,7 +236,7 @@ class _SocketStream:
         """Send events until the end. Another request for a position restarts the stream."""
         is_first = after is None
         while True:
-            async with self._streams.opened(
+            async with self._streams.open(
                 self._caller, session_id=self._session_id, after=after
             ) as stream:
                 await self._open()

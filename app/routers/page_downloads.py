@@ -83,7 +83,7 @@ async def download_page(
     The file behind an address is fetched once and kept, guarded: only public addresses, or those
     that `PAGEFAULT_FETCH__ALLOW` names.
     """
-    file = await downloads.file(call.project_id, page_id, level or Level.FULL)
+    file = await downloads.open_file(call.project_id, page_id, level or Level.FULL)
     content = ContentToSend(
         digest=file.digest,
         size_bytes=file.size_bytes,

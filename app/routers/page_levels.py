@@ -17,7 +17,7 @@ from app.http.parameters import LevelQuery, PageIdPath
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.rendered_responses import json_response, rendered_response
 from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
-from app.services.pages.page_answers import PageReading
+from app.services.pages.page_reading import PageReading
 from app.services.pages.page_views import BlocksOptions
 from app.wire.pages import PageBlocksRecord, PageToolMessage
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal, Problem

@@ -17,7 +17,7 @@ from app.http.parameters import IfMatchHeader, LevelPath, PageIdPath
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import record_response, written_response
 from app.services.pages.changes import PageChanges
-from app.services.pages.page_answers import PageReading
+from app.services.pages.page_reading import PageReading
 from app.services.pages.page_requests import RepresentationDraft
 from app.wire.pages import PageLevelRecord
 from pagefault_dialects.errors import InvalidPayloadError

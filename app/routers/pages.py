@@ -30,8 +30,8 @@ from app.http.record_responses import (
 )
 from app.http.rendered_responses import rendered_response
 from app.services.pages.changes import PageChanges
-from app.services.pages.page_answers import PageReading
 from app.services.pages.page_lists import PageLists
+from app.services.pages.page_reading import PageReading
 from app.services.pages.page_requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.page_writer import WrittenPage
 from app.services.pages.pages import Pages

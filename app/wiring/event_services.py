@@ -6,7 +6,7 @@ from app.services.events.broker import EventBroker
 from app.services.events.feeds import Feeds
 from app.services.events.raw_results import RawResults
 from app.services.events.streams import EventStreams, StreamLimits
-from app.services.events.subscriptions import QueueRoom
+from app.services.events.subscriptions import QueueMemory
 from app.services.memory_budget.budget import MemoryBudget
 from app.stores.records.records import Records
 from app.telemetry.metrics import Metrics
@@ -20,7 +20,7 @@ def _event_streams(services: Services) -> EventStreams:
     return EventStreams(
         records,
         services[Access],
-        Feeds(records, services[RawResults], QueueRoom(memory), services[Metrics]),
+        Feeds(records, services[RawResults], QueueMemory(memory), services[Metrics]),
         limits=StreamLimits(
             streams=events.streams,
             streams_per_key=events.streams_per_key,

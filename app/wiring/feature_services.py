@@ -25,9 +25,9 @@ from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
 from app.services.pages.faults import PageFaults
 from app.services.pages.manifests import PageManifests
-from app.services.pages.page_answers import PageReading
 from app.services.pages.page_lists import PageLists
 from app.services.pages.page_preparer import PagePreparer
+from app.services.pages.page_reading import PageReading
 from app.services.pages.page_views import PageViews
 from app.services.pages.page_writer import PageWriter
 from app.services.pages.pages import Pages

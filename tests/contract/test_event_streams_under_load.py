@@ -161,7 +161,7 @@ async def test_listener_that_does_not_keep_up_is_cut_off_and_comes_back_and_nobo
 
 
 async def everything_told(process: Services, project_id: str) -> list[EventItem]:
-    async with process[EventStreams].opened(
+    async with process[EventStreams].open(
         Caller(project_id), session_id=None, after=None
     ) as stream:
         return [item async for item in stream.items()]

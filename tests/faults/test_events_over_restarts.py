@@ -94,11 +94,11 @@ class Listener:
         self._course = course
         self.positions: list[int] = []
         self.sha256 = hashlib.sha256()
-        self.is_heard = False
+        self.has_listeners = False
 
     async def hear(self) -> None:
         """Listen until everything has been heard."""
-        while not self.is_heard:
+        while not self.has_listeners:
             last = self.positions[-1] if self.positions else 0
             port = await self._course.until_up()
             try:
@@ -106,7 +106,7 @@ class Listener:
             except OSError:
                 await anyio.lowlevel.checkpoint()
                 continue
-            self.is_heard = await stream.until_position(EVENTS)
+            self.has_listeners = await stream.until_position(EVENTS)
             self._keep(stream)
             stream.close()
 

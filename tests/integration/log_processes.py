@@ -97,7 +97,7 @@ async def listening_at(
     process: Services, *, after: int | None = 0, session_id: str | None = None
 ) -> AsyncIterator[EventStream]:
     """A stream of a process's, as a route opens it."""
-    async with process[EventStreams].opened(
+    async with process[EventStreams].open(
         Caller(PROJECT), session_id=session_id, after=after
     ) as stream:
         yield stream

@@ -560,7 +560,7 @@ async def test_poster_reserves_memory_for_its_frame(
     video = replace(await bench.store(mp4(), "a.mp4"), mime_type="video/mp4")
     budget = MemoryBudget(256 * 1024 * 1024)
     posters = Posters(bench.stores.blobs, bench.images, memory=budget)
-    async with budget.holding(65 * 1024 * 1024):
+    async with budget.reserving(65 * 1024 * 1024):
         with pytest.raises(MemoryExhaustedError):
             await posters.get(PROJECT, video)
     assert (await posters.get(PROJECT, video)).resource.mime_type == "image/jpeg"

@@ -9,7 +9,7 @@ import pytest
 
 from app.config.settings import Settings
 from app.models.event import LogBounds, NewEvent
-from app.services.events.stream import Start, start_of
+from app.services.events.stream import Start, find_start
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
@@ -70,7 +70,7 @@ async def delete(records: Records, session_id: str) -> None:
 
 
 async def start(records: Records, after: int | None, session_id: str | None = "s") -> Start:
-    return await records.read_snapshot(PROJECT, lambda unit: start_of(unit, session_id, after))
+    return await records.read_snapshot(PROJECT, lambda unit: find_start(unit, session_id, after))
 
 
 async def starts(
@@ -134,7 +134,7 @@ async def test_session_of_another_project_is_none(stores: Stores) -> None:
     await write(stores.records, "s", "s")
     found = await stores.records.read_snapshot(
         "other",
-        lambda unit: [start_of(unit, item, after) for item in (None, "s") for after in (None, 2)],
+        lambda unit: [find_start(unit, item, after) for item in (None, "s") for after in (None, 2)],
     )
     assert found == [Start(0, 0), Start(0, 0, RESET)] * 2
 

@@ -79,7 +79,7 @@ def find_joint_answer_position(
     }
     is_called_again = False
     for entry in _recent_messages(unit, session_id):
-        if identity.is_that_of(entry.request_digest) and not is_called_again:
+        if identity.matches(entry.request_digest) and not is_called_again:
             return AnswerPosition(existing=_recorded_answer(entry, "", 1))
         for call_id, is_answer in _last_mentions(entry, call_ids).items():
             if call_id in answers:

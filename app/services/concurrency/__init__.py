@@ -1,1 +1,1 @@
-"""Work off the event loop and beside it: how much at once, in whose turn, and to its end."""
+"""Work in threads and in background tasks: its limits, its order, and its end."""

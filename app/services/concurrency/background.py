@@ -45,10 +45,10 @@ async def run_beside(
 
 @dataclass(frozen=True, slots=True)
 class log_failures:  # noqa: N801 - read as the verb that it is in `with log_failures(…):`
-    """A block that may fail: its errors are logged and go no further.
+    """Logs errors of a block, and suppresses them.
 
-    A service's error is a warning with its code, an expected one a warning with its name; any other
-    is logged as an error, with where it came from.
+    A `PagefaultError` is logged as a warning with its code, an expected error as a warning with its
+    class name, and any other error as an error with its traceback.
     """
 
     log: structlog.stdlib.BoundLogger
@@ -85,7 +85,7 @@ def _log_fault(task: asyncio.Task[Any]) -> None:
 
 
 async def run_to_completion(step: Coroutine[Any, Any, _T]) -> _T:
-    """Run a step to its end, even if the caller is cancelled meanwhile; that takes effect after."""
+    """Run a step to its end; a cancellation of the caller takes effect after it."""
     task = asyncio.ensure_future(step)
     try:
         return await asyncio.shield(task)

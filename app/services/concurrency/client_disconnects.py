@@ -1,8 +1,8 @@
-"""Cancellation of work whose client has disconnected before the answer.
+"""Cancellation of work whose client has disconnected before the response.
 
-Writes that have begun are completed nevertheless. Long work whose only effect is its answer runs in
-`until_disconnect`, step by step, and so do waits for a turn. A step in a thread is completed. The
-HTTP layer sets the context variable `wait_for_disconnect`; commands do not set it.
+Long work that only makes a response runs in `until_disconnect`, step by step, and so do waits for a
+turn. Writes that have begun, and steps in threads, are completed nevertheless. The HTTP layer sets
+the context variable `wait_for_disconnect`; commands do not set it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

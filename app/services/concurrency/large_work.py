@@ -25,7 +25,7 @@ QUICK_BYTES = 16 * 1024
 """Texts up to this size are processed quickly, unless they have many values."""
 
 _SMALL_BYTES = 32 * 1024
-_MIDDLING_AT_ONCE = 2
+_MAX_MEDIUM = 2
 _PROJECTS_AT_ONCE = 16
 _WAITING = 8
 # Measured with hostile texts and values: a value takes 50 µs at worst, and 16 KiB of text 20 ms.
@@ -50,34 +50,37 @@ def is_quick(*texts: bytes) -> bool:
 async def run_in_loop_if(
     is_quick: bool, work: Callable[[*_Arguments], _T], *arguments: *_Arguments
 ) -> _T:
-    """Return what `work` makes of its arguments: in the event loop if it is quick, or a thread."""
+    """Call a function in the event loop if it is quick, or in a thread; return its result."""
     return work(*arguments) if is_quick else await anyio.to_thread.run_sync(work, *arguments)
 
 
 class LargeWork:
     """Runs work in threads; one object for all services, since its limits are those of the process.
 
-    Large values have turns of their own, so that small ones do not wait for seconds. The number of
-    waiting requests is limited, since their bytes are in memory, and they give up after a while.
+    Large values have a limiter of their own, so that small ones do not wait for seconds. The number
+    of waiting requests is limited, because their bytes are in memory.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._large_waiting = limits.large_bodies_waiting
-        # Turns are what bounds the threads.
+        # The other limiters limit the number of threads.
         self._threads = anyio.CapacityLimiter(math.inf)
-        self._middling = anyio.CapacityLimiter(_MIDDLING_AT_ONCE)
+        self._medium = anyio.CapacityLimiter(_MAX_MEDIUM)
         self._large = anyio.CapacityLimiter(limits.large_bodies)
 
     async def run(
         self, size_bytes: int, work: Callable[[*_Arguments], _T], *arguments: *_Arguments
     ) -> _T:
-        """Return what `work` makes of its arguments, of which so many bytes are worked on.
+        """Call a function in a thread, and return its result. It may wait for other calls.
 
-        It is not begun for a client that leaves while it waits for its turn.
+        Args:
+            size_bytes: The size of the data that it processes.
+            work: The function. It is not called if the client disconnects during the wait.
+            arguments: The arguments.
 
         Raises:
-            MalformedRequestError: The client has left.
-            OverloadedError: It is large, and as many wait for that as may.
+            MalformedRequestError: The client has disconnected.
+            OverloadedError: The data is large, and too many large calls are waiting.
         """
         limiter = self._limiter(size_bytes)
         if limiter is None:
@@ -94,7 +97,7 @@ class LargeWork:
         if size_bytes <= _SMALL_BYTES:
             return None
         if size_bytes <= LARGE_BYTES:
-            return self._middling
+            return self._medium
         large = self._large
         if not large.available_tokens and large.statistics().tasks_waiting >= self._large_waiting:
             raise OverloadedError
@@ -102,14 +105,14 @@ class LargeWork:
 
 
 class ProjectTurns:
-    """Gives each project a few turns at a time, and some to all projects together.
+    """Limits concurrent work of each project, and of all projects together.
 
-    A project that takes all it may have leaves the next free turn to another one that waits.
+    A project that has reached its limit leaves the next free turn to another project that waits.
 
     Args:
-        waiting: Requests of one project that may wait; more get a 503.
-        at_once: Turns of all projects at a time.
-        of_project: Turns of one project at a time.
+        waiting: The maximum of waiting requests of one project; more get a 503.
+        at_once: The maximum of concurrent turns of all projects.
+        of_project: The maximum of concurrent turns of one project.
     """
 
     def __init__(
@@ -122,10 +125,10 @@ class ProjectTurns:
 
     @asynccontextmanager
     async def turn(self, project_id: str) -> AsyncIterator[None]:
-        """Hold a turn of a project for the length of the block.
+        """Wait for a turn of a project, and keep it for the length of the block.
 
         Raises:
-            OverloadedError: As many wait for it as may.
+            OverloadedError: Too many requests of the project are waiting.
         """
         project = self._projects.setdefault(project_id, anyio.Semaphore(self._of_project))
         if project.statistics().tasks_waiting >= self._waiting:

@@ -1,4 +1,4 @@
-"""Slots for work that takes much memory: so many at once, and of one project fewer than that."""
+"""Limits on concurrent work that needs much memory, for each project and for all together."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,21 +8,21 @@ import anyio
 
 
 class ProjectSlots:
-    """Limits how much of something is done at once, so that no project holds up the others.
+    """Limits concurrent work, so that no project blocks the others.
 
     Args:
-        most: How many slots there are.
-        max_of_project: How many of them one project may hold.
+        max_slots: The number of slots.
+        max_of_project: The maximum of slots of one project.
     """
 
-    def __init__(self, most: int, max_of_project: int) -> None:
-        self._slots = anyio.CapacityLimiter(most)
+    def __init__(self, max_slots: int, max_of_project: int) -> None:
+        self._slots = anyio.CapacityLimiter(max_slots)
         self._max_of_project = max_of_project
         self._of_projects: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
     @asynccontextmanager
     async def slot(self, project_id: str) -> AsyncIterator[None]:
-        """Hold a slot of a project in the block; wait for one in the order of the requests."""
+        """Wait for a slot of a project, in the order of requests; keep it during the block."""
         of_project = self._of_projects.get(project_id)
         if of_project is None:
             of_project = anyio.CapacityLimiter(self._max_of_project)

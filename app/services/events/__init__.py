@@ -1,8 +1,8 @@
 """Streams of events: from the log to every subscriber, once each and in order.
 
-broker          what wakes the feeds
-streams         opens streams, watches over them, ends them
-stream          what one listener gets, and where it begins: at a position, or with a reset
-feeds           one reader of the log per project, for all who listen
-subscriptions   the bounded queue of one who listens, and what all queues may hold
+broker          wakes the feeds after writes
+streams         opens, checks and ends streams
+stream          the events of one listener, from a position on or from a reset on
+feeds           one reader of the log for each project, for all of its listeners
+subscriptions   the bounded queue of one listener, and the memory of all queues
 """

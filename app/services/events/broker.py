@@ -15,7 +15,9 @@ class Listener(Protocol):
         """True if any stream waits for events."""
 
     def wake(self, project_id: str | None, number: int | None) -> None:
-        """Cause a project's log to be read, or that of all; `number` is that of its newest event.
+        """Cause the log of a project, or of all projects, to be read.
+
+        `number` is that of the newest event.
 
         Never waits.
         """
@@ -24,12 +26,12 @@ class Listener(Protocol):
 class EventBroker:
     """Wakes the reader of the log in this process; subclasses also after writes of other processes.
 
-    A wake-up may come twice, late, or for nothing. It must come after every commit of an event
-    that can be read by then, and after every moment in which one may have been missed.
+    Wake-ups may be late, repeated or unnecessary. There must be one after every commit of an event,
+    as soon as the event can be read, and after every time in which commits may have been missed.
     """
 
     is_notified = True
-    """False if events of other processes come late, since notifications of them do not arrive."""
+    """False if events of other processes are late, because notifications do not arrive."""
 
     def __init__(self) -> None:
         self._listener: Listener | None = None
@@ -48,6 +50,6 @@ class EventBroker:
         """Wake a listener after commits of other processes, until cancelled; does nothing here."""
 
     def announce(self, project_id: str, number: int) -> None:
-        """Wake the listener after this process has committed an event. Neither waits nor raises."""
+        """Wake the listener after this process has committed an event. Does not wait or raise."""
         if self._listener is not None:
             self._listener.wake(project_id, number)

@@ -17,7 +17,12 @@ import structlog
 from app.models.event import Event, LoggedEvent
 from app.services.concurrency.background import log_failures
 from app.services.events.raw_results import RawResults
-from app.services.events.subscriptions import EventBatch, QueueRoom, Subscription, event_batch_of
+from app.services.events.subscriptions import (
+    EventBatch,
+    QueueMemory,
+    Subscription,
+    make_event_batch,
+)
 from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
@@ -28,14 +33,14 @@ _log = structlog.get_logger(__name__)
 _AT_ONCE = 200
 _AT_ONCE_BYTES = 1024 * 1024
 _RETRY_SECONDS = 1.0
-_LONGEST_BREATH_SECONDS = 0.25
+_MAX_PAUSE_SECONDS = 0.25
 
 
 class ProjectFeed:
     """The events of one project, from the moment it was opened.
 
-    `position` is the number of the last event that was handed out, `newest` that of the newest one
-    whose number is known.
+    `position` is the number of the last event that was delivered to the subscriptions, `newest` the
+    largest number of an event that the feed knows of.
     """
 
     def __init__(
@@ -43,12 +48,12 @@ class ProjectFeed:
         records: Records,
         project_id: str,
         raw_results: RawResults,
-        room: QueueRoom,
+        queue_memory: QueueMemory,
         metrics: StreamMetrics,
     ) -> None:
         self._records = records
         self._metrics = metrics
-        self._room = room
+        self._queue_memory = queue_memory
         self._project_id = project_id
         self._raw_results = raw_results
         self._subscriptions: set[Subscription] = set()
@@ -60,20 +65,20 @@ class ProjectFeed:
         self.users = 0
 
     def wake(self, number: int | None) -> None:
-        """Cause the log to be read, unless it is known to hold nothing new."""
+        """Cause the log to be read, unless `number` is that of a delivered event."""
         if number is None or number > self.position:
             self.newest = max(self.newest, number or 0)
             self._woken.set()
 
     def attach(self, subscription: Subscription) -> None:
-        """Hand everything behind `position` to a subscription from now on."""
+        """Deliver events after `position` to a subscription from now on."""
         self._subscriptions.add(subscription)
-        self._room.enter(subscription)
+        self._queue_memory.enter(subscription)
 
     def detach(self, subscription: Subscription) -> None:
-        """Stop doing so."""
+        """Stop delivering events to a subscription."""
         self._subscriptions.discard(subscription)
-        self._room.leave(subscription)
+        self._queue_memory.leave(subscription)
 
     def end(self) -> None:
         """Make `run` return."""
@@ -86,13 +91,13 @@ class ProjectFeed:
             # A failed read is repeated, so that streams do not stop.
             with log_failures(_log, "events not read"):
                 while not self._is_over and await self._read():
-                    await self._breathe()
+                    await self._pause_after_delivery()
                 await self._woken.wait()
                 self._woken.clear()
                 continue
-            await self._pause()
+            await self._wait_to_retry()
 
-    async def _breathe(self) -> None:
+    async def _pause_after_delivery(self) -> None:
         """Pause for twice the time that the listeners have just used.
 
         Events of the meantime are distributed together. Otherwise a thousand listeners would be
@@ -101,9 +106,9 @@ class ProjectFeed:
         began = monotonic()
         # Continues after all listeners that received events.
         await anyio.lowlevel.checkpoint()
-        await anyio.sleep(min(2 * (monotonic() - began), _LONGEST_BREATH_SECONDS))
+        await anyio.sleep(min(2 * (monotonic() - began), _MAX_PAUSE_SECONDS))
 
-    async def _pause(self) -> None:
+    async def _wait_to_retry(self) -> None:
         with anyio.move_on_after(_RETRY_SECONDS):
             while not self._is_over:
                 await self._woken.wait()
@@ -111,7 +116,7 @@ class ProjectFeed:
 
     async def _read(self) -> bool:
         """Distribute new events; return whether there were any."""
-        logged, removed = await self._records.read(self._project_id, self._look)
+        logged, removed = await self._records.read(self._project_id, self._read_log)
         if self.position < removed:
             # These streams have missed removed events: they reconnect and get a reset.
             for subscription in self._subscriptions:
@@ -123,7 +128,7 @@ class ProjectFeed:
             self.newest = max(self.newest, self.position)
         return bool(logged)
 
-    def _look(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
+    def _read_log(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
         """Return new events, and the number up to which events were removed unread."""
         logged = unit[EventRecords].after(self.position, limit=_AT_ONCE, max_bytes=_AT_ONCE_BYTES)
         is_gap = bool(logged) and logged[0].number > self.position + 1
@@ -134,34 +139,38 @@ class ProjectFeed:
         return event if raw is None else replace(event, data=with_raw_result(event.data, raw))
 
     def _distribute(self, events: Sequence[Event]) -> None:
-        # Made once for all who listen to the same, of whom there may be a thousand.
-        handouts: dict[str | None, EventBatch] = {}
-        self._room.make_room(sum(len(event.data) for event in events))
+        # Batches are shared by listeners to the same session, of which there may be a thousand.
+        batches: dict[str | None, EventBatch] = {}
+        self._queue_memory.make_room(sum(len(event.data) for event in events))
         for subscription in self._subscriptions:
             session_id = subscription.session_id
-            if session_id not in handouts:
-                handouts[session_id] = event_batch_of(events, session_id)
-            subscription.offer(handouts[session_id])
-        self._room.release_unused()
+            if session_id not in batches:
+                batches[session_id] = make_event_batch(events, session_id)
+            subscription.offer(batches[session_id])
+        self._queue_memory.release_unused()
 
 
 class Feeds:
     """The feeds of a process, one for each project with listeners."""
 
     def __init__(
-        self, records: Records, raw_results: RawResults, room: QueueRoom, metrics: StreamMetrics
+        self,
+        records: Records,
+        raw_results: RawResults,
+        queue_memory: QueueMemory,
+        metrics: StreamMetrics,
     ) -> None:
         self._records = records
         self._metrics = metrics
-        self.room = room
+        self.queue_memory = queue_memory
         self._raw_results = raw_results
         self._feeds: dict[str, ProjectFeed] = {}
         self._group = anyio.create_task_group()
         self._is_running = asyncio.Event()
         self._is_over = asyncio.Event()
         self._is_check_due = asyncio.Event()
-        metrics.watch_lag(self.lag, room.longest_queue)
-        raw_results.is_heard = self._feeds.__contains__
+        metrics.watch_lag(self.lag, queue_memory.longest_queue)
+        raw_results.has_listeners = self._feeds.__contains__
 
     @property
     def is_any(self) -> bool:
@@ -169,7 +178,7 @@ class Feeds:
         return bool(self._feeds)
 
     def lag(self) -> int:
-        """Return how many known events the feed that is furthest behind has not handed out."""
+        """Return the largest number of known events that a feed has not delivered yet."""
         begun = (feed for feed in self._feeds.values() if feed.is_begun)
         return max((feed.newest - feed.position for feed in begun), default=0)
 
@@ -181,34 +190,34 @@ class Feeds:
             self._feeds[project_id].wake(number)
 
     async def run(self) -> None:
-        """Let feeds run until `end`, and wait until each has come to rest."""
+        """Run feeds until `end`, and wait until each has ended."""
         async with self._group:
             self._is_running.set()
             self._group.start_soon(self._check)
             await self._is_over.wait()
 
     def end(self) -> None:
-        """End all feeds, and let none begin."""
+        """End all feeds. No feed begins afterwards."""
         self._is_over.set()
         self._is_check_due.set()
         for feed in self._feeds.values():
             feed.end()
 
     async def _check(self) -> None:
-        """Wake the feeds of projects with new events, by one query for all, whenever it is due."""
+        """Whenever it is due, find projects with new events in one query, and wake their feeds."""
         while True:
             await self._is_check_due.wait()
             if self._is_over.is_set():
                 return
             self._is_check_due.clear()
             with log_failures(_log, "new events not looked for"):
-                await self._wake_those_behind()
+                await self._wake_feeds_behind()
                 continue
             with anyio.move_on_after(_RETRY_SECONDS):
                 await self._is_over.wait()
             self._is_check_due.set()
 
-    async def _wake_those_behind(self) -> None:
+    async def _wake_feeds_behind(self) -> None:
         project_ids = [*self._feeds]
         newest = await self._records.read_projects(
             lambda projects: projects.newest_events(project_ids)
@@ -217,7 +226,7 @@ class Feeds:
             self.wake(project_id, number)
 
     async def enter(self, project_id: str) -> ProjectFeed:
-        """Return the feed of a project, to be given back by `leave`.
+        """Return the feed of a project. The caller calls `leave` at the end.
 
         Raises:
             StoreUnavailableError: The log cannot be read.
@@ -226,7 +235,7 @@ class Feeds:
         feed = self._feeds.get(project_id)
         if feed is None:
             feed = self._feeds[project_id] = ProjectFeed(
-                self._records, project_id, self._raw_results, self.room, self._metrics
+                self._records, project_id, self._raw_results, self.queue_memory, self._metrics
             )
         feed.users += 1
         if feed.is_begun:
@@ -242,14 +251,14 @@ class Feeds:
         if not feed.is_begun and not self._is_over.is_set():
             feed.position = feed.newest = newest
             feed.is_begun = True
-            # It reads at once, since events may have been announced before its position was known.
+            # It reads at once, because events may have been announced before its position was set.
             self._group.start_soon(feed.run)
         return feed
 
     def leave(self, feed: ProjectFeed, project_id: str) -> None:
-        """Give a feed back; it ends with the last who listens."""
+        """Stop using a feed; it ends after its last user."""
         feed.users -= 1
         if not feed.users:
             del self._feeds[project_id]
-            # Not cancelled: it may be about to give a connection back.
+            # It is not cancelled, because it may be returning a connection to the pool.
             feed.end()

@@ -1,11 +1,11 @@
-"""Results as tools returned them, for those who debug a tool and listen to its events."""
+"""Results as tools returned them, for listeners that debug a tool."""
 
 from collections import OrderedDict
 from collections.abc import Callable
 
 from pagefault_dialects.json.values import JsonValue, json_text
 
-_LARGEST_RAW_BYTES = 1024 * 1024
+_MAX_RAW_BYTES = 1024 * 1024
 _MAX_RAW_RESULTS = 64
 
 
@@ -15,18 +15,18 @@ class RawResults:
     Only connected listeners receive them; they are never stored.
 
     Args:
-        is_enabled: Whether anything is kept at all.
+        is_enabled: Whether results are kept.
     Source: spec 002, "Event Flow & Consumers" (`DECTO_DEBUG_TOOL_RESULT_RAW`).
     """
 
     def __init__(self, *, is_enabled: bool) -> None:
         self._is_enabled = is_enabled
         self._results: OrderedDict[str, bytes] = OrderedDict()
-        self.is_heard: Callable[[str], bool] = lambda _: False
+        self.has_listeners: Callable[[str], bool] = lambda _: False
 
     def is_wanted(self, project_id: str, *, size_bytes: int) -> bool:
-        """Return whether `offer` keeps a result that came in a body of so many bytes."""
-        return self._is_enabled and size_bytes <= _LARGEST_RAW_BYTES and self.is_heard(project_id)
+        """Return whether `offer` keeps a result from a body of this size."""
+        return self._is_enabled and size_bytes <= _MAX_RAW_BYTES and self.has_listeners(project_id)
 
     def offer(
         self, project_id: str, tool_result_id: str, result: JsonValue, *, size_bytes: int
@@ -43,5 +43,5 @@ class RawResults:
             self._results.popitem(last=False)
 
     def take(self, tool_result_id: str) -> bytes | None:
-        """Return the result as JSON text, once."""
+        """Return a result as JSON, and remove it; `None` if it is not kept."""
         return self._results.pop(tool_result_id, None)

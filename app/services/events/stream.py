@@ -1,7 +1,7 @@
-"""One stream of events: the log up to its project's feed, and the feed from then on.
+"""One stream of events: first from the log, then from the feed of its project.
 
-So an event comes once and in order, whenever a listener arrives. A stream begins behind the
-position it is asked for, or at the end, with a reset.
+So a listener receives each event once and in order. A stream begins after the requested position.
+If events after that were removed from the log, it begins at the end of the log, with a reset.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -15,7 +15,7 @@ import structlog
 from app.models.event import EndReason, LoggedEvent
 from app.services.access.callers import Caller
 from app.services.events.feeds import ProjectFeed
-from app.services.events.subscriptions import EventItem, Subscription, event_item_of
+from app.services.events.subscriptions import EventItem, Subscription, make_event_item
 from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
@@ -25,7 +25,7 @@ from pagefault_dialects.errors import PagefaultError
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 100
-# For each listener that comes back; the feeds of all of them together read more at once.
+# The limit of one read of a listener that has reconnected.
 _AT_ONCE_BYTES = 1024 * 1024
 _STALLED_SECONDS = 30.0
 _STUCK_SECONDS = 2.0
@@ -35,8 +35,8 @@ _STUCK_SECONDS = 2.0
 class Start:
     """The start of a stream.
 
-    `number` is that of the event before the first one, and `position` the same place in the numbers
-    of the listener. `is_reset` is true if it is not the requested place.
+    `number` is that of the event before the first one, and `position` the same position in the
+    numbering of the listener. `is_reset` is true if it is not the requested position.
     """
 
     number: int
@@ -44,7 +44,7 @@ class Start:
     is_reset: bool = False
 
 
-def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Start:
+def find_start(unit: UnitOfWork, session_id: str | None, after: int | None) -> Start:
     """Return the start of the stream of a session or of the project, in a snapshot.
 
     Args:
@@ -72,11 +72,11 @@ def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> S
     last_seq = session.last_seq if session else 0
     if after is None:
         return Start(bounds.last, last_seq)
-    number = _number_behind(unit, session_id, after)
+    number = _find_number(unit, session_id, after)
     if session is not None and _is_ambiguous(unit, session_id, after, number):
         return Start(bounds.last, last_seq, is_reset=True)
     if number is None and after == last_seq:
-        # All there is has been seen, whether the log still knows it or not.
+        # The listener has received all events, even if they were removed from the log.
         number = _before_deletion(unit, session_id, after) if session is None else None
         return Start(bounds.last if number is None else number, after)
     if number is None and after > last_seq:
@@ -86,8 +86,8 @@ def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> S
     return Start(number, after)
 
 
-def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
-    """Return the number behind which the events with a `seq` above `after` follow without a gap."""
+def _find_number(unit: UnitOfWork, session_id: str, after: int) -> int | None:
+    """Return the number in the log after which all events with a `seq` above `after` follow."""
     if after and (number := unit[EventRecords].newest_with(session_id, after)) is not None:
         return number
     number = unit[EventRecords].newest_with(session_id, after + 1)
@@ -133,17 +133,17 @@ class EventStream:
     readers: anyio.CapacityLimiter
     abort: Callable[[], object] | None = None
     _number: int = field(init=False)
-    _handed_at: float | None = None
+    _delivered_at: float | None = None
 
     def __post_init__(self) -> None:
         self._number = self.start.number
 
     async def items(self) -> AsyncGenerator[EventItem, None]:
-        """Yield everything behind the start, as it comes, until the listener is cut off."""
+        """Yield the events after the start, until the stream is ended."""
         async with aclosing(self.batches()) as batches:
             async for batch in batches:
                 for item in batch:
-                    self._handed_at = monotonic()
+                    self._delivered_at = monotonic()
                     yield item
                     if self.subscription.is_cut:
                         return
@@ -153,9 +153,9 @@ class EventStream:
         try:
             async with aclosing(self._batches()) as batches:
                 async for batch in batches:
-                    self._handed_at = monotonic()
+                    self._delivered_at = monotonic()
                     yield batch
-                    self._handed_at = None
+                    self._delivered_at = None
                     if self.subscription.is_cut:
                         return
         except PagefaultError as exc:
@@ -164,7 +164,7 @@ class EventStream:
 
     @property
     def ended_by(self) -> EndReason | None:
-        """Why the stream has ended, if it has."""
+        """The reason of the end of the stream; `None` if it has not ended."""
         return self.subscription.ended_by
 
     def cut(self, reason: EndReason) -> None:
@@ -173,19 +173,19 @@ class EventStream:
 
     def stuck_since(self, now: float) -> float | None:
         """Return the time of the last delivery if the listener has not read it for a while."""
-        handed_at = self._handed_at
-        if handed_at is None or now - handed_at < _STUCK_SECONDS:
+        delivered_at = self._delivered_at
+        if delivered_at is None or now - delivered_at < _STUCK_SECONDS:
             return None
-        return handed_at
+        return delivered_at
 
     def is_stalled(self, now: float) -> bool:
         """Return whether the listener has not read its last delivery in time."""
-        return self._handed_at is not None and now - self._handed_at > _STALLED_SECONDS
+        return self._delivered_at is not None and now - self._delivered_at > _STALLED_SECONDS
 
     async def _batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
         if self.start.is_reset:
             yield [_reset(self.start)]
-        async for item in self._logged():
+        async for item in self._read_logged():
             yield [item]
         try:
             while items := await self.subscription.take():
@@ -197,7 +197,7 @@ class EventStream:
         finally:
             self.feed.detach(self.subscription)
 
-    async def _logged(self) -> AsyncGenerator[EventItem, None]:
+    async def _read_logged(self) -> AsyncGenerator[EventItem, None]:
         """Yield events of the log up to the position of the feed, then join the feed."""
         while not self.subscription.is_cut and self._number < (reached := self.feed.position):
             reset, logged = await self._read()
@@ -207,10 +207,10 @@ class EventStream:
                 continue
             for event in map(event_of, logged):
                 self._number = event.number
-                yield event_item_of(event, self.subscription.session_id)
+                yield make_event_item(event, self.subscription.session_id)
             if not logged:
                 self._number = max(self._number, reached)
-        # Nothing comes between the last look at the feed's position and this.
+        # No other task runs between the last check of the feed's position and this line.
         self.feed.attach(self.subscription)
 
     async def _read(self) -> tuple[Start | None, Sequence[LoggedEvent]]:
@@ -218,20 +218,20 @@ class EventStream:
         async with self.readers:
             # Cancelling a read would cost its database connection.
             with anyio.CancelScope(shield=True):
-                read = await self.records.read_snapshot(self.caller.project_id, self._look)
+                read = await self.records.read_snapshot(self.caller.project_id, self._read_log)
         return read
 
-    def _look(self, unit: UnitOfWork) -> tuple[Start | None, Sequence[LoggedEvent]]:
-        anew = None
+    def _read_log(self, unit: UnitOfWork) -> tuple[Start | None, Sequence[LoggedEvent]]:
+        new_start = None
         if self._number < unit[EventRecords].bounds().removed:
-            anew = start_of(unit, self.subscription.session_id, None)
+            new_start = find_start(unit, self.subscription.session_id, None)
         logged = unit[EventRecords].after(
             self._number,
             session_id=self.subscription.session_id,
             limit=_AT_ONCE,
             max_bytes=_AT_ONCE_BYTES,
         )
-        return anew, logged
+        return new_start, logged
 
 
 def _reset(start: Start) -> EventItem:

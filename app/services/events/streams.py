@@ -1,9 +1,9 @@
-"""Streams of events: opened, watched over, ended.
+"""Streams of events: they are opened, checked and ended here.
 
-A stream reads the log itself until it has reached its project's feed, and takes from its queue from
-then on. So an event comes once and in order, whenever a listener arrives. A listener is cut off
-when its queue is full, when it has not taken anything for half a minute, when its key is revoked,
-and when the server stops; it comes again and names the last position it has seen.
+A stream reads the log until it has reached the feed of its project, and then reads its queue. So a
+listener that starts at any time receives each event once and in order. A stream is ended if its
+queue is full, if its listener has read nothing for half a minute, if its key is revoked, and if the
+server stops. The listener then reconnects with the last position that it has received.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from app.services.access.callers import Access, Caller
 from app.services.concurrency.background import log_failures, run_beside
 from app.services.events.broker import EventBroker
 from app.services.events.feeds import Feeds
-from app.services.events.stream import EventStream, start_of
+from app.services.events.stream import EventStream, find_start
 from app.services.events.subscriptions import Subscription, WriteBuffers
 from app.services.memory_budget.budget import MemoryBudget
 from app.stores.records.records import Records
@@ -61,16 +61,16 @@ class EventStreams:
         self._feeds = feeds
         self._limits = limits
         self._write_buffers = WriteBuffers(memory)
-        self._places_of: Counter[Caller] = Counter()
+        self._streams_of: Counter[Caller] = Counter()
         self._open: set[EventStream] = set()
-        self._places_taken = 0
-        # Those who come back all at once wait for each other, and leave the database to the others.
+        self._stream_count = 0
+        # Limits the database connections of listeners that reconnect at the same time.
         self._readers = anyio.CapacityLimiter(_READERS)
         self._is_ending = False
 
     @asynccontextmanager
     async def running(self, broker: EventBroker) -> AsyncIterator[None]:
-        """Keep streams woken and watched for the length of the block."""
+        """Wake and check the streams for the length of the block."""
         async with (
             run_beside(self._feeds.run(), end=self.end),
             run_beside(self._watch()),
@@ -79,40 +79,40 @@ class EventStreams:
             yield
 
     @asynccontextmanager
-    async def opened(
+    async def open(
         self, caller: Caller, *, session_id: str | None, after: int | None
     ) -> AsyncIterator[EventStream]:
         """Yield a stream, open for the length of the block.
 
         Args:
-            caller: Who listens; cut off once access is lost.
-            session_id: Whose events are wanted, `None` for all of the caller's project.
-            after: The position behind which it begins: a `seq` of the session, or a number of the
-                project's log. `None` for now.
+            caller: The listener. The stream ends if it loses access.
+            session_id: The session of the events; `None` for all of the project.
+            after: The position before the first event: a `seq` of the session, or a number of the
+                project's log. `None` for new events only.
 
         Raises:
-            StreamLimitError: The caller has as many streams as a key may have.
-            OverloadedError: There are as many streams as there may be, or the server stops.
+            StreamLimitError: The caller has the maximum of streams of a key.
+            OverloadedError: The process has its maximum of streams, or the server stops.
             StoreUnavailableError: The log cannot be read.
         """
-        with self._place(caller):
+        with self._count_against_limits(caller):
             subscription = Subscription(
                 session_id,
                 max_events=self._limits.queued_events,
                 max_bytes=self._limits.queued_bytes,
-                room=self._feeds.room,
+                memory=self._feeds.queue_memory,
             )
             async with self._readers:
                 feed = await self._feeds.enter(caller.project_id)
             try:
                 async with self._readers:
                     start = await self._records.read_snapshot(
-                        caller.project_id, lambda unit: start_of(unit, session_id, after)
+                        caller.project_id, lambda unit: find_start(unit, session_id, after)
                     )
                 stream = EventStream(
                     self._records, feed, caller, start, subscription, self._readers
                 )
-                with self._counted(stream):
+                with self._track(stream):
                     yield stream
             finally:
                 feed.detach(subscription)
@@ -120,27 +120,27 @@ class EventStreams:
                 self._feeds.leave(feed, caller.project_id)
 
     @contextmanager
-    def _place(self, caller: Caller) -> Iterator[None]:
-        if self._is_ending or self._places_taken >= self._limits.streams:
+    def _count_against_limits(self, caller: Caller) -> Iterator[None]:
+        if self._is_ending or self._stream_count >= self._limits.streams:
             raise OverloadedError
-        if self._places_of[caller] >= self._limits.streams_per_key:
+        if self._streams_of[caller] >= self._limits.streams_per_key:
             raise StreamLimitError(self._limits.streams_per_key)
-        # Before anything is waited for: those who come at the same moment are counted, too.
-        self._places_taken += 1
-        self._places_of[caller] += 1
+        # This precedes all waits, so that listeners that arrive at the same time are counted.
+        self._stream_count += 1
+        self._streams_of[caller] += 1
         try:
             yield
         finally:
-            self._places_taken -= 1
-            self._places_of[caller] -= 1
-            if not self._places_of[caller]:
-                del self._places_of[caller]
+            self._stream_count -= 1
+            self._streams_of[caller] -= 1
+            if not self._streams_of[caller]:
+                del self._streams_of[caller]
 
     @contextmanager
-    def _counted(self, stream: EventStream) -> Iterator[None]:
+    def _track(self, stream: EventStream) -> Iterator[None]:
         self._open.add(stream)
         if self._is_ending:
-            # It has begun to while the place was looked up.
+            # The server has begun to stop while the start was looked up.
             stream.cut("stopping")
         self._counts.count_stream_opened()
         try:
@@ -152,7 +152,7 @@ class EventStreams:
     def end(self) -> None:
         """End all streams and refuse new ones, since the server is stopping."""
         if self._is_ending:
-            # Every connection calls this, and each call would go through all streams.
+            # Every connection calls this, but one pass over all streams is enough.
             return
         self._is_ending = True
         for stream in self._open:
@@ -165,7 +165,7 @@ class EventStreams:
             now = monotonic()
             for stream in [item for item in self._open if item.is_stalled(now)]:
                 _end_stalled(stream)
-            # Where there is no room for what stuck connections hold, the longest stuck are ended.
+            # If the buffers of stuck connections need too much memory, the longest stuck are ended.
             stuck = [(since, item) for item in self._open if (since := item.stuck_since(now))]
             stuck.sort(key=lambda pair: pair[0])
             self._write_buffers.count([partial(_end_stalled, stream) for _, stream in stuck])
@@ -174,14 +174,14 @@ class EventStreams:
 
     async def _cut_revoked_callers(self) -> None:
         if callers := {stream.caller for stream in self._open}:
-            out = await self._access.revoked_callers(callers)
+            revoked = await self._access.revoked_callers(callers)
             for stream in self._open:
-                if stream.caller in out:
+                if stream.caller in revoked:
                     stream.cut("access-lost")
 
 
 def _end_stalled(stream: EventStream) -> None:
-    """Cut a stream whose listener takes nothing, and its connection with it."""
+    """End a stream whose listener reads nothing, and its connection."""
     stream.cut("stalled")
     if stream.abort is not None:
         stream.abort()

@@ -1,8 +1,8 @@
-"""The queues of listeners and their total size.
+"""The queues of listeners, and the memory of all queues.
 
 Undelivered events wait in a bounded queue. An event that waits for a thousand listeners is in
-memory once and counted once. If there is no room for the next one, the listeners that are furthest
-behind are disconnected: the log has the events, and they reconnect for them.
+memory once and counted once. If there is no memory for the next event, the listeners that are
+furthest behind are disconnected. They reconnect, and read the events from the log.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from app.errors import OverloadedError
 from app.models.event import EndReason, Event
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 
-_SHARE = 4
-_AT_A_TIME = 32
+_BUDGET_SHARE = 4
+_TURNS_PER_PASS = 32
 _AT_ONCE_BYTES = 64 * 1024
 # Batches up to this size are sent without waiting for a turn, which takes longer than sending.
 _SMALL_BYTES = 16 * 1024
@@ -25,8 +25,9 @@ _SMALL_BYTES = 16 * 1024
 class EventItem:
     """A frame for a listener: `type`, `data`, and the position from which it may continue.
 
-    `number` is the place of the event in the log of its project. The type `reset` means that the
-    position of the listener is not kept: it must load its data again, and newer events follow.
+    `number` is that of the event in the log of its project. The type `reset` means that events
+    after the position of the listener were removed: it must load its data again. Newer events
+    follow.
     """
 
     number: int
@@ -37,42 +38,42 @@ class EventItem:
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """Events that are handed out together, in order, and how many bytes of data they have."""
+    """Events that are delivered together, in order, and the size of their data."""
 
     items: Sequence[EventItem]
     size_bytes: int
 
 
-def event_item_of(event: Event, session_id: str | None) -> EventItem:
-    """Return an event for those who listen to a session, or to all of the project."""
+def make_event_item(event: Event, session_id: str | None) -> EventItem:
+    """Return the frame of an event for listeners to a session, or to the project."""
     position = event.number if session_id is None or event.seq is None else event.seq
     return EventItem(event.number, position, event.type, event.data)
 
 
-def event_batch_of(events: Sequence[Event], session_id: str | None) -> EventBatch:
-    """Return those of the events that belong to a session, or all of them."""
+def make_event_batch(events: Sequence[Event], session_id: str | None) -> EventBatch:
+    """Return the frames of those events that belong to a session, or of all events."""
     selected = [event for event in events if session_id in (None, event.session_id)]
     return EventBatch(
-        [event_item_of(event, session_id) for event in selected],
+        [make_event_item(event, session_id) for event in selected],
         sum(len(event.data) for event in selected),
     )
 
 
 class SendQueue:
-    """Lets a few go at each pass of the event loop, and keeps the others in order.
+    """Lets a few callers continue at each pass of the event loop, in the order of their calls.
 
-    Large events for a thousand listeners would otherwise be sent in one pass, for which everybody
-    else waits.
+    Otherwise large events for a thousand listeners would be sent in one pass, and all other tasks
+    would wait for it.
     """
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._turns_left = _AT_A_TIME
-        self._is_awaited = False
+        self._turns_left = _TURNS_PER_PASS
+        self._is_scheduled = False
 
     async def take(self) -> None:
         """Return when it is the caller's turn."""
-        self._await_next_pass()
+        self._schedule_pass()
         if self._turns_left and not self._waiting:
             self._turns_left -= 1
             return
@@ -80,45 +81,45 @@ class SendQueue:
         self._waiting.append(turn)
         await turn
 
-    def _await_next_pass(self) -> None:
-        if not self._is_awaited:
-            self._is_awaited = True
+    def _schedule_pass(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._begin_pass)
 
     def _begin_pass(self) -> None:
-        self._is_awaited = False
-        self._turns_left = _AT_A_TIME
+        self._is_scheduled = False
+        self._turns_left = _TURNS_PER_PASS
         while self._waiting and self._turns_left:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
                 self._turns_left -= 1
-        if self._turns_left < _AT_A_TIME:
-            self._await_next_pass()
+        if self._turns_left < _TURNS_PER_PASS:
+            self._schedule_pass()
 
 
-class QueueRoom:
-    """The bytes of events that are in any queue, a quarter of the budget of memory at the most."""
+class QueueMemory:
+    """The memory of the events in all queues, at most a quarter of the memory budget."""
 
     def __init__(self, memory: MemoryBudget) -> None:
-        self._reserved = HeldMemory(memory, 0)
-        self._limit_bytes = memory.limit_bytes // _SHARE
-        # By the identity of the bytes, which live for as long as a queue holds them.
+        self._reserved = MemoryReservation(memory, 0)
+        self._limit_bytes = memory.limit_bytes // _BUDGET_SHARE
+        # The number of queues that have the data of an event, by the identity of the bytes.
         self._users: dict[int, int] = {}
         self._queues: set[Subscription] = set()
         self.turns = SendQueue()
         self.queued_bytes = 0
 
     def enter(self, queue: "Subscription") -> None:
-        """Count a queue among those that may be cut."""
+        """Add a queue; it may be ended to free memory."""
         self._queues.add(queue)
 
     def leave(self, queue: "Subscription") -> None:
-        """Count it no more."""
+        """Remove a queue."""
         self._queues.discard(queue)
 
     def longest_queue(self) -> int:
-        """Return the number of events in the queue that has the most."""
+        """Return the number of events in the longest queue."""
         return max((queue.waiting for queue in self._queues), default=0)
 
     def put(self, items: Iterable[EventItem]) -> None:
@@ -133,8 +134,8 @@ class QueueRoom:
                 self.queued_bytes += len(item.data)
 
     def drop(self, items: Iterable[EventItem]) -> None:
-        """Count it no more for one queue."""
-        # A thousand queues of a thousand events are dropped at once where all are too far behind.
+        """Subtract events that are removed from a queue."""
+        # This is fast, because a thousand queues of a thousand events may be dropped at once.
         users = self._users
         for item in items:
             key = id(item.data)
@@ -152,11 +153,11 @@ class QueueRoom:
         The listeners that are furthest behind are disconnected until the events fit. If no events
         wait, they are queued in any case.
         """
-        while not self._takes(size_bytes):
-            most = max((queue.waiting_bytes for queue in self._queues), default=0)
-            if not most:
+        while not self._try_reserve(size_bytes):
+            max_bytes = max((queue.waiting_bytes for queue in self._queues), default=0)
+            if not max_bytes:
                 return
-            for queue in [item for item in self._queues if item.waiting_bytes >= most]:
+            for queue in [item for item in self._queues if item.waiting_bytes >= max_bytes]:
                 queue.cut("slow")
 
     def release_unused(self) -> None:
@@ -164,7 +165,7 @@ class QueueRoom:
         if self.queued_bytes < self._reserved.size_bytes:
             self._reserved.resize(self.queued_bytes)
 
-    def _takes(self, size_bytes: int) -> bool:
+    def _try_reserve(self, size_bytes: int) -> bool:
         total = self.queued_bytes + size_bytes
         if total > self._limit_bytes:
             return False
@@ -179,20 +180,20 @@ class WriteBuffers:
     """The buffers of connections whose clients read slower than events are sent.
 
     Args:
-        memory: The budget they are counted in.
+        memory: The memory budget.
     """
 
     EACH_BYTES = 96 * 1024
 
     def __init__(self, memory: MemoryBudget) -> None:
         self._memory = memory
-        self._reserved = HeldMemory(memory, 0)
+        self._reserved = MemoryReservation(memory, 0)
 
     def count(self, endings: Sequence[Callable[[], object]]) -> None:
-        """Count so many buffers, and end those for which there is no room.
+        """Reserve the memory of buffers, and end connections if there is too little.
 
         Args:
-            endings: What ends each of them, those first that were stuck for longest.
+            endings: A function for each buffer that ends its connection, the longest stuck first.
         """
         free_bytes = max(0, self._memory.limit_bytes - self._memory.held_bytes)
         fitting = (self._reserved.size_bytes + free_bytes) // self.EACH_BYTES
@@ -208,17 +209,17 @@ class Subscription:
     events.
 
     Args:
-        session_id: Whose events are wanted, `None` for all.
-        max_events: How many may wait.
-        max_bytes: How many bytes of them may wait.
-        room: What all queues of the process have together.
+        session_id: The session of the events; `None` for all of the project.
+        max_events: The limit of waiting events.
+        max_bytes: The limit of their bytes.
+        memory: The memory of all queues of the process.
     """
 
     def __init__(
-        self, session_id: str | None, *, max_events: int, max_bytes: int, room: QueueRoom
+        self, session_id: str | None, *, max_events: int, max_bytes: int, memory: QueueMemory
     ) -> None:
         self.session_id = session_id
-        self._room = room
+        self._memory = memory
         self._delivered: list[EventItem] = []
         self._max_events = max_events
         self._max_bytes = max_bytes
@@ -231,7 +232,7 @@ class Subscription:
         """Queue events; never waits."""
         if self.is_cut or not event_batch.items:
             return
-        self._room.put(event_batch.items)
+        self._memory.put(event_batch.items)
         self._waiting.extend(event_batch.items)
         self.waiting_bytes += event_batch.size_bytes
         if len(self._waiting) > self._max_events or self.waiting_bytes > self._max_bytes:
@@ -253,7 +254,7 @@ class Subscription:
         self.ended_by = self.ended_by or reason
         waiting, self._waiting = self._waiting, deque()
         self.waiting_bytes = 0
-        self._room.drop(waiting)
+        self._memory.drop(waiting)
         self._changed.set()
 
     def close(self) -> None:
@@ -263,7 +264,7 @@ class Subscription:
 
     def _release_batch(self) -> None:
         delivered, self._delivered = self._delivered, []
-        self._room.drop(delivered)
+        self._memory.drop(delivered)
 
     async def take(self) -> list[EventItem]:
         """Wait for events and return up to 64 KiB of them, at least one.
@@ -285,5 +286,5 @@ class Subscription:
         self.waiting_bytes -= size_bytes
         self._delivered = batch
         if size_bytes > _SMALL_BYTES:
-            await self._room.turns.take()
+            await self._memory.turns.take()
         return batch

@@ -132,7 +132,7 @@ class DerivedImages:
         key = f"wav;{mime_type}"
         noted = await self.find(project_id, digest, key)
         if noted is None:
-            async with self.images.hold(project_id, size_bytes + wav.size_bytes):
+            async with self.images.reserve(project_id, size_bytes + wav.size_bytes):
                 samples = await read_whole(self.blobs, project_id, digest)
                 whole = await anyio.to_thread.run_sync(wav.whole, samples)
                 made = FittedImage(whole, WAV_TYPE, is_first_picture=False)

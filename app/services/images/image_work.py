@@ -101,18 +101,18 @@ class ImageWork:
                 held_bytes = size_bytes + cost.memory_bytes
                 # The header does not have the number of passes.
                 with suppress(TooCostlyError):
-                    async with self._quick.turn(project_id), self._memory.holding(held_bytes):
+                    async with self._quick.turn(project_id), self._memory.reserving(held_bytes):
                         return await attempt(self._decode_in_thread)
             return await self._run_in_worker(project_id, cost, size_bytes, attempt)
 
     @asynccontextmanager
-    async def hold(self, project_id: str, size_bytes: int) -> AsyncIterator[None]:
+    async def reserve(self, project_id: str, size_bytes: int) -> AsyncIterator[None]:
         """Reserve memory for a file that is made without decoding, in the turn of its project.
 
         Raises:
             OverloadedError: The memory was not available within a second, or too many files wait.
         """
-        async with self._quick.turn(project_id), self._memory.holding(size_bytes):
+        async with self._quick.turn(project_id), self._memory.reserving(size_bytes):
             yield
 
     async def _run_in_worker(
@@ -131,7 +131,7 @@ class ImageWork:
                 f"{self._memory.limit_bytes >> 20}, so no smaller image is made of it."
             )
         decode = partial(self._decode_in_worker, child_bytes, cost)
-        async with self._slow.turn(project_id), self._memory.holding(held_bytes):
+        async with self._slow.turn(project_id), self._memory.reserving(held_bytes):
             return await attempt(decode)
 
     async def _decode_in_thread(

@@ -141,7 +141,7 @@ class Posters:
         """Decode a video in a process; return its status and output."""
         async with (
             self._as_file(project_id, video) as path,
-            self.memory.holding(_FRAME_BYTES) as memory,
+            self.memory.reserving(_FRAME_BYTES) as memory,
         ):
             bounds = (str(memory.size_bytes), str(_SECONDS + GRACE_SECONDS))
             child = await start_child(_MODULE, video_format, path, *bounds)

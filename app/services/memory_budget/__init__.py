@@ -1,1 +1,1 @@
-"""One budget in bytes for what requests hold in memory, and who holds how much."""
+"""The memory budget of requests, and its shares for bodies and responses."""

@@ -1,11 +1,11 @@
-"""One budget in bytes for what requests hold in memory: bodies, answers, images, queued events.
+"""The budget for the memory of requests: bodies, responses, images and queued events.
 
-Limits on a single body or answer do not bound a process that works on many of them. So everything
-that holds more than a few kilobytes for a request takes its bytes from this budget first. A request
-waits for room only before it holds any: two requests that each hold some and wait for more would
-wait for each other. One that holds some and needs more gets it at once or is refused.
+Limits for single bodies and responses do not limit a process that works on many of them. So all
+code that needs more than a few kilobytes for a request first reserves them from this budget. A
+request only waits while it has no reservation; otherwise two requests could wait for each other. A
+request that has a reservation and needs more gets it at once, or an error.
 
-The budget counts what its users say they hold; it measures nothing.
+The budget adds up the reservations. It does not measure memory.
 """
 
 import asyncio
@@ -19,42 +19,42 @@ from app.errors import MemoryExhaustedError
 WAIT_SECONDS = 1.0
 """Time that a request without memory waits for some."""
 _MAX_FALL_BYTES = 48 * 1024 * 1024
-"""Decrease that ends `MemoryBudget.fallen`, or a quarter of a small budget."""
+"""Decrease that ends `MemoryBudget.wait_for_fall`, or a quarter of a small budget."""
 
 
 _Queue: TypeAlias = "deque[tuple[int, asyncio.Future[None]]]"
 
 
-class HeldMemory:
-    """The bytes that one request has taken from the budget; released all together."""
+class MemoryReservation:
+    """The bytes that a request has reserved from the budget."""
 
     def __init__(self, budget: "MemoryBudget", size_bytes: int) -> None:
         self._budget = budget
         self.size_bytes = size_bytes
 
     def grow(self, size_bytes: int) -> None:
-        """Take so many more bytes, at once.
+        """Reserve more bytes, without waiting.
 
         Raises:
-            MemoryExhaustedError: They do not fit now. The memory reserved before is kept.
+            MemoryExhaustedError: They do not fit now. The reservation does not change.
         """
         self._budget.take_more(size_bytes)
         self.size_bytes += size_bytes
 
     def resize(self, size_bytes: int) -> None:
-        """Hold so many bytes instead; fewer of them always fit.
+        """Change the size of the reservation, without waiting. A smaller size always fits.
 
         Raises:
-            MemoryExhaustedError: More of them are wanted than fit now; nothing has changed.
+            MemoryExhaustedError: The new size does not fit now. The reservation does not change.
         """
         if size_bytes > self.size_bytes:
             self.grow(size_bytes - self.size_bytes)
         else:
-            self._budget.give_back(self.size_bytes - size_bytes)
+            self._budget.release(self.size_bytes - size_bytes)
             self.size_bytes = size_bytes
 
     def release(self) -> None:
-        """Give everything back; a second call does nothing."""
+        """Release all bytes. Further calls have no effect."""
         self.resize(0)
 
 
@@ -77,27 +77,29 @@ class MemoryBudget:
         self._later: _Queue = deque()
 
     @asynccontextmanager
-    async def holding(self, size_bytes: int) -> AsyncIterator[HeldMemory]:
-        """Reserve memory for the length of the block; see `hold`."""
-        memory = await self.hold(size_bytes)
+    async def reserving(self, size_bytes: int) -> AsyncIterator[MemoryReservation]:
+        """Reserve memory for the length of the block; see `reserve`."""
+        memory = await self.reserve(size_bytes)
         try:
             yield memory
         finally:
             memory.release()
 
-    async def hold(self, size_bytes: int, *, later_seconds: float | None = None) -> HeldMemory:
+    async def reserve(
+        self, size_bytes: int, *, later_seconds: float | None = None
+    ) -> MemoryReservation:
         """Reserve memory, after a short wait if it does not fit at once.
 
         The caller has no memory yet, and releases the returned one. A size above the budget counts
         as the whole budget, which the request then has alone.
 
         Args:
-            size_bytes: How many.
-            later_seconds: How long to wait behind all others, as what takes much does; `None` to
-                wait among those that take little, for `WAIT_SECONDS`.
+            size_bytes: The number of bytes.
+            later_seconds: The longest wait of a large request, which is served after all small
+                ones. `None` for a small request, which waits for up to `WAIT_SECONDS`.
 
         Raises:
-            MemoryExhaustedError: They did not fit in time. Nothing is held.
+            MemoryExhaustedError: They did not fit in time. Nothing is reserved.
         """
         queue = self._waiting if later_seconds is None else self._later
         seconds = WAIT_SECONDS if later_seconds is None else later_seconds
@@ -106,24 +108,24 @@ class MemoryBudget:
             await self._wait(queue, size_bytes, seconds)
         else:
             self._count(size_bytes)
-        return HeldMemory(self, size_bytes)
+        return MemoryReservation(self, size_bytes)
 
     def take_more(self, size_bytes: int) -> None:
-        """Take bytes for a request that holds some; see `HeldMemory.grow`."""
+        """Reserve bytes for a request that has a reservation; see `MemoryReservation.grow`."""
         if not self._fits(size_bytes):
             raise MemoryExhaustedError
         self._count(size_bytes)
 
-    def give_back(self, size_bytes: int) -> None:
-        """Give bytes back, and let those who wait have them."""
+    def release(self, size_bytes: int) -> None:
+        """Release bytes, and serve waiting requests."""
         self.held_bytes -= size_bytes
         self._serve()
-        # Those who had waited have their bytes by now.
+        # Waiting requests have been served, so this is the memory that stays free.
         if self._peak_bytes - self.held_bytes >= self._fall_bytes:
             self._peak_bytes = self.held_bytes
             self._has_fallen.set()
 
-    async def fallen(self) -> None:
+    async def wait_for_fall(self) -> None:
         """Wait until the reserved memory has fallen far below its last peak.
 
         A fall since the last wait counts. Only one task may wait.
@@ -146,18 +148,18 @@ class MemoryBudget:
                 await served
         except BaseException as exc:
             if served.done() and not served.cancelled():
-                # They were given at the last moment.
+                # The request was served just before the timeout.
                 self.held_bytes -= size_bytes
             if (size_bytes, served) in queue:
                 queue.remove((size_bytes, served))
-            # Those behind may fit where this one did not.
+            # Smaller requests after this one may fit.
             self._serve()
             if isinstance(exc, TimeoutError):
                 raise MemoryExhaustedError from exc
             raise
 
     def _serve(self) -> None:
-        """Give bytes to those who wait, up to the first for whom there are not enough."""
+        """Serve waiting requests in their order, up to the first that does not fit."""
         for queue in (self._waiting, self._later):
             while queue:
                 size_bytes, served = queue[0]

@@ -1,8 +1,8 @@
-"""Returns memory that large requests have freed to the system.
+"""Returns freed memory of large requests to the operating system.
 
-A process keeps up to 16 MiB on purpose (`app.server.process`), and free blocks between used ones.
-After a history of 48 MiB, processed in strings of 400 KiB, these were 50 to 140 MiB, and the next
-large request came on top of it.
+The C library keeps up to 16 MiB (`app.server.process`), and free blocks between used ones. After a
+history of 48 MiB in strings of 400 KiB, these blocks were 50 to 140 MiB, and the next large request
+needed new memory besides.
 """
 
 import ctypes
@@ -17,14 +17,14 @@ _REST_SECONDS = 1.0
 
 
 async def trim_freed_memory(memory: MemoryBudget) -> None:
-    """Give freed memory back whenever the budget has fallen, at most once a second.
+    """Return freed memory whenever reservations have fallen, at most once a second.
 
-    Returns at once where the C library is not glibc, and has no such function.
+    Ends at once if the C library is not glibc, which has the function for it.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     while trim is not None:
-        await memory.fallen()
-        # The memory of the last answer is free a second later.
+        await memory.wait_for_fall()
+        # The memory of the last response is freed up to a second later.
         for _ in range(2):
             await anyio.to_thread.run_sync(trim, 0)
             await anyio.sleep(_REST_SECONDS)

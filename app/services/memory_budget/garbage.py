@@ -1,12 +1,12 @@
-"""Garbage among old objects, collected while there are few objects.
+"""Full garbage collections, at times when there are few objects.
 
-A full collection looks at every object that was made since the start. The interpreter does nothing
-else meanwhile, and starts one by itself just when there are many objects: while a large value is
-worked on. Beside a history of 60,000 messages each took half a second. So a process that serves
-leaves them to this task (`app.server.process.collect_young_only`).
+A full collection visits every object that was made since the start, and stops all threads. The
+interpreter starts it just when there are many objects: while a large value is processed. With a
+history of 60,000 messages in memory, each took half a second. So a serving process disables full
+collections (`app.server.process.collect_young_only`), and this task runs them instead.
 
-The objects of a large request are freed with their last reference. Measured with refused
-and accepted values of 100,000 objects, some hundred small objects were left for a collection.
+This leaves little garbage: nearly all objects of a large request are freed with their last
+reference. Of values of 100,000 objects, some hundred small objects were left for a collection.
 """
 
 import gc
@@ -16,22 +16,22 @@ from dataclasses import dataclass, field
 import anyio
 
 _REST_SECONDS = 1.0
-# Between two large requests there may be few objects for a moment only.
+# While a collection is due, few objects may exist only for a moment between two large requests.
 _REST_WHILE_DUE_SECONDS = 0.05
 # Collections of young objects since the last full one. CPython waits for ten as well.
-_ENOUGH = 10
-# Seventy million objects more were made than freed meanwhile, and there never were few: requests
-# whose large values overlap for minutes.
-_MOST = 10_000
-# A collection takes some ten milliseconds then.
+_DUE_COLLECTIONS = 10
+# After this number, a collection is run even with many objects: requests with large values have
+# overlapped for minutes, and seventy million objects more were made than freed.
+_OVERDUE_COLLECTIONS = 10_000
+# With so few blocks, a collection takes some ten milliseconds.
 _FEW_BLOCKS = 300_000
 
 
 @dataclass(slots=True)
 class GarbageCollector:
-    """Collects garbage that the interpreter leaves.
+    """Runs the full collections that the interpreter does not run.
 
-    Objects that existed when it was created are not counted.
+    Objects that existed when this was created are not counted.
     """
 
     _blocks_at_start: int = field(init=False, default_factory=sys.getallocatedblocks)
@@ -39,23 +39,23 @@ class GarbageCollector:
     async def run(self) -> None:
         """Collect about once a second, if there may be garbage.
 
-        Returns at once in a process whose interpreter does so by itself.
+        Ends at once if the interpreter runs full collections.
         """
-        while gc.get_threshold()[2] > _MOST:
+        while gc.get_threshold()[2] > _OVERDUE_COLLECTIONS:
             is_due = self.collect_if_due()
             await anyio.sleep(_REST_WHILE_DUE_SECONDS if is_due else _REST_SECONDS)
 
     def collect_if_due(self) -> bool:
-        """Collect if there may be garbage, and that does not take long or can wait no longer.
+        """Collect if a collection is due, and either short or overdue.
 
         Returns:
-            Whether there may be garbage that was left.
+            Whether a collection is due, but was not run.
         """
         *_, young_collections = gc.get_count()
-        if young_collections <= _ENOUGH:
+        if young_collections <= _DUE_COLLECTIONS:
             return False
-        are_few = sys.getallocatedblocks() - self._blocks_at_start <= _FEW_BLOCKS
-        if are_few or young_collections > _MOST:
+        has_few_blocks = sys.getallocatedblocks() - self._blocks_at_start <= _FEW_BLOCKS
+        if has_few_blocks or young_collections > _OVERDUE_COLLECTIONS:
             gc.collect()
             return False
         return True

@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager
 import anyio.from_thread
 
 from app.errors import OverloadedError
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.streams.text_weight import TextWeight
 
 FREE_BYTES = 16 * 1024
-"""A body of no more takes nothing of the budget: most requests are small, and many at once."""
+"""Bodies up to this size reserve nothing; most requests are small."""
 
 QUICKLY_WEIGHED_BYTES = 64 * 1024
 """Size up to which a text is weighed in the event loop."""
@@ -30,14 +30,14 @@ _MAX_CREDIT_SECONDS = 4.0
 
 
 class BodyBudget:
-    """The share of all bodies of the process: half of the budget while they arrive.
+    """The share of the bodies that arrive: half of the budget.
 
-    The other half is left for work on those that have arrived, and for answers. Where they need
-    more than their half, those that come slowly are ended, the slowest first.
+    The other half is left for received bodies and for responses. If arriving bodies need more than
+    their half, slow ones are ended, the slowest first.
 
     Args:
         memory: The budget.
-        text_limit_bytes: How many bytes of text one body may keep in memory.
+        text_limit_bytes: The limit of text that one body keeps in memory.
     """
 
     def __init__(self, memory: MemoryBudget, *, text_limit_bytes: int) -> None:
@@ -45,10 +45,10 @@ class BodyBudget:
         self.arriving = MemoryBudget(memory.limit_bytes // 2)
         self.text_limit_bytes = text_limit_bytes
         self.bodies: set[BodyMemory] = set()
-        """Those on their way that hold some of it."""
+        """The arriving bodies that have a reservation."""
 
     def make_room(self, size_bytes: int, newcomer: "BodyMemory") -> None:
-        """End bodies that come too slowly until so many more bytes fit, or no such body is left."""
+        """End slow bodies until more bytes fit, or until no slow body is left."""
         if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
             return
         now = asyncio.get_running_loop().time()
@@ -60,15 +60,15 @@ class BodyBudget:
 
 
 class BodyMemory:
-    """The part of the budget that one body holds. Release it, whatever has come of the request."""
+    """The reservation of one body. The caller releases it at the end of the request."""
 
     def __init__(self, budget: BodyBudget) -> None:
         self._budget = budget
-        self._arriving: HeldMemory | None = None
-        self._reserved: HeldMemory | None = None
+        self._arriving: MemoryReservation | None = None
+        self._reserved: MemoryReservation | None = None
         self._text_bytes = 0
         self._weight = TextWeight()
-        self._patience: asyncio.Timeout | None = None
+        self._timeout: asyncio.Timeout | None = None
         self._is_ended = False
         self._credit_seconds = _MAX_CREDIT_SECONDS
         self._waiting_since: float | None = None
@@ -77,13 +77,13 @@ class BodyMemory:
 
     @asynccontextmanager
     async def arrival(self) -> AsyncIterator[None]:
-        """Let the body be ended while it arrives, for the length of the block.
+        """Make the body one that may be ended while it arrives, for the length of the block.
 
         Raises:
-            OverloadedError: It came too slowly, and its room was needed.
+            OverloadedError: The body was ended: it was too slow, and its memory was needed.
         """
         try:
-            async with asyncio.timeout(None) as self._patience:
+            async with asyncio.timeout(None) as self._timeout:
                 yield
         except TimeoutError as exc:
             if not self._is_ended:
@@ -93,11 +93,11 @@ class BodyMemory:
             if self._is_ended:
                 raise OverloadedError
         finally:
-            self._patience = None
+            self._timeout = None
             self._budget.bodies.discard(self)
 
-    async def paced(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """Yield the chunks, and count how long they are waited for."""
+    async def measure_pace(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield the chunks, and measure how long the service waits for them."""
         clock = asyncio.get_running_loop().time
         while True:
             self._waiting_since = clock()
@@ -110,7 +110,7 @@ class BodyMemory:
             yield chunk
 
     def credit_seconds(self, now: float) -> float:
-        """Return how long the sender may still pause; below zero others may have the body ended."""
+        """Return how long the sender may pause. Below zero, the body may be ended for others."""
         waited = 0.0 if self._waiting_since is None else now - self._waiting_since
         return self._credit_seconds - waited
 
@@ -118,37 +118,37 @@ class BodyMemory:
         """Release the memory, and end the block of `arrival` with an error."""
         self._is_ended = True
         self._budget.bodies.discard(self)
-        if self._patience is not None:
-            self._patience.reschedule(asyncio.get_running_loop().time())
+        if self._timeout is not None:
+            self._timeout.reschedule(asyncio.get_running_loop().time())
         self.release()
 
     async def keep(self, size_bytes: int) -> None:
-        """Hold so many bytes in all, and some for those to come.
+        """Reserve memory for a number of received bytes, rounded up for further ones.
 
-        Call it where `size_bytes` is exceeded, before any more is kept.
+        Call it if the number exceeds the attribute `size_bytes`, before keeping more bytes.
 
         Raises:
             OverloadedError: They do not fit now.
         """
-        size_bytes = _stepped(size_bytes)
+        size_bytes = _round_up(size_bytes)
         if self._reserved is None and not self._is_ended:
             self._budget.make_room(size_bytes, self)
             if self._arriving is None:
-                self._arriving = await self._budget.arriving.hold(size_bytes)
-            self._reserved = await self._budget.memory.hold(size_bytes)
+                self._arriving = await self._budget.arriving.reserve(size_bytes)
+            self._reserved = await self._budget.memory.reserve(size_bytes)
             self._budget.bodies.add(self)
         self._grow(size_bytes)
 
     def keep_text(self, text_bytes: int, others_bytes: int) -> None:
-        """Hold so many bytes of text in all, and others beside them; for worker threads.
+        """Reserve memory for a number of bytes of text, and for others; called by worker threads.
 
         Raises:
             OverloadedError: They do not fit now.
-            PayloadTooLargeError: It is too much text.
+            PayloadTooLargeError: There is too much text.
         """
         self.check_text(text_bytes)
         if self._arriving is not None:
-            anyio.from_thread.run_sync(self._grow, _stepped(text_bytes + others_bytes))
+            anyio.from_thread.run_sync(self._grow, _round_up(text_bytes + others_bytes))
         elif self._reserved is not None:
             work_bytes = self._work_bytes(text_bytes)
             anyio.from_thread.run_sync(grow_within, self._reserved, self._budget.memory, work_bytes)
@@ -163,10 +163,10 @@ class BodyMemory:
         self.size_bytes = max(self.size_bytes, size_bytes)
 
     async def begin_work(self, text_bytes: int) -> None:
-        """Hold what work on so many bytes of text takes, when all of the body is there.
+        """Reserve the memory for work on a complete body with a number of bytes of text.
 
-        What does not fit at once is waited for, and nothing of the whole budget is held meanwhile:
-        the bytes of the body stay counted among those that arrive.
+        If it does not fit at once, the reservation from the whole budget is released during the
+        wait. The bytes of the body stay reserved from the share of arriving bodies.
 
         Raises:
             OverloadedError: It did not fit for `WORK_WAIT_SECONDS`.
@@ -180,24 +180,24 @@ class BodyMemory:
             self._reserved.release()
             self._reserved = None
             memory = self._budget.memory
-            self._reserved = await memory.hold(work_bytes, later_seconds=WORK_WAIT_SECONDS)
+            self._reserved = await memory.reserve(work_bytes, later_seconds=WORK_WAIT_SECONDS)
         if self._arriving is not None:
             self._arriving.release()
             self._arriving = None
 
     def _work_bytes(self, text_bytes: int) -> int:
-        """Return what work on so many bytes of text may hold: three quarters of the budget at most.
+        """Return the memory for work on a number of bytes of text, at most 3/4 of the budget.
 
-        Bodies on their way must not keep it waiting.
+        So the work does not have to wait for arriving bodies.
         """
         max_bytes = self._budget.memory.limit_bytes // 4 * 3
         return min(self._weight.work_bytes(text_bytes), max_bytes)
 
     def check_text(self, text_bytes: int) -> None:
-        """Refuse a body that keeps so many bytes of text, if they are too many.
+        """Check the number of bytes of text that a body keeps in memory.
 
         Raises:
-            PayloadTooLargeError: They are.
+            PayloadTooLargeError: There are too many.
         """
         limit_bytes = self._budget.text_limit_bytes
         if text_bytes > limit_bytes:
@@ -209,17 +209,17 @@ class BodyMemory:
             )
 
     def weigh(self, data: bytes) -> None:
-        """Look at bytes that will be worked on; for worker threads, as they read."""
+        """Estimate the work on a part of the body; called by worker threads."""
         self._weight.add(data)
 
-    def hold_work(self, text_bytes: int) -> None:
-        """Hold what work on so many more bytes of text takes; for worker threads, before it.
+    def reserve_work(self, text_bytes: int) -> None:
+        """Reserve the memory for work on more bytes of text; called by worker threads.
 
-        A body of no more than `FREE_BYTES` holds nothing, and any thread may say so.
+        A body of up to `FREE_BYTES` reserves nothing, so any thread may call this for it.
 
         Raises:
-            OverloadedError: That does not fit now.
-            PayloadTooLargeError: With what there was before it is too much text.
+            OverloadedError: It does not fit now.
+            PayloadTooLargeError: All of the text together is too much.
         """
         if not text_bytes:
             return
@@ -240,13 +240,13 @@ class BodyMemory:
                 memory.release()
 
 
-def _stepped(size_bytes: int) -> int:
-    """Return how much is held for so many bytes: they are rounded up to a step."""
+def _round_up(size_bytes: int) -> int:
+    """Round a number of bytes up to a step."""
     step_bytes = _FIRST_STEP_BYTES if size_bytes <= _STEP_BYTES else _STEP_BYTES
     return -(-size_bytes // step_bytes) * step_bytes
 
 
-def grow_within(memory: HeldMemory, budget: MemoryBudget, size_bytes: int) -> None:
+def grow_within(memory: MemoryReservation, budget: MemoryBudget, size_bytes: int) -> None:
     """Grow reserved memory to a size, at most to the whole budget."""
     size_bytes = min(size_bytes, budget.limit_bytes)
     if size_bytes > memory.size_bytes:

@@ -1,9 +1,9 @@
-"""Memory of answers, and disconnection of slow readers.
+"""Memory of responses, and disconnection of slow readers.
 
-All answers of long text together reserve at most half of the budget, so that slow readers do not
-block requests. If three quarters of that half, or of the whole budget, are reserved, readers below
-a minimum rate are disconnected, the slowest first, until less is reserved. A reader that is cut off
-sees it: the body is shorter than its `Content-Length`.
+All responses with long text together reserve at most half of the budget, so that slow readers do
+not block requests. If three quarters of that half, or of the whole budget, are reserved, readers
+below a minimum rate are disconnected, the slowest first, until less is reserved. A disconnected
+client notices it: the body is shorter than its `Content-Length`.
 """
 
 import asyncio
@@ -18,35 +18,35 @@ import structlog
 from structlog.stdlib import BoundLogger
 
 from app.errors import OverloadedError
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 
 _log: BoundLogger = structlog.get_logger(__name__)
 
 GRACE_SECONDS = 10.0
-"""Time that an answer may wait for its reader before its rate counts."""
+"""Time that a response may wait for its reader before its rate counts."""
 PACE_BYTES = 256 * 1024
 """Average bytes per second of a reader that is never disconnected."""
-_LOOK_SECONDS = 1.0
+_CHECK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseMemory:
-    """The bytes that one answer holds, of the half for answers and of the whole budget."""
+    """The bytes that a response has reserved, from the share of responses and the whole budget."""
 
-    share: HeldMemory
-    whole: HeldMemory
+    share: MemoryReservation
+    whole: MemoryReservation
     limit_bytes: int
 
     @property
     def size_bytes(self) -> int:
-        """Return how many bytes are held."""
+        """The number of reserved bytes."""
         return self.share.size_bytes
 
     def resize(self, size_bytes: int) -> None:
-        """Hold so many bytes instead; one that needs more than there are holds all of them.
+        """Change the number of reserved bytes; a number above the share reserves the share.
 
         Raises:
-            OverloadedError: More of them are wanted than fit now; nothing has changed.
+            OverloadedError: They do not fit now. The reservation does not change.
         """
         size_bytes = min(size_bytes, self.limit_bytes)
         before = self.share.size_bytes
@@ -58,27 +58,27 @@ class ResponseMemory:
             raise
 
     def release(self) -> None:
-        """Give everything back; a second call does nothing."""
+        """Release all bytes. Further calls have no effect."""
         self.share.release()
         self.whole.release()
 
 
-ReservedMemory: TypeAlias = ResponseMemory | HeldMemory
-"""Memory that is held for an answer."""
+ReservedMemory: TypeAlias = ResponseMemory | MemoryReservation
+"""Memory that is reserved for a response."""
 
 
 @dataclass(slots=True, eq=False)
 class Reader:
-    """The client of an answer that is being sent."""
+    """The client of a response that is being sent."""
 
     memory: ReservedMemory
-    """The memory of the answer."""
+    """The memory of the response."""
     abort: Callable[[], object]
     """Ends the connection."""
     is_cut: bool = False
-    _taken_bytes: int = 0
+    _sent_bytes: int = 0
     _waited_seconds: float = 0.0
-    _waits_since: float | None = None
+    _waiting_since: float | None = None
 
     def cut(self) -> None:
         """End the connection; its memory is released soon after."""
@@ -86,29 +86,29 @@ class Reader:
         self.abort()
 
     @contextmanager
-    def taking(self, size_bytes: int) -> Iterator[None]:
-        """Count a piece that is sent in the block, and how long the reader lets it wait."""
-        self._waits_since = monotonic()
+    def sending(self, size_bytes: int) -> Iterator[None]:
+        """Count a piece that is sent in the block, and the time that this takes."""
+        self._waiting_since = monotonic()
         try:
             yield
         finally:
-            self._waited_seconds += monotonic() - self._waits_since
-            self._waits_since = None
-            self._taken_bytes += size_bytes
+            self._waited_seconds += monotonic() - self._waiting_since
+            self._waiting_since = None
+            self._sent_bytes += size_bytes
 
     def pace(self, now: float) -> float | None:
-        """Return the bytes read per second of waiting; `None` before it counts.
+        """Return the bytes sent per second of waiting; `None` during the grace period.
 
-        The time in which the service makes the next piece does not count.
+        The time in which the service makes the next piece is not included.
         """
         seconds = self._waited_seconds
-        if self._waits_since is not None:
-            seconds += now - self._waits_since
-        return self._taken_bytes / seconds if seconds >= GRACE_SECONDS else None
+        if self._waiting_since is not None:
+            seconds += now - self._waiting_since
+        return self._sent_bytes / seconds if seconds >= GRACE_SECONDS else None
 
 
 class ResponseBudget:
-    """The memory of answers in a process, and those who read them. For one event loop.
+    """The memory of the responses of a process, and their readers. For one event loop.
 
     Args:
         memory: The whole budget.
@@ -118,34 +118,34 @@ class ResponseBudget:
         self._memory = memory
         self._share = MemoryBudget(memory.limit_bytes // 2)
         self._readers: set[Reader] = set()
-        self._look_due: asyncio.TimerHandle | None = None
+        self._next_check: asyncio.TimerHandle | None = None
 
-    async def hold(self, size_bytes: int) -> ResponseMemory:
+    async def reserve(self, size_bytes: int) -> ResponseMemory:
         """Reserve memory, after a short wait if it does not fit at once.
 
-        The caller has no memory yet, and releases the returned one. A size above the share of all
-        answers counts as the share, which the answer then has alone.
+        The caller has no reservation yet, and releases the returned one. A size above the share of
+        all responses counts as the share, which the response then has alone.
 
         Raises:
             OverloadedError: It did not fit for a second. Nothing is reserved.
         """
         size_bytes = min(size_bytes, self._share.limit_bytes)
         self.cut_slow(monotonic(), wanted_bytes=size_bytes)
-        share = await self._share.hold(size_bytes)
+        share = await self._share.reserve(size_bytes)
         try:
-            whole = await self._memory.hold(share.size_bytes)
+            whole = await self._memory.reserve(share.size_bytes)
         except BaseException:
             share.release()
             raise
         return ResponseMemory(share, whole, self._share.limit_bytes)
 
     def take(self, size_bytes: int) -> ResponseMemory:
-        """Take so many bytes at once.
+        """Reserve bytes without waiting.
 
         Raises:
             OverloadedError: They do not fit now. Nothing is reserved.
         """
-        nothing = HeldMemory(self._share, 0), HeldMemory(self._memory, 0)
+        nothing = MemoryReservation(self._share, 0), MemoryReservation(self._memory, 0)
         memory = ResponseMemory(*nothing, self._share.limit_bytes)
         try:
             memory.resize(size_bytes)
@@ -159,12 +159,12 @@ class ResponseBudget:
         """Register a reader that may be disconnected, for the length of the block.
 
         Args:
-            memory: The memory of the answer.
+            memory: The memory of the response.
             cut: Ends the connection.
         """
         reader = Reader(memory, cut)
         self._readers.add(reader)
-        self._look_soon()
+        self._schedule_check()
         try:
             yield reader
         finally:
@@ -175,7 +175,7 @@ class ResponseBudget:
 
         Args:
             now: The current time of the monotonic clock.
-            wanted_bytes: The memory that a new answer needs.
+            wanted_bytes: The memory that a new response needs.
         """
         budgets = (self._share, self._memory)
         excess_bytes = max(_excess_bytes(budget, wanted_bytes) for budget in budgets)
@@ -198,18 +198,18 @@ class ResponseBudget:
             )
             reader.cut()
 
-    def _look_soon(self) -> None:
-        if self._look_due is None:
-            self._look_due = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+    def _schedule_check(self) -> None:
+        if self._next_check is None:
+            self._next_check = asyncio.get_running_loop().call_later(_CHECK_SECONDS, self._check)
 
-    def _look(self) -> None:
-        self._look_due = None
+    def _check(self) -> None:
+        self._next_check = None
         self.cut_slow(monotonic())
         if self._readers:
-            self._look_soon()
+            self._schedule_check()
 
 
 def _excess_bytes(budget: MemoryBudget, wanted_bytes: int) -> int:
-    """Return how much is taken above three quarters of a budget, or where others want it."""
+    """Return the bytes to release, so that the wanted bytes and a quarter of a budget are free."""
     free_bytes = max(budget.limit_bytes // 4, wanted_bytes)
     return budget.held_bytes + free_bytes - budget.limit_bytes

@@ -23,14 +23,14 @@ def build_sanitized_tool_result(
     Args:
         persisted: Parts whose media are stored.
         tool_name: The tool that was called.
-        tool_call_id: The call this answers.
-        success: The caller's value; ignored if the result itself is an error.
+        tool_call_id: The call that the result answers.
+        success: The caller's value; ignored if the result is an error.
 
     Returns:
         The record, with every distinct resource once, in order of first use.
     Source: spec 002, "Sanitization Pipeline", step 3.
     """
-    parts = _without_repeated_extracts(persisted.parts)
+    parts = _drop_repeated_extracts(persisted.parts)
     claims = {
         f"/parts/{index}": part.claimed_mime_type
         for index, part in enumerate(parts)
@@ -65,12 +65,12 @@ def encode_sanitized(sanitized: SanitizedToolResult) -> bytes:
     return json_text(sanitized.wire()).encode()
 
 
-def _without_repeated_extracts(parts: tuple[PersistedPart, ...]) -> list[PersistedPart]:
-    """Return the parts without extracted ones whose medium another part has."""
-    media = {_medium(part) for part in parts if not part.extracted}
+def _drop_repeated_extracts(parts: tuple[PersistedPart, ...]) -> list[PersistedPart]:
+    """Drop extracted parts with a medium that another part has."""
+    media = {_reference_of(part) for part in parts if not part.extracted}
     kept = []
     for part in parts:
-        medium = _medium(part)
+        medium = _reference_of(part)
         if part.extracted and medium in media:
             continue
         media.add(medium)
@@ -78,7 +78,7 @@ def _without_repeated_extracts(parts: tuple[PersistedPart, ...]) -> list[Persist
     return kept
 
 
-def _medium(part: PersistedPart) -> str | None:
+def _reference_of(part: PersistedPart) -> str | None:
     match part.part:
         case ImagePart(image=reference) | FilePart(data=reference):
             return reference

@@ -30,7 +30,7 @@ from app.services.pages.page_requests import (
 )
 from app.services.pages.page_writer import PageWriter, WrittenPage
 from app.services.pages.stored_pages import load_page
-from app.services.pages.versions import StoredContent, same_fields
+from app.services.pages.versions import StoredContent, have_same_fields
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.validation import WriteCondition, read_value
 from app.services.requests.whole_bodies import RequestBodies
@@ -124,11 +124,11 @@ class PageChanges:
                 condition(await anyio.to_thread.run_sync(_digest, page, level))
                 resolver = self.preparer.resolver(project_id, utc_now(), request)
                 modality, content = page.fields.modality, request.value.content
-                is_own = modality == "structured" or (
+                keeps_modality = modality == "structured" or (
                     modality == "image" and isinstance(content, str)
                 )
                 # Levels of data are data, those of an image an image or text. All others are text.
-                resolved = await resolver.resolve(modality if is_own else "text", content)
+                resolved = await resolver.resolve(modality if keeps_modality else "text", content)
                 await anyio.to_thread.run_sync(check_supplied, page, level, resolved.body)
                 previous = supplied_levels(page.levels.values())
                 if previous.get(level) != resolved.body:
@@ -197,7 +197,7 @@ class PageChanges:
 def _patch_fields(fields: PageFields, patch: dict[str, JsonValue]) -> PageFields | None:
     """Return the patched fields after a check; `None` if nothing changes."""
     changed = apply_patch(fields, patch)
-    if same_fields(changed, fields):
+    if have_same_fields(changed, fields):
         return None
     check_field_texts(changed)
     return changed

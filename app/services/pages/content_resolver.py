@@ -45,9 +45,9 @@ from pagefault_dialects.model.page import Body, Modality, PageFields, PageMedia
 from pagefault_dialects.model.resource import Resource
 
 _REFERENCE_MARK = "@blob:"
-_LONGEST_BROKEN_CHARS = 2_000
-_LONGEST_URL_CHARS = 65_536
-_TAKES: dict[Modality, str] = {
+_MAX_BROKEN_CHARS = 2_000
+_MAX_URL_CHARS = 65_536
+_ACCEPTED_CONTENT: dict[Modality, str] = {
     "text": "text as a string",
     "structured": "any JSON value",
     "image": "an http(s) URL, a data: URI, a @blob: reference of an image, or its caption as text",
@@ -117,12 +117,12 @@ class ContentResolver:
             return await self._resolve_reference(modality, content)
         if not is_url(content):
             return await self._resolve_text_with_media(content)
-        if len(content) > _LONGEST_URL_CHARS:
-            raise PayloadTooLargeError(f"A URL may have {_LONGEST_URL_CHARS} characters.")
+        if len(content) > _MAX_URL_CHARS:
+            raise PayloadTooLargeError(f"A URL may have {_MAX_URL_CHARS} characters.")
         return ResolvedContent(Body("url", content))
 
     async def _resolve_data_uri(self, modality: Modality, uri: SplitDataUri) -> ResolvedContent:
-        if uri.data is None and len(uri.text) > _LONGEST_BROKEN_CHARS:
+        if uri.data is None and len(uri.text) > _MAX_BROKEN_CHARS:
             raise InvalidPayloadError(
                 "The content announces base64, but is none.",
                 faults=[Fault("/content", "invalid base64 behind the comma of the data: URI")],
@@ -237,15 +237,15 @@ def misfit_error(modality: Modality) -> InvalidPayloadError:
     """Return the error for a content that does not fit a modality."""
     return InvalidPayloadError(
         f"The content does not fit a page of modality {modality}.",
-        faults=[Fault("/content", f"must be {_TAKES[modality]}, or null")],
+        faults=[Fault("/content", f"must be {_ACCEPTED_CONTENT[modality]}, or null")],
     )
 
 
 def check_field_texts(fields: PageFields) -> None:
-    """Refuse data URIs in the texts about a page, because models read these as text.
+    """Check that the texts about a page have no data URIs, because models read these as text.
 
     Raises:
-        InvalidPayloadError: A hint, caption, transcript, scene or timestamp holds a data URI of a
+        InvalidPayloadError: A hint, caption, transcript, scene or timestamp has a data URI of a
             medium.
     """
     faults = [
@@ -262,5 +262,5 @@ def _field_texts(fields: PageFields) -> Iterator[tuple[str, str]]:
         if words := getattr(fields, name):
             yield f"/{name}", words
     for name in ("scenes", "timestamps"):
-        for place, words in strings_in(list(getattr(fields, name) or ())):
-            yield f"/{name}{pointer_to(place)}", words
+        for path, words in strings_in(list(getattr(fields, name) or ())):
+            yield f"/{name}{pointer_to(path)}", words

@@ -18,7 +18,7 @@ from app.models.limits import Limits
 from app.services.fetching import FetchedResponse, Fetcher
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.media.media_keeper import describe_stored
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.pages.page_bodies import fits
 from app.services.pages.page_views import PageView, PageViews
 from app.services.pages.stored_pages import find_page, updated_at
@@ -63,7 +63,7 @@ class PageFile:
     filename: str
     modified_at: datetime
     open: Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
-    memory: HeldMemory | None = None
+    memory: MemoryReservation | None = None
 
     def release(self) -> None:
         """Release the reserved memory, if any."""
@@ -77,13 +77,13 @@ class PageDownloads:
 
     records: Records
     blobs: BlobStore
-    reading: PageViews
+    views: PageViews
     fetcher: Fetcher
     limits: Limits
     memory: MemoryBudget
 
-    async def file(self, project_id: str, page_id: str, level: Level) -> PageFile:
-        """Return a level of a page as a file. A URL is fetched first, unless it was before.
+    async def open_file(self, project_id: str, page_id: str, level: Level) -> PageFile:
+        """Return a level of a page as a file. If it is a URL, the file there is fetched once.
 
         Raises:
             NotFoundError: The project has no such page, or the page has no such level.
@@ -95,7 +95,7 @@ class PageDownloads:
             StoreUnavailableError: A store did not answer.
         Source: spec 000, "`/memory page <id> --download`".
         """
-        view = await self.reading.view(project_id, page_id, level)
+        view = await self.views.view(project_id, page_id, level)
         if view.representation is None:
             raise NotFoundError(
                 "content",
@@ -119,13 +119,13 @@ class PageDownloads:
     async def _file_as_sent(
         self, project_id: str, view: PageView, body: Body, stored: bytes
     ) -> PageFile:
-        """Put the media back into the content, because references only work in this service."""
+        """Return the content as a file, with media instead of references, which only work here."""
         rendering = Rendering(await view.media.content_as_sent(stored))
         memory = None
-        with ExitStack() as unless_sent:
+        with ExitStack() as on_error:
             if rendering.size_bytes > _FREE_BYTES:
-                memory = await self.memory.hold(_COPIES * rendering.size_bytes)
-                unless_sent.callback(memory.release)
+                memory = await self.memory.reserve(_COPIES * rendering.size_bytes)
+                on_error.callback(memory.release)
             as_sent = RenderedBody(self.blobs, project_id, rendering)
             content = b"".join([chunk async for chunk in as_sent.chunks()])
             if body.kind == "text" or isinstance(body.value, str):
@@ -133,14 +133,14 @@ class PageDownloads:
             file = await anyio.to_thread.run_sync(_write_file, view, body, content)
             if memory is not None:
                 memory.resize(min(file.size_bytes, memory.size_bytes))
-            unless_sent.pop_all()
+            on_error.pop_all()
         return replace(file, memory=memory)
 
     def _reserve_memory(self, file: PageFile) -> PageFile:
         """Reserve the memory of a large file that is in memory already."""
         if file.size_bytes <= _FREE_BYTES:
             return file
-        memory = HeldMemory(self.memory, 0)
+        memory = MemoryReservation(self.memory, 0)
         memory.grow(min(file.size_bytes, self.memory.limit_bytes))
         return replace(file, memory=memory)
 
@@ -161,13 +161,13 @@ class PageDownloads:
     async def _fetch_once(self, project_id: str, view: PageView, url: str) -> Resource:
         """Return the file at a URL of a page; the URL of its content is fetched only once."""
         is_content = url == view.page.full.value
-        known = view.stored.fetched_resource_id
-        if is_content and known is not None:
-            return await view.media.media.resource(known)
+        fetched_id = view.stored.fetched_resource_id
+        if is_content and fetched_id is not None:
+            return await view.media.media.resource(fetched_id)
         async with self.fetcher.fetch(project_id, url) as response:
-            resource = await self._keep(project_id, response, view.page)
+            resource = await self._store_response(project_id, response, view.page)
 
-        def keep(unit: UnitOfWork) -> None:
+        def link(unit: UnitOfWork) -> None:
             current = find_page(unit, view.page.page_id, with_content=False)
             if not is_content:
                 unit[ResourceRecords].ensure(resource)
@@ -186,10 +186,12 @@ class PageDownloads:
                 session_id=view.page.fields.session_id,
             )
 
-        await self.records.write(project_id, keep)
+        await self.records.write(project_id, link)
         return resource
 
-    async def _keep(self, project_id: str, response: FetchedResponse, page: Page) -> Resource:
+    async def _store_response(
+        self, project_id: str, response: FetchedResponse, page: Page
+    ) -> Resource:
         head = bytearray()
         async with self.blobs.writer(project_id, limit_bytes=self.limits.medium_bytes) as writer:
             async for chunk in response.chunks:
@@ -247,7 +249,10 @@ def _file_in_text(view: PageView, body: Body) -> PageFile | None:
 
 
 def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
-    """Return a text, data as JSON, or the file of a data URI; `content` is the stored JSON."""
+    """Return the file of a text, of data as JSON, or of a data URI.
+
+    `content` is the stored JSON of the content, if the level is the content.
+    """
     if (file := _file_in_text(view, body)) is not None:
         return file
     claimed = view.page.fields.mime_type
@@ -259,17 +264,17 @@ def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
         )
         return _file_in_memory(data, "application/json", name, view.stored)
     is_data = body.kind == "json"
-    text = _as_json(str(body.value)) if is_data else str(body.value)
-    is_own = view.level is Level.FULL and view.page.fields.modality in ("text", "structured")
-    types = (claimed, _declared_type(view)) if is_own else ()
-    usable = next((known for known in types if known and is_textual(known)), None)
+    text = _encode_string(str(body.value)) if is_data else str(body.value)
+    is_content = view.level is Level.FULL and view.page.fields.modality in ("text", "structured")
+    claims = (claimed, _declared_type(view)) if is_content else ()
+    textual = next((claim for claim in claims if claim and is_textual(claim)), None)
     extension = _JSON_EXTENSION if is_data else _TEXT_EXTENSION
-    name = _code_file_name(view) or download_name(view.page.page_id, usable, otherwise=extension)
-    mime_type = usable or ("application/json" if is_data else "text/plain")
+    name = _code_file_name(view) or download_name(view.page.page_id, textual, otherwise=extension)
+    mime_type = textual or ("application/json" if is_data else "text/plain")
     return _file_in_memory(text.encode(), mime_type, name, view.stored)
 
 
-def _as_json(text: str) -> str:
+def _encode_string(text: str) -> str:
     """Return a string of a structured page as JSON: unchanged if it is JSON already."""
     try:
         json.loads(text)
@@ -316,5 +321,5 @@ def _claimed_type(view: PageView, mime_type: str) -> str | None:
 
 
 def _declared_type(view: PageView) -> str | None:
-    """Return the MIME type in the data URI that the content was moved out of."""
+    """Return the MIME type in the data URI that the content was sent in."""
     return view.media.declared_type if view.level is Level.FULL else None

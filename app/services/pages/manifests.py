@@ -7,7 +7,7 @@ import anyio.to_thread
 
 from app.errors import InvalidCursorError
 from app.models.identity import decode_cursor, encode_cursor
-from app.services.pages.stored_pages import bounded_pages, read_descriptor, read_fields
+from app.services.pages.stored_pages import read_descriptor, read_fields, read_pages
 from app.services.requests.validation import require_found
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -20,8 +20,8 @@ from pagefault_dialects.targets.tokens import count_tokens
 _PAGES_AT_ONCE = 200
 _MAX_IN_TEXT = 10_000
 
-# The text around the lines, with the note on the pages that follow, to count its tokens.
-_FRAME = manifest_text([], following=10_000)
+# The text around the lines, with the note on later pages, to count its tokens.
+_FRAME_TEXT = manifest_text([], following=10_000)
 
 CountTokens = Callable[[str], int]
 
@@ -43,7 +43,7 @@ class Manifest:
 
     @property
     def text(self) -> str:
-        """Return the lines, and the number of pages after them, as a text for a model."""
+        """The lines, and the number of pages after them, as a text for a model."""
         return manifest_text(self.entries, following=self.following)
 
 
@@ -81,16 +81,16 @@ class PageManifests:
         """
         after, listed_before = None, 0
         if cursor is not None:
-            after, listed_before = _decode_place(cursor)
+            after, listed_before = _decode_position(cursor)
         entries: list[ManifestEntry] = []
-        total, tokens_left = 0, None if max_tokens is None else max_tokens - count(_FRAME)
+        total, remaining_tokens = 0, None if max_tokens is None else max_tokens - count(_FRAME_TEXT)
         while len(entries) < limit:
             size = min(_PAGES_AT_ONCE, limit - len(entries))
             found, total = await self._read(project_id, session_id, after=after, limit=size)
             if not found:
                 break
-            fitting, tokens_left = await anyio.to_thread.run_sync(
-                _take_fitting, found, tokens_left, min_pages - len(entries), count
+            fitting, remaining_tokens = await anyio.to_thread.run_sync(
+                _take_fitting, found, remaining_tokens, min_pages - len(entries), count
             )
             entries += fitting
             if fitting:
@@ -101,8 +101,8 @@ class PageManifests:
         next_cursor = None
         if following and entries and after is not None:
             # The fields of a cursor are integers and strings, so the float is one of these.
-            place = (int(after.is_pinned), repr(after.importance), after.page_number)
-            next_cursor = encode_cursor("manifest", *place, listed_before + len(entries))
+            position = (int(after.is_pinned), repr(after.importance), after.page_number)
+            next_cursor = encode_cursor("manifest", *position, listed_before + len(entries))
         return Manifest(session_id, entries, total, following, next_cursor)
 
     async def text(
@@ -126,13 +126,13 @@ class PageManifests:
     async def _read(
         self, project_id: str, session_id: str, *, after: ManifestPlace | None, limit: int
     ) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
-        """Return the next pages with their places, and the number of pages of the session."""
+        """Return the next pages with their positions, and the number of pages of the session."""
 
         def find(unit: UnitOfWork) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
             require_found(unit[SessionRecords].find(session_id), "session")
             listed = unit[PageRecords].manifest_places(session_id, after=after, limit=limit)
-            places = {place.page_number: place for place in listed}
-            pages = [(places[page.page_number], page) for page in bounded_pages(unit, [*places])]
+            positions = {item.page_number: item for item in listed}
+            pages = [(positions[page.page_number], page) for page in read_pages(unit, [*positions])]
             return pages, unit[PageRecords].count_in_session(session_id)
 
         return await self.records.read(project_id, find)
@@ -140,26 +140,26 @@ class PageManifests:
 
 def _take_fitting(
     found: Sequence[tuple[ManifestPlace, StoredPage]],
-    tokens_left: int | None,
+    remaining_tokens: int | None,
     min_pages: int,
     count: CountTokens,
 ) -> tuple[list[ManifestEntry], int | None]:
-    """Return the entries whose lines fit, and the number of tokens left."""
+    """Return the entries whose lines fit, and the number of remaining tokens."""
     fitting: list[ManifestEntry] = []
     for _, page in found:
         descriptor = read_descriptor(page)
         levels = [Level(number) for number in descriptor["levels"]]
         fields, size_tokens = read_fields(descriptor), descriptor["size_tokens"]
         entry = ManifestEntry(page.page_id, fields, levels, size_tokens)
-        if tokens_left is not None:
-            tokens_left -= count("".join(f"{line}\n" for line in manifest_lines([entry])))
-            if tokens_left < 0 and len(fitting) >= min_pages:
+        if remaining_tokens is not None:
+            remaining_tokens -= count("".join(f"{line}\n" for line in manifest_lines([entry])))
+            if remaining_tokens < 0 and len(fitting) >= min_pages:
                 break
         fitting.append(entry)
-    return fitting, tokens_left
+    return fitting, remaining_tokens
 
 
-def _decode_place(cursor: str) -> tuple[ManifestPlace, int]:
+def _decode_position(cursor: str) -> tuple[ManifestPlace, int]:
     pinned, importance, number, listed = decode_cursor("manifest", cursor, (int, str, int, int))
     try:
         return ManifestPlace(bool(pinned), float(importance), int(number)), int(listed)

@@ -1,6 +1,6 @@
 """Images in messages of page faults.
 
-The history stores references; a model gets the images.
+The history stores references to the images, which are replaced by data URIs for a model.
 """
 
 import json
@@ -38,7 +38,7 @@ async def insert_images(
 
     Args:
         media: The store of the images.
-        message: The message; its image may not be checked yet.
+        message: The message. Its images were not necessarily checked.
         limit_bytes: The limit for all images together.
         checks: Checks of images, if the message goes to a model: a damaged image is replaced by a
             text.
@@ -54,14 +54,14 @@ async def insert_images(
     images = _stored_images(value)
     if not images:
         return [message]
-    places = MediaPlaces()
+    marks = MediaPlaces()
     for block, image in images:
         resource = await media.resource(image["url"])
         check_fits(resource, limit_bytes)
         limit_bytes -= resource.size_bytes
         damage = await checks.of_resource(media.project_id, resource) if checks else None
         if damage is None:
-            mark = places.mark(MediaPiece(resource.digest, resource.size_bytes))
+            mark = marks.mark(MediaPiece(resource.digest, resource.size_bytes))
             image["url"] = f"data:{resource.mime_type};base64,{mark}"
         elif damage.is_repairable:
             data = await media.read(resource.resource_id, limit_bytes=resource.size_bytes)
@@ -70,7 +70,7 @@ async def insert_images(
             block.clear()
             block.update(type="text", text=image_damaged(damage.detail))
     text = await anyio.to_thread.run_sync(lambda: json_text(value).encode())
-    return places.pieces(text)
+    return marks.pieces(text)
 
 
 def _stored_images(message: Mapping[str, JsonValue]) -> list[tuple[JsonValue, JsonValue]]:

@@ -36,7 +36,7 @@ def page_media(resource: Resource) -> PageMedia:
     )
 
 
-async def read_referred_text(
+async def read_referenced_text(
     media: StoredMedia,
     modality: Modality,
     body: Body,
@@ -93,8 +93,8 @@ def address_mime_type(page: Page, body: Body) -> str:
     if body.value != page.full.value:
         # The MIME type of a page is that of its content, but this level is another file.
         claims.reverse()
-    known = (claim for claim in claims if claim and claim != OCTET_STREAM and fits(modality, claim))
-    return next(known, f"{modality}/*")
+    fitting = (item for item in claims if item and item != OCTET_STREAM and fits(modality, item))
+    return next(fitting, f"{modality}/*")
 
 
 def fits(modality: Modality, mime_type: str) -> bool:

@@ -8,7 +8,7 @@ import anyio.to_thread
 from app.errors import InvalidCursorError
 from app.models.identity import ListName, decode_cursor, digest_query, encode_cursor
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.stored_pages import bounded_pages, stored_texts
+from app.services.pages.stored_pages import read_pages, stored_texts
 from app.stores.records.finding import IN_PAGES, RankedMatch, RankedMatches, SearchedIndex, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -19,14 +19,16 @@ from app.words.search_terms import SearchQuery, ids_in, parse_search
 from app.words.snippets import Passages
 from pagefault_dialects.model.page import Modality, PageFilters, StoredPage
 
-# Snippets of hits with a longer content are from the fields of the page.
-_SNIPPED_BYTES = 64 * 1024
+# If the content of a page is longer, its snippet is taken from the other fields.
+_MAX_SNIPPET_SOURCE_BYTES = 64 * 1024
 # Up to this size, reading snippets takes less time than starting a thread.
 _AT_ONCE_BYTES = 64 * 1024
 
 
-class SearchList:
-    """The cursors of a search. They keep the weights, so the order of the list stays.
+class SearchCursors:
+    """Encodes and decodes the cursors of a search.
+
+    A cursor has the weights of the ranking, so that the order of the list stays.
 
     Args:
         name: The name of the list.
@@ -37,7 +39,7 @@ class SearchList:
         self._name = name
         self._query_digest = digest_query(*query)
 
-    def position(self, cursor: str | None) -> tuple[RankedMatch | None, Sequence[int]]:
+    def decode(self, cursor: str | None) -> tuple[RankedMatch | None, Sequence[int]]:
         """Return the match that a cursor names, and the weights of its ranking.
 
         Raises:
@@ -46,16 +48,16 @@ class SearchList:
         if cursor is None:
             return None, ()
         shape = (str, str, int, int, int)
-        query_digest, weights, rank, place, number = decode_cursor(self._name, cursor, shape)
+        query_digest, digits, rank, place, number = decode_cursor(self._name, cursor, shape)
         try:
-            read = [int(digit, 16) for digit in str(weights)]
+            weights = [int(digit, 16) for digit in str(digits)]
         except ValueError as exc:
             raise InvalidCursorError from exc
         if query_digest != self._query_digest:
             raise InvalidCursorError
-        return RankedMatch(int(rank), int(place), int(number)), read
+        return RankedMatch(int(rank), int(place), int(number)), weights
 
-    def cursor(self, last: RankedMatch, weights: Sequence[int]) -> str:
+    def encode(self, last: RankedMatch, weights: Sequence[int]) -> str:
         """Return the cursor of the list after a match."""
         digits = "".join(f"{weight:x}" for weight in weights)
         return encode_cursor(self._name, self._query_digest, digits, *last)
@@ -92,12 +94,13 @@ class PageLists:
 
         def find(unit: UnitOfWork) -> tuple[Sequence[int], list[StoredPage]]:
             numbers = unit[PageRecords].page_numbers(filters, before=before, limit=limit + 1)
-            return numbers, [*bounded_pages(unit, numbers[:limit])]
+            return numbers, [*read_pages(unit, numbers[:limit])]
 
         numbers, found = await self.records.read(project_id, find)
-        page = [self.accesses.add_counts(project_id, stored) for stored in found]
-        more = len(numbers) > len(page)
-        return page, encode_cursor("pages", page[-1].page_number) if page and more else None
+        pages = [self.accesses.add_counts(project_id, stored) for stored in found]
+        has_more = len(numbers) > len(pages)
+        next_cursor = encode_cursor("pages", pages[-1].page_number) if pages and has_more else None
+        return pages, next_cursor
 
     async def search(
         self,
@@ -110,26 +113,30 @@ class PageLists:
     ) -> tuple[Sequence[Hit], str | None]:
         """Return up to `limit` pages that match a text, best first, and the next cursor.
 
-        Pages whose ids are in the text come first, then pages with all words, then pages with most
-        of them. A cursor keeps the weights of the ranking, so positions stay.
+        Pages whose ids are in the text come first, then pages with all words, then pages with some
+        of the words. A cursor has the weights of the ranking, so that the order stays.
 
         Raises:
             InvalidPayloadError: `text` has no words.
             InvalidCursorError: The cursor is of another list.
         """
         query = parse_search(text)
-        listed = SearchList("page-search", text, filters.session_id, filters.modality)
-        last, weights = listed.position(cursor)
+        cursors = SearchCursors("page-search", text, filters.session_id, filters.modality)
+        last, weights = cursors.decode(cursor)
 
         def search(
             unit: UnitOfWork,
         ) -> tuple[RankedMatches, Sequence[RankedMatch], list[StoredPage]]:
             place = page_place(unit, filters.session_id, filters.modality)
             found = find(query, [place], weights)
-            named = [(IN_PAGES, number) for number in named_pages(unit, text, filters)]
-            matches = found.after(named, last)
+            by_id = [(IN_PAGES, number) for number in find_pages_by_id(unit, text, filters)]
+            matches = found.after(by_id, last)
             numbers = [match.number for match in matches[:limit]]
-            return found, matches, [*bounded_pages(unit, numbers, content_up_to=_SNIPPED_BYTES)]
+            return (
+                found,
+                matches,
+                [*read_pages(unit, numbers, content_up_to=_MAX_SNIPPET_SOURCE_BYTES)],
+            )
 
         found, matches, pages = await self.records.read(project_id, search)
         counted = [self.accesses.add_counts(project_id, stored) for stored in pages]
@@ -148,7 +155,7 @@ class PageLists:
         if not pages or len(matches) == len(pages):
             return hits, None
         end = next(match for match in matches if match.number == pages[-1].page_number)
-        return hits, listed.cursor(end, found.weights)
+        return hits, cursors.encode(end, found.weights)
 
 
 def page_place(
@@ -162,7 +169,7 @@ def page_place(
     )
 
 
-def named_pages(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:
-    """Return the numbers of the pages whose ids are in a query."""
+def find_pages_by_id(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:
+    """Return the numbers of the pages whose ids are in the text of a query."""
     numbers = (unit[PageRecords].number_of(identifier, filters) for identifier in ids_in(text))
     return [number for number in numbers if number is not None]

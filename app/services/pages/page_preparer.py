@@ -1,8 +1,8 @@
-"""Preparation and plan of a page, both outside of any transaction.
+"""Prepares pages and plans their changes, both outside of any transaction.
 
 Preparing a page is slow: it resolves the content, stores the media and makes a smaller image. A
-plan has the levels, the search words and the version. Planning is pure, but may need a thread. A
-plan is made for the stored page of that moment, and is only valid as long as that page stays.
+planned change has the levels, the search words and the version. Planning is pure, but a long page
+needs a thread. A change is planned for the page as it is stored, and is valid until that changes.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -22,14 +22,14 @@ from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import MediaKeeper
 from app.services.pages.content_resolver import ContentResolver, ResolvedContent, check_field_texts
-from app.services.pages.page_bodies import blob_body, read_referred_text
+from app.services.pages.page_bodies import blob_body, read_referenced_text
 from app.services.pages.stored_pages import read_descriptor, read_fields, read_representation
 from app.services.pages.versions import (
     Stamp,
     StoredContent,
+    have_same_fields,
     page_version,
     resource_ids,
-    same_fields,
     stored_levels,
 )
 from app.services.requests.streamed_requests import StreamedRequest
@@ -63,9 +63,9 @@ _HEAD_BYTES = 1024 * 1024
 class PreparedPage:
     """A page to be written, with its media stored and no levels derived yet.
 
-    `forms` has the original form of moved data URIs, `text` the text of a referenced resource,
-    `reduced` the smaller image. `resources` are new or named by the client. `is_quick` is true if
-    the plan is short enough for the event loop.
+    `forms` has the original forms of moved data URIs, `text` the text of a referenced resource,
+    `reduced` the smaller image. `resources` are new or referenced by the client. `is_quick` is true
+    if the change can be planned in the event loop.
     """
 
     page: Page
@@ -78,7 +78,7 @@ class PreparedPage:
 
     @cached_property
     def content(self) -> StoredContent:
-        """Return the content as it is stored, serialised on first use."""
+        """The content as it is stored, serialised on first use."""
         return StoredContent(json_text(self.page.full.value).encode(), dump_forms(self.forms))
 
 
@@ -130,8 +130,8 @@ class PagePreparer:
     ) -> PreparedPage:
         """Add the sources of derived levels to a page: its text and its smaller image.
 
-        A smaller image that was derived before is kept. If a supplied one replaced it, it is made
-        again.
+        A smaller image that the service has derived before is kept. If the client has supplied
+        one instead, it is derived again.
 
         Args:
             resolver: The media of the request.
@@ -139,7 +139,7 @@ class PagePreparer:
             resolved: The content, with the media of the request and all referenced resources.
         """
         source = resolved.source
-        text = await read_referred_text(
+        text = await read_referenced_text(
             resolver.media,
             page.fields.modality,
             page.full,
@@ -197,10 +197,10 @@ class PagePreparer:
 
         async def make(decode: Decode) -> _ReducedImage | None:
             data = await read(size_bytes)
-            made = await decode(data, mime_type, None)
-            if made is None:
+            image = await decode(data, mime_type, None)
+            if image is None:
                 return None
-            return _ReducedImage(None if made.data is data else made.data, made.mime_type)
+            return _ReducedImage(None if image.data is data else image.data, image.mime_type)
 
         project_id = resolver.mover.keeper.project_id
         try:
@@ -222,7 +222,7 @@ class PagePreparer:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedContent:
-    """The parts of a stored page that stay if its content does, and its fields so far."""
+    """The parts of a stored page that stay if its content stays, and its previous fields."""
 
     content: StoredContent
     supplied: Mapping[Level, Body]
@@ -255,7 +255,7 @@ def plan_change(
     unchanged: UnchangedContent | None,
     limits: Limits,
 ) -> PageChange:
-    """Return the version of a page that follows a stored one, or the first.
+    """Plan the next version of a stored page, or the first version of a new one.
 
     Args:
         prepared: The page to be written.
@@ -268,7 +268,7 @@ def plan_change(
         PayloadTooLargeError: The fields of the page are too long.
     """
     now, content = prepared.now, unchanged.content if unchanged else prepared.content
-    page = _with_levels(prepared, unchanged.supplied if unchanged else {})
+    page = _derive_levels(prepared, unchanged.supplied if unchanged else {})
     stamp = Stamp(current.version + 1, current.created_at, now) if current else Stamp(1, now, now)
     version = page_version(page, content, stamp)
     if len(version.descriptor) > limits.page_fields_bytes:
@@ -277,13 +277,15 @@ def plan_change(
             f"{limits.page_fields_bytes} bytes in all. Store what is longer as a resource or as a "
             "page of its own. Nothing was stored."
         )
-    has_words = unchanged and _searched_fields(unchanged.fields) == _searched_fields(page.fields)
+    has_same_words = unchanged and _searched_fields(unchanged.fields) == _searched_fields(
+        page.fields
+    )
     referenced = resource_ids(page) | content.resource_ids
     resources = {resource.resource_id: resource for resource in prepared.resources}
     return PageChange(
         version,
         stored_levels(page, now),
-        None if has_words else search_words(searchable_text(page, prepared.text)),
+        None if has_same_words else search_words(searchable_text(page, prepared.text)),
         content.fetched_resource_id,
         {key: resource for key, resource in resources.items() if key in referenced},
         referenced - resources.keys(),
@@ -297,7 +299,7 @@ def plan_same_content(
     levels: Iterable[StoredRepresentation],
     limits: Limits,
 ) -> PageChange | None:
-    """Return the change of a page whose content stays; `None` if its fields stay as well.
+    """Plan the next version of a page with the same content; `None` if its fields are the same.
 
     Supplied levels stay as long as the content does.
 
@@ -313,13 +315,13 @@ def plan_same_content(
     content = prepared.content
     # A client may write back the references that it read; their data URIs stay moved.
     inline_form = content.inline_form or current.inline_form
-    before = read_fields(read_descriptor(current))
-    if inline_form == current.inline_form and same_fields(prepared.page.fields, before):
+    previous = read_fields(read_descriptor(current))
+    if inline_form == current.inline_form and have_same_fields(prepared.page.fields, previous):
         return None
     unchanged = UnchangedContent(
         StoredContent(content.text, inline_form, current.fetched_resource_id),
         supplied_levels(map(read_representation, levels)),
-        before,
+        previous,
     )
     return plan_change(prepared, current, unchanged, limits)
 
@@ -329,7 +331,7 @@ def supplied_levels(levels: Iterable[Representation]) -> dict[Level, Body]:
     return {level.level: level.body for level in levels if level.origin == "supplied"}
 
 
-def _with_levels(prepared: PreparedPage, supplied: Mapping[Level, Body]) -> Page:
+def _derive_levels(prepared: PreparedPage, supplied: Mapping[Level, Body]) -> Page:
     page = prepared.page
     try:
         levels = derive_levels(

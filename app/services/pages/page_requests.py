@@ -16,7 +16,7 @@ from pagefault_dialects.model.base import ClientId, FrozenModel
 from pagefault_dialects.model.page import MAX_PARENTS, RARE_FIELDS, PageFields
 from pagefault_dialects.model.page_vectors import as_float32
 
-LARGEST_BATCH = 1_000
+MAX_BATCH_PAGES = 1_000
 RESERVED_IDS = frozenset({"search"})
 """Page ids that are the path of another route."""
 
@@ -97,7 +97,7 @@ class PageBatch(FrozenModel):
     """Up to 1,000 pages, created together or not at all."""
 
     pages: Annotated[
-        tuple[PageDraft, ...], Field(min_length=1, max_length=LARGEST_BATCH), FailFast()
+        tuple[PageDraft, ...], Field(min_length=1, max_length=MAX_BATCH_PAGES), FailFast()
     ]
 
 
@@ -126,9 +126,9 @@ def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
     value = read_value(body, limits)
     if not any(page.keys() & RARE_FIELDS for page in _pages(value)):
         return value
-    spelled = read_value(body, limits, keeps_spelling=True)
-    for page, written in zip(_pages(value), _pages(spelled), strict=True):
-        page |= {name: written[name] for name in RARE_FIELDS if name in written}
+    exact_value = read_value(body, limits, keeps_spelling=True)
+    for page, exact in zip(_pages(value), _pages(exact_value), strict=True):
+        page |= {name: exact[name] for name in RARE_FIELDS if name in exact}
         if isinstance(page.get("embedding"), list):
             page["embedding"] = [as_float32(item) for item in page["embedding"]]
     return value
@@ -166,9 +166,9 @@ def read_page_batch(value: JsonValue) -> list[PageDraft]:
     """
     body = as_object(value)
     items = body.get("pages")
-    if not isinstance(items, list) or len(body) != 1 or not 1 <= len(items) <= LARGEST_BATCH:
+    if not isinstance(items, list) or len(body) != 1 or not 1 <= len(items) <= MAX_BATCH_PAGES:
         raise InvalidPayloadError(
-            f"The body is {{pages: […]}} with 1 to {LARGEST_BATCH} pages. Send more in several "
+            f"The body is {{pages: […]}} with 1 to {MAX_BATCH_PAGES} pages. Send more in several "
             "requests."
         )
     drafts: list[PageDraft] = []
@@ -179,7 +179,7 @@ def read_page_batch(value: JsonValue) -> list[PageDraft]:
         except InvalidPayloadError as exc:
             found = exc.faults or (Fault("", exc.detail),)
             faults += [Fault(f"/pages/{index}{fault.pointer}", fault.detail) for fault in found]
-    faults += _repeated_ids(drafts) if not faults else []
+    faults += _find_repeated_ids(drafts) if not faults else []
     if faults:
         raise InvalidPayloadError(
             "Some of the items are not pages; nothing was stored.", faults=faults
@@ -193,7 +193,7 @@ def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
     Raises:
         InvalidPayloadError: The patch has a member that only PUT changes, or that the service sets.
     """
-    patch = _unalias_level(as_object(parse_page_body(body, limits)))
+    patch = _rename_level(as_object(parse_page_body(body, limits)))
     faults = [
         Fault(f"/{name}", detail)
         for names, detail in (
@@ -247,7 +247,7 @@ def _validate_draft(value: dict[str, JsonValue]) -> PageDraft:
         if name not in _SET_BY_SERVICE | _SET_BY_OTHER_STORE
     }
     draft = validate_model(
-        PageDraft, _unalias_level(members), "The body is not a page; `errors` says where."
+        PageDraft, _rename_level(members), "The body is not a page; `errors` says where."
     )
     if len(draft.fields().provenance) > MAX_PARENTS:
         raise InvalidPayloadError(
@@ -257,7 +257,7 @@ def _validate_draft(value: dict[str, JsonValue]) -> PageDraft:
     return draft
 
 
-def _unalias_level(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def _rename_level(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Rename the alias `level` to `compression_level`, unless both are present."""
     if "level" not in value or "compression_level" in value:
         return value
@@ -266,7 +266,7 @@ def _unalias_level(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     }
 
 
-def _repeated_ids(drafts: list[PageDraft]) -> list[Fault]:
+def _find_repeated_ids(drafts: list[PageDraft]) -> list[Fault]:
     earlier: set[str] = set()
     faults = []
     for index, draft in enumerate(drafts):

@@ -1,6 +1,6 @@
-"""Pages at a level, with their media, and their blocks and texts for models.
+"""Reads pages at a level, with their media, and makes blocks and texts of them for models.
 
-Reading never changes a page. Only reads by models are counted, in memory.
+Reading never changes a page. Reads by models are counted, in memory.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from app.services.inline_media.stored_media import StoredMedia, check_fits
 from app.services.media.media_checks import MediaChecks
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.message_images import repair_image
-from app.services.pages.page_bodies import read_referred_text
+from app.services.pages.page_bodies import read_referenced_text
 from app.services.pages.stored_pages import find_page, read_page
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageLevelRecords
@@ -39,7 +39,7 @@ from pagefault_dialects.pages.typed_content import page_json
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
 from pagefault_dialects.texts.json_strings import MediaPlaces
 
-_ROOT = ""
+_ROOT_POINTER = ""
 _NO_BASE64 = Damage("damaged-media", "What its data: URI announces as base64 is none.")
 
 
@@ -54,7 +54,7 @@ class PageMediaReader:
     checks: MediaChecks
     """Checks of images."""
     limits: Limits
-    """The largest media in an answer."""
+    """The limits of media in a response."""
 
     @cached_property
     def _forms(self) -> dict[str, InlineForm]:
@@ -62,13 +62,13 @@ class PageMediaReader:
 
     @property
     def declared_type(self) -> str | None:
-        """Return the MIME type in the data URI that the content was moved out of, if any."""
-        form = self._forms.get(_ROOT)
+        """The MIME type in the data URI that the content was sent in, if any."""
+        form = self._forms.get(_ROOT_POINTER)
         uri = split_data_uri(form.head) if form else None
         return uri.declared_type if uri else None
 
-    async def damage(self, page: Page, level: Level) -> dict[Level, Damage]:
-        """Return the damage of the images of a page, by level. Remote images are not checked.
+    async def find_damage(self, page: Page, level: Level) -> dict[Level, Damage]:
+        """Check the images of a page, and return their damage by level. Remote images are skipped.
 
         Args:
             page: The page.
@@ -78,17 +78,17 @@ class PageMediaReader:
             NotFoundError: The image of the level was deleted.
             StoreUnavailableError: The store did not answer.
         """
-        found: dict[Level, Damage] = {}
-        for item in (Level.FULL, Level.REDUCED):
+        damages: dict[Level, Damage] = {}
+        for checked in (Level.FULL, Level.REDUCED):
             try:
-                damage = await self._check_level(page, item)
+                damage = await self._check_level(page, checked)
             except (NotFoundError, StoreUnavailableError):
-                if item is level:
+                if checked is level:
                     raise
                 continue
             if damage is not None:
-                found[item] = damage
-        return found
+                damages[checked] = damage
+        return damages
 
     async def _check_level(self, page: Page, level: Level) -> Damage | None:
         body = attached_image(page, level)
@@ -101,12 +101,12 @@ class PageMediaReader:
             return await self.checks.of_resource(self.media.project_id, resource)
         return await self.checks.of_bytes(_data_of(body), body.media.mime_type)
 
-    async def address(
+    async def image_url(
         self,
         page: Page,
         level: Level,
         *,
-        places: MediaPlaces | None,
+        marks: MediaPlaces | None,
         is_repaired: bool = False,
     ) -> str | None:
         """Return the URL of the image of a level, for a model or a browser.
@@ -114,20 +114,20 @@ class PageMediaReader:
         Args:
             page: The page.
             level: The level.
-            places: The places of stored images in the JSON; `None` for references.
-            is_repaired: Whether damaged chunks of a PNG are left out.
+            marks: Collects marks in the JSON for stored images; `None` for references.
+            is_repaired: Whether damaged chunks of a PNG are omitted.
 
         Returns:
-            An `http(s)` URL, a `data:` URI, or, without `places`, the `@blob:` reference of a
+            An `http(s)` URL, a `data:` URI, or, without `marks`, the `@blob:` reference of a
             stored image; `None` if the level has no image.
 
         Raises:
-            PayloadTooLargeError: The image is too large for an answer.
+            PayloadTooLargeError: The image is too large for a response.
         """
         body = attached_image(page, level)
         if body is None:
             return None
-        if body.media is None or (body.kind == "blob" and places is None):
+        if body.media is None or (body.kind == "blob" and marks is None):
             return str(body.value)
         if is_repaired:
             data = _data_of(body)
@@ -135,14 +135,14 @@ class PageMediaReader:
                 limit_bytes = self.limits.image_bytes
                 data = await self.media.read(str(body.value), limit_bytes=limit_bytes)
             return await anyio.to_thread.run_sync(repair_image, data)
-        return await self._data_uri(places or MediaPlaces(), body)
+        return await self._data_uri(marks or MediaPlaces(), body)
 
-    async def base64(self, places: MediaPlaces, body: Body) -> str | None:
-        """Return the base64 of a medium, or a mark in `places` for it; `None` without a medium.
+    async def base64(self, marks: MediaPlaces, body: Body) -> str | None:
+        """Return the base64 of a medium, or a mark in `marks` for it; `None` without a medium.
 
         Raises:
             NotFoundError: The medium was deleted.
-            PayloadTooLargeError: The medium is too large for an answer.
+            PayloadTooLargeError: The medium is too large for a response.
         """
         if body.media is None:
             return None
@@ -152,31 +152,31 @@ class PageMediaReader:
             )
         resource = await self.media.resource(str(body.value))
         check_fits(resource, self.limits.image_bytes)
-        return places.mark(MediaPiece(resource.digest, resource.size_bytes))
+        return marks.mark(MediaPiece(resource.digest, resource.size_bytes))
 
     async def content_as_sent(self, content: bytes) -> Sequence[JsonPiece]:
         """Return the content with every moved data URI as it was written, byte for byte.
 
         Raises:
             NotFoundError: One of its media was deleted.
-            PayloadTooLargeError: Its media are too large for an answer.
+            PayloadTooLargeError: Its media are too large for a response.
             StoreUnavailableError: The store did not answer.
         """
         return await self.media.as_sent(content, self._forms, limit_bytes=self.limits.inline_bytes)
 
-    async def _data_uri(self, places: MediaPlaces, body: Body) -> str:
-        """Return the medium as a data URI, in the form of the client if that is plain."""
+    async def _data_uri(self, marks: MediaPlaces, body: Body) -> str:
+        """Return the medium as a data URI, with the head that the client sent if that is plain."""
         if body.kind == "data":
             uri = split_data_uri(str(body.value))
             if uri is not None and uri.is_plain:
                 return uri.text
-        form = self._forms.get(_ROOT)
+        form = self._forms.get(_ROOT_POINTER)
         mime_type = body.media.mime_type if body.media else OCTET_STREAM
         head = f"data:{mime_type};base64,"
-        is_own = form is not None and form.resource_id == parse_resource_id(str(body.value))
-        if form is not None and is_own and form.is_plain:
+        is_content = form is not None and form.resource_id == parse_resource_id(str(body.value))
+        if form is not None and is_content and form.is_plain:
             head = form.head
-        return f"{head}{await self.base64(places, body)}"
+        return f"{head}{await self.base64(marks, body)}"
 
 
 def _data_of(body: Body) -> bytes:
@@ -184,7 +184,7 @@ def _data_of(body: Body) -> bytes:
     return uri.data or b"" if uri else b""
 
 
-# Tokens of an answer beside the text of the page.
+# Tokens of a tool message besides the text of the page.
 _FRAME_TOKENS = 100
 
 
@@ -228,7 +228,7 @@ class PageView:
 
     @property
     def representation(self) -> Representation | None:
-        """Return the representation of the level."""
+        """The representation of the level, if the page has it."""
         return self.page.at(self.level)
 
 
@@ -255,7 +255,7 @@ class PageViews:
         return self.accesses.add_counts(project_id, stored)
 
     async def view(self, project_id: str, page_id: str, level: Level | None) -> PageView:
-        """Return a page at a level, by default at its own `compression_level`.
+        """Return a page at a level, by default at its `compression_level`.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -265,7 +265,7 @@ class PageViews:
             project_id, lambda unit: _load(unit, page_id)
         )
         media = self._media_of(project_id, stored)
-        text = await read_referred_text(
+        text = await read_referenced_text(
             media.media,
             page.fields.modality,
             page.full,
@@ -283,20 +283,20 @@ class PageViews:
         )
 
     async def blocks_of(
-        self, view: PageView, options: BlocksOptions, places: MediaPlaces | None = None
+        self, view: PageView, options: BlocksOptions, marks: MediaPlaces | None = None
     ) -> PageBlocks:
         """Return the blocks of a page view; see `PageReading.blocks`.
 
         Args:
             view: The page.
             options: The options of the blocks.
-            places: The places of stored images in the JSON; `None` for references.
+            marks: Collects marks in the JSON for stored images; `None` for references.
         """
         view = await self.check_images(view)
         effective = await run_in_loop_if(view.is_quick, effective_level, view.page, view.level)
         is_repaired = effective.level in view.page.damage
-        address = await view.media.address(
-            view.page, effective.level, places=places, is_repaired=is_repaired
+        image_url = await view.media.image_url(
+            view.page, effective.level, marks=marks, is_repaired=is_repaired
         )
         # Counting tokens may load the vocabulary, which is slow.
         is_quick = view.is_quick and options.max_tokens is None
@@ -305,7 +305,7 @@ class PageViews:
             lambda: page_blocks(
                 view.page,
                 view.level,
-                image_url=address,
+                image_url=image_url,
                 detail=options.detail,
                 cut=partial(options.cut, view.page, view.level),
             ),
@@ -323,7 +323,7 @@ class PageViews:
             NotFoundError: The image of the level was deleted.
             StoreUnavailableError: The store did not answer.
         """
-        damage = await view.media.damage(view.page, view.level)
+        damage = await view.media.find_damage(view.page, view.level)
         return replace(view, page=replace(view.page, damage=damage))
 
     def media(self, project_id: str) -> StoredMedia:
@@ -352,10 +352,11 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
 
 
 def _read_on_notice(page_id: str, max_tokens: int, is_whole: bool, offset: int) -> str:
-    """Return the call of `read_text` that reads on, as a notice for a model."""
-    at = f", offset={offset}" if is_whole else ""
+    """Return a notice for a model with the call of `read_text` that reads the next part."""
+    offset_text = f", offset={offset}" if is_whole else ""
     verb = "reads on" if is_whole else "reads the whole page"
-    return f"an answer has {max_tokens} tokens at most; read_text({quoted(page_id)}{at}) {verb}"
+    call = f"read_text({quoted(page_id)}{offset_text})"
+    return f"an answer has {max_tokens} tokens at most; {call} {verb}"
 
 
 def page_view_json(view: PageView, options: BlocksOptions) -> str:

@@ -1,4 +1,4 @@
-"""Writes pages: a change is planned outside of transactions, then swapped in.
+"""Writes pages: a change is planned outside of transactions, then written by compare-and-swap.
 
     load ──> plan ──────────────────────────> write
              check the condition,             one transaction: the row, if the page
@@ -56,7 +56,7 @@ class PageChangedError(Exception):
     """The stored page is not the one that a change was planned for; nothing was written.
 
     Attributes:
-        existing: The positions of new pages whose ids exist already.
+        existing: The indexes of new pages whose ids exist already.
     """
 
     def __init__(self, existing: Sequence[int] = ()) -> None:
@@ -112,14 +112,14 @@ class PageWriter:
         project_id: str,
         changes: Sequence[PageChange],
         *,
-        also: Callable[[UnitOfWork], None] | None = None,
+        write_more: Callable[[UnitOfWork], None] | None = None,
     ) -> list[WrittenPage]:
         """Store new pages in their order. If one of their ids exists, no page is stored.
 
         Args:
             project_id: The project.
             changes: The first versions of the pages.
-            also: Further writes in the transaction.
+            write_more: Makes further writes in the transaction.
 
         Raises:
             PageChangedError: Some of the ids exist.
@@ -130,19 +130,21 @@ class PageWriter:
                 {change.version.fields.session_id or "" for change in changes} - {""}
             ):
                 unit[SessionRecords].ensure(session_id, changes[0].now)
-            known = unit[PageRecords].insert_absent([change.version for change in changes])
-            numbers = [known.get(change.version.page_id) for change in changes]
+            inserted = unit[PageRecords].insert_absent([change.version for change in changes])
+            numbers = [inserted.get(change.version.page_id) for change in changes]
             pairs = zip(numbers, changes, strict=True)
             written = {number: pair for number, pair in pairs if number is not None}
             if len(written) < len(changes):
-                raise PageChangedError([place for place, at in enumerate(numbers) if at is None])
+                raise PageChangedError(
+                    [index for index, number in enumerate(numbers) if number is None]
+                )
             _write_related(unit, written, "page:created")
-            if also is not None:
-                also(unit)
+            if write_more is not None:
+                write_more(unit)
             return list(written)
 
         numbers = await self._write(project_id, changes, create)
-        return [_stored_after(seq, change) for seq, change in zip(numbers, changes, strict=True)]
+        return [_build_written(seq, change) for seq, change in zip(numbers, changes, strict=True)]
 
     async def replace(
         self, project_id: str, current: StoredPage, change: PageChange
@@ -167,7 +169,7 @@ class PageWriter:
             _write_related(unit, {current.page_number: change}, "page:updated")
 
         await self._write(project_id, [change], swap)
-        return _stored_after(current.page_number, change, current)
+        return _build_written(current.page_number, change, current)
 
     async def remove(self, project_id: str, current: StoredPage) -> None:
         """Delete a page with its levels, words and links.
@@ -184,7 +186,7 @@ class PageWriter:
                 raise PageChangedError
             unit[ResourceRecords].unlink(PAGE, current.page_id)
             removed = {current.page_id: fields}
-            note_events(unit, "page:deleted", removed, version=current.version, now=utc_now())
+            add_events(unit, "page:deleted", removed, version=current.version, now=utc_now())
 
         await self._records.write(project_id, remove)
 
@@ -216,33 +218,35 @@ def _write_related(
             if change.words is not None
         }
     )
-    referred = [(change, _referenced_resources(unit, change)) for change in changes.values()]
-    if len(referred) > 1:
+    referenced = [(change, _find_resources(unit, change)) for change in changes.values()]
+    if len(referenced) > 1:
         # Lock shared resources in one order, so that two batches do not deadlock.
-        shared = {key: value for _, kept in referred for key, value in kept.items()}
+        shared = {key: value for _, resources in referenced for key, value in resources.items()}
         unit[ResourceRecords].ensure_all(shared.values())
-    for change, kept in referred:
+    for change, resources in referenced:
         # New pages have no links yet, and most pages have no references.
-        if kept or event_type == "page:updated":
+        if resources or event_type == "page:updated":
             unit[ResourceRecords].relink(
-                kept.values(),
+                resources.values(),
                 owner_kind=PAGE,
                 owner_id=change.version.page_id,
                 session_id=change.version.fields.session_id,
             )
     first = next(iter(changes.values()))
     fields = {change.version.page_id: change.version.fields for change in changes.values()}
-    note_events(unit, event_type, fields, version=first.version.version, now=first.now)
+    add_events(unit, event_type, fields, version=first.version.version, now=first.now)
 
 
-def _referenced_resources(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]:
+def _find_resources(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]:
     """Return the resources that a page refers to, by id."""
     stored = change.stored_resource_ids
     return {**change.resources, **(unit[ResourceRecords].find_all(stored) if stored else {})}
 
 
-def _stored_after(number: int, change: PageChange, before: StoredPage | None = None) -> WrittenPage:
-    """Return the stored page after a change, with the counters from before."""
+def _build_written(
+    number: int, change: PageChange, before: StoredPage | None = None
+) -> WrittenPage:
+    """Return the stored page after a change, with the counters of the page before it."""
     version = change.version
     stored = StoredPage(
         page_number=number,
@@ -261,7 +265,7 @@ def _stored_after(number: int, change: PageChange, before: StoredPage | None = N
     return WrittenPage(stored, is_new=before is None)
 
 
-def note_events(
+def add_events(
     unit: UnitOfWork,
     event_type: PageEventType,
     pages: Mapping[str, PageFields],
@@ -269,7 +273,7 @@ def note_events(
     version: int,
     now: datetime,
 ) -> None:
-    """Record events of pages, by id. The transaction has locked their sessions.
+    """Add events of pages, by id, to the log. The transaction has locked their sessions.
 
     Each event takes the next number of its session, although the history does not show it.
     """

@@ -31,7 +31,7 @@ from app.services.pages.page_requests import (
 )
 from app.services.pages.page_writer import PageChangedError, PageWriter, WrittenPage
 from app.services.pages.stored_pages import find_page
-from app.services.pages.versions import holds_content
+from app.services.pages.versions import has_content
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.session_keys import PAGE_ROUTE
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
@@ -81,8 +81,8 @@ class Pages:
                     return (await self.writer.create(project_id, [await self._plan(prepared)]))[0]
                 change = await self._plan_next(project_id, prepared, current)
                 if change is None:
-                    same = replace(current, content=prepared.content.text)
-                    return WrittenPage(same, is_new=False)
+                    unchanged = replace(current, content=prepared.content.text)
+                    return WrittenPage(unchanged, is_new=False)
                 return await self.writer.replace(project_id, current, change)
 
             # A PUT replaces any version, so it never conflicts with other writers.
@@ -174,13 +174,16 @@ class Pages:
                 Idempotency(self.records).record_answer(unit, call, answer_id)
 
         try:
-            return await self.writer.create(project_id, changes, also=record_answer)
+            return await self.writer.create(project_id, changes, write_more=record_answer)
         except PageChangedError as exc:
-            places = [f"/pages/{index}" if len(changes) > 1 else "" for index in exc.existing]
+            pointers = [f"/pages/{index}" if len(changes) > 1 else "" for index in exc.existing]
             raise ConflictError(
                 "A page with this id exists already. PUT replaces it; another id, or none, creates "
                 "a new page. Nothing was stored.",
-                faults=[Fault(f"{at}/page_id", "is the id of a page already") for at in places],
+                faults=[
+                    Fault(f"{pointer}/page_id", "is the id of a page already")
+                    for pointer in pointers
+                ],
                 code="page-exists",
             ) from exc
 
@@ -194,10 +197,10 @@ class Pages:
         resolver = self.preparer.resolver(project_id, utc_now(), request)
         prepared = []
         for index, draft in enumerate(drafts):
-            new = page_id or draft.page_id or new_id()
+            draft_id = page_id or draft.page_id or new_id()
             try:
                 prepared.append(
-                    await self.preparer.prepare(resolver, new, draft.fields(), draft.content)
+                    await self.preparer.prepare(resolver, draft_id, draft.fields(), draft.content)
                 )
             except InvalidPayloadError as exc:
                 if len(drafts) == 1:
@@ -220,7 +223,7 @@ class Pages:
         """Plan the next version of a stored page; `None` if nothing changes."""
         quick = prepared.is_quick and is_quick(current.descriptor)
         if not await run_in_loop_if(
-            quick, lambda: holds_content(current, prepared.page.full, prepared.content.text)
+            quick, lambda: has_content(current, prepared.page.full, prepared.content.text)
         ):
             return await self._plan(prepared, current)
         levels = await self.records.read(

@@ -22,11 +22,10 @@ from pagefault_dialects.model.page import (
 from pagefault_dialects.pages.page_text import page_texts
 
 # Stored JSON was checked against the limits when it was written.
-_OWN_DEPTH = 10_000
-_OWN_NODES = 10_000_000
-# The limit of a list, or of one read for a manifest. Most pages are small, but the fields of a page
-# may be a megabyte.
-_LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
+_MAX_DEPTH = 10_000
+_MAX_NODES = 10_000_000
+# The limit of a list of pages. Most pages are small, but the fields of a page may be a megabyte.
+_MAX_LIST_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
 # The body of nearly every page.
 _PLAIN_TEXT = b'{"kind":"text","media":null}'
@@ -51,8 +50,8 @@ def read_descriptor(stored: StoredPage) -> dict[str, Any]:
     """Return the page's JSON without content and counters."""
     descriptor: dict[str, Any] = _parse(stored.descriptor)
     if RARE_FIELDS[0] in descriptor:
-        spelled = _parse(stored.descriptor, keeps_spelling=True)
-        descriptor |= {name: spelled[name] for name in RARE_FIELDS if name in spelled}
+        exact = _parse(stored.descriptor, keeps_spelling=True)
+        descriptor |= {name: exact[name] for name in RARE_FIELDS if name in exact}
     return descriptor
 
 
@@ -116,10 +115,10 @@ def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
     return stored, read_page(stored, unit[PageLevelRecords].of(page_id))
 
 
-def bounded_pages(
+def read_pages(
     unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
 ) -> Iterator[StoredPage]:
-    """Yield pages by number, in this order, up to the limit of an answer but at least one.
+    """Yield pages by number, in this order, up to 8 MiB but at least one.
 
     Pages that were deleted meanwhile are missing.
     """
@@ -129,7 +128,7 @@ def bounded_pages(
         stored = unit[PageRecords].numbered(batch, content_up_to=content_up_to)
         for page in (stored[number] for number in batch if number in stored):
             before_bytes, size_bytes = size_bytes, size_bytes + len(page.descriptor)
-            if before_bytes and size_bytes > _LARGEST_ANSWER_BYTES:
+            if before_bytes and size_bytes > _MAX_LIST_BYTES:
                 return
             yield page
 
@@ -143,5 +142,5 @@ def _body(members: Mapping[str, JsonValue]) -> Body:
 
 def _parse(text: bytes, *, keeps_spelling: bool = False) -> JsonValue:
     return parse_json(
-        text, max_depth=_OWN_DEPTH, max_nodes=_OWN_NODES, keeps_spelling=keeps_spelling
+        text, max_depth=_MAX_DEPTH, max_nodes=_MAX_NODES, keeps_spelling=keeps_spelling
     )

@@ -34,7 +34,7 @@ PAGE = "page"
 class Stamp:
     """The number and the times of a version of a page.
 
-    `size_tokens` is an estimate from before; without one, tokens are estimated now.
+    `size_tokens` is an earlier estimate; if it is `None`, tokens are estimated.
     """
 
     version: int
@@ -57,7 +57,7 @@ class StoredContent:
 
     @property
     def resource_ids(self) -> set[str]:
-        """Return the ids of moved and downloaded resources."""
+        """The ids of moved and downloaded resources."""
         ids = {self.fetched_resource_id} if self.fetched_resource_id else set[str]()
         return ids.union(*(form.resource_ids for form in load_forms(self.inline_form).values()))
 
@@ -78,8 +78,8 @@ def page_version(page: Page, content: StoredContent, stamp: Stamp) -> PageVersio
     )
 
 
-def holds_content(stored: StoredPage, body: Body, text: bytes) -> bool:
-    """Compare a content with that of a stored page by the digest, without reading it."""
+def has_content(stored: StoredPage, body: Body, text: bytes) -> bool:
+    """Return whether a stored page has a content, by its digest, without reading it."""
     is_same = _body_text(body, with_value=False) == stored.body
     return is_same and _digest(stored.descriptor, text) == stored.digest
 
@@ -97,12 +97,12 @@ def stored_levels(page: Page, now: datetime) -> list[StoredRepresentation]:
 def resource_ids(page: Page) -> set[str]:
     """Return the ids of the resources in a page's levels."""
     bodies = [page.full, *(representation.body for representation in page.levels.values())]
-    named = (parse_resource_id(body.media.uri or "") for body in bodies if body.media)
-    return {resource_id for resource_id in named if resource_id}
+    ids = (parse_resource_id(body.media.uri or "") for body in bodies if body.media)
+    return {resource_id for resource_id in ids if resource_id}
 
 
-def same_fields(fields: PageFields, previous: PageFields) -> bool:
-    """Compare fields of pages, and numbers of vectors and timestamps as they are written."""
+def have_same_fields(fields: PageFields, previous: PageFields) -> bool:
+    """Compare fields of pages; numbers of vectors and timestamps are compared as written."""
     rare = (json_text(_members(item, RARE_FIELDS)) for item in (fields, previous))
     return fields == previous and next(rare) == next(rare)
 

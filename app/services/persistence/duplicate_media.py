@@ -1,8 +1,8 @@
-"""Merge a medium that a result contains twice, in a block and in a structure, into one.
+"""Merges a medium that a result contains twice, in a block and in a structure, into one.
 
-Servers repeat the media of their blocks in `structuredContent`. The block may have the type and the
-structure the name, or the other way round, and they would be stored as two resources. Two blocks
-with the same bytes and different names are two files, and are not merged.
+Servers repeat the media of their blocks in `structuredContent`. If one of the two has the type, and
+the other the file name, they would be stored as two resources. Two blocks with the same bytes and
+different names are two files, and are not merged.
 """
 
 from collections import defaultdict
@@ -22,14 +22,14 @@ from pagefault_dialects.model.normalized import (
 _HEAD_BYTES = 4_096
 
 
-def may_hold_twice(normalized: NormalizedToolResult) -> bool:
+def may_have_duplicates(normalized: NormalizedToolResult) -> bool:
     """Return whether two media may have the same bytes, by their sizes and first bytes."""
     beginnings = {_beginning(medium.source) for medium in normalized.media}
     return len(beginnings) < len(normalized.media)
 
 
-def with_one_of_each(normalized: NormalizedToolResult) -> NormalizedToolResult:
-    """Return the result with the best name and type for media it contains twice. Blocks.
+def merge_duplicates(normalized: NormalizedToolResult) -> NormalizedToolResult:
+    """Give media that the result contains twice the same name and type. Blocks.
 
     Raises:
         StoreUnavailableError: A draft cannot be read.
@@ -40,14 +40,14 @@ def with_one_of_each(normalized: NormalizedToolResult) -> NormalizedToolResult:
         if isinstance(part, NormalizedMediaPart) and not part.extracted
     }
     media = list(normalized.media)
-    for group in _same_bytes(media):
+    for group in _group_by_bytes(media):
         for twins in _twins(group, media, block_media):
-            _join(twins, media)
+            _merge(twins, media)
     return replace(normalized, media=tuple(media))
 
 
-def _same_bytes(media: Sequence[NormalizedMedia]) -> list[list[int]]:
-    """Return groups of media with the same bytes; only media that begin alike are read."""
+def _group_by_bytes(media: Sequence[NormalizedMedia]) -> list[list[int]]:
+    """Return groups of media with the same bytes. Only media with the same beginning are read."""
     alike: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     for number, medium in enumerate(media):
         alike[_beginning(medium.source)].append(number)
@@ -63,42 +63,48 @@ def _beginning(source: MediaSource) -> tuple[int, bytes]:
 
 
 def _twins(group: list[int], media: list[NormalizedMedia], in_blocks: set[int]) -> list[list[int]]:
-    """Return which media with the same bytes are one: each in a structure with one of a block.
+    """Return the media to be merged, of a group with the same bytes.
 
-    A medium in a structure belongs to the block with its name, else to the first block. Without
-    blocks, media without a name belong to the first with a name.
+    A medium in a structure is merged with the block that has its name, or with the first block.
+    Without blocks, media without a name are merged with the first one that has a name.
     """
-    heads = [number for number in group if number in in_blocks]
-    lifted = [number for number in group if number not in in_blocks]
-    if not heads:
-        heads = [number for number in lifted if media[number].filename][:1] or lifted[:1]
-        lifted = [number for number in lifted if not media[number].filename and number != heads[0]]
+    targets = [number for number in group if number in in_blocks]
+    in_structures = [number for number in group if number not in in_blocks]
+    if not targets:
+        targets = [number for number in in_structures if media[number].filename][
+            :1
+        ] or in_structures[:1]
+        in_structures = [
+            number
+            for number in in_structures
+            if not media[number].filename and number != targets[0]
+        ]
     by_name: dict[str | None, list[int]] = defaultdict(list)
-    for head in heads:
-        by_name[media[head].filename].append(head)
-    first = by_name[media[heads[0]].filename]
+    for target in targets:
+        by_name[media[target].filename].append(target)
+    first = by_name[media[targets[0]].filename]
     joined: dict[int, list[int]] = {}
-    for number in lifted:
+    for number in in_structures:
         twins = by_name.get(media[number].filename, first)
         twins.append(number)
         joined[id(twins)] = twins
     return list(joined.values())
 
 
-def _join(twins: list[int], media: list[NormalizedMedia]) -> None:
+def _merge(twins: list[int], media: list[NormalizedMedia]) -> None:
     filename = next((media[twin].filename for twin in twins if media[twin].filename), None)
     declared = [media[twin].source.declared_mime_type for twin in twins]
-    says_nothing = (None, OCTET_STREAM)
-    specific = (item for item in declared if item and canonical_mime_type(item) not in says_nothing)
+    unspecific = (None, OCTET_STREAM)
+    specific = (item for item in declared if item and canonical_mime_type(item) not in unspecific)
     mime_type = next(specific, declared[0])
     # They share one source, so it is stored once.
-    source = _under_type(media[twins[0]].source, mime_type)
+    source = _with_type(media[twins[0]].source, mime_type)
     for twin in twins:
         # A structure needs a reference, so even a small medium is stored.
         media[twin] = replace(media[twin], source=source, filename=filename, must_be_stored=True)
 
 
-def _under_type(source: MediaSource, mime_type: str | None) -> MediaSource:
+def _with_type(source: MediaSource, mime_type: str | None) -> MediaSource:
     if source.declared_mime_type == mime_type:
         return source
     if isinstance(source, DraftMedia):

@@ -18,7 +18,7 @@ from app.models.tool_result import (
     TextPart,
 )
 from app.services.media.media_keeper import KeptMedium, MediaKeeper
-from app.services.persistence.duplicate_media import may_hold_twice, with_one_of_each
+from app.services.persistence.duplicate_media import may_have_duplicates, merge_duplicates
 from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, MediaSlot, TextTemplate, json_text
 from pagefault_dialects.media.file_names import safe_file_name
@@ -40,9 +40,9 @@ from pagefault_dialects.model.resource import Resource, ResourceKind, resource_k
 from pagefault_dialects.texts.cuts import needs_preview, preview
 
 META_LIMIT_CHARS = 65_536
-_PARTS_IN_A_ROW = 500
+_PARTS_PER_PASS = 500
 _MAX_WARNINGS = 200
-_MAX_DAMAGES = 50
+_MAX_DAMAGE_WARNINGS = 50
 
 
 async def persist_tool_media(
@@ -52,34 +52,33 @@ async def persist_tool_media(
     session_resources: Mapping[str, Resource],
     limits: Limits,
 ) -> PersistedToolResult:
-    """Move media and long text into the blob store and put references in their places.
+    """Move media and long texts into the blob store, and replace them by references.
 
-    Only blobs are written. If the result is not stored after this, they are invisible garbage.
+    Only blobs are written. If the result is not stored afterwards, a sweep removes them.
 
     Args:
         normalized: The normalized result; parts keep their order.
         keeper: Stores media for the result's project.
-        session_resources: Resources of the result's session, by id: the only ones a tool may
-            refer to itself.
-        limits: How large a medium may be, and how many a result may hold.
+        session_resources: Resources of the result's session, by id. A tool may only refer to these.
+        limits: The limits of media and parts.
 
     Returns:
-        Parts with references, and a descriptor of every resource they use.
+        The parts with references, and the resources that they use.
 
     Raises:
         PayloadTooLargeError: A medium is too large, or there are too many media or parts; nothing
             was written.
-        StoreUnavailableError: The blob store did not take it; no row may be written.
+        StoreUnavailableError: The blob store did not answer; the caller must not write rows.
     Source: spec 002, "Sanitization Pipeline", step 2.
     """
     _check_parts(normalized.parts, limits)
     _check_media(normalized.media, limits)
-    if may_hold_twice(normalized):
-        normalized = await anyio.to_thread.run_sync(with_one_of_each, normalized)
+    if may_have_duplicates(normalized):
+        normalized = await anyio.to_thread.run_sync(merge_duplicates, normalized)
     kept = await keeper.keep_all(normalized.media)
     references = [medium.reference for medium in kept]
-    warnings = [*normalized.warnings, *_damages(normalized.media, kept)]
-    stage = _Persisting(normalized, keeper, kept, session_resources, references, warnings)
+    warnings = [*normalized.warnings, *_warn_of_damage(normalized.media, kept)]
+    stage = _ResultPersister(normalized, keeper, kept, session_resources, references, warnings)
     return await stage.run()
 
 
@@ -110,8 +109,8 @@ def _check_media(media: Sequence[NormalizedMedia], limits: Limits) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Persisting:
-    """The state of the stage for one result."""
+class _ResultPersister:
+    """Persists one result, whose media are stored already."""
 
     normalized: NormalizedToolResult
     keeper: MediaKeeper
@@ -125,16 +124,16 @@ class _Persisting:
         normalized = self.normalized
         parts = []
         for index, part in enumerate(normalized.parts):
-            if index and index % _PARTS_IN_A_ROW == 0:
-                # A result may have many thousand parts; other requests get their turn.
+            if index and index % _PARTS_PER_PASS == 0:
+                # A result may have thousands of parts, so other tasks of the event loop run here.
                 await anyio.lowlevel.checkpoint()
-            parts.append(await self._part(part))
+            parts.append(await self._persist_part(part))
         structured = normalized.structured_content
         if structured is not None:
-            structured = (await self._meta_value(structured[0], "structuredContent"),)
-        display = await self._meta_value(normalized.display, "_display")
-        meta = await self._meta_value(normalized.meta, "_meta")
-        envelope = await self._meta_value(normalized.envelope, "envelope")
+            structured = (await self._persist_value(structured[0], "structuredContent"),)
+        display = await self._persist_value(normalized.display, "_display")
+        meta = await self._persist_value(normalized.meta, "_meta")
+        envelope = await self._persist_value(normalized.envelope, "envelope")
         return PersistedToolResult(
             parts=tuple(parts),
             meta_resources=tuple(self.meta_resources),
@@ -146,24 +145,24 @@ class _Persisting:
             warnings=tuple(self.warnings),
         )
 
-    async def _part(self, part: NormalizedPart) -> PersistedPart:
+    async def _persist_part(self, part: NormalizedPart) -> PersistedPart:
         members = await self._members(part.provenance)
         match part:
             case NormalizedText():
-                return await self._text(part.template, part.mime_type, members)
+                return await self._persist_text(part.template, part.mime_type, members)
             case NormalizedMediaPart():
-                return self._medium(part, members)
+                return self._persist_medium(part, members)
             case NormalizedReference():
-                return await self._reference(part, members)
+                return await self._persist_reference(part, members)
             case NormalizedLink():
                 name = safe_file_name(part.filename)
                 media = _media_part(part.url, part.mime_type, name, part.kind, members)
                 return PersistedPart(media)
 
-    async def _text(
+    async def _persist_text(
         self, template: TextTemplate, mime_type: str, members: dict[str, Any]
     ) -> PersistedPart:
-        text = _filled(template, self.references)
+        text = _fill(template, self.references)
         resources = self._resources_of(slot for slot in template if isinstance(slot, MediaSlot))
         if needs_preview(text):
             whole = await self.keeper.store(InMemoryMedia(text.encode()), mime_type, None)
@@ -171,7 +170,7 @@ class _Persisting:
             resources = (whole, *resources)
         return PersistedPart(TextPart(type="text", text=text, **members), resources)
 
-    def _medium(self, part: NormalizedMediaPart, members: dict[str, Any]) -> PersistedPart:
+    def _persist_medium(self, part: NormalizedMediaPart, members: dict[str, Any]) -> PersistedPart:
         kept = self.kept[part.slot.index]
         source = self.normalized.media[part.slot.index].source
         claimed = canonical_mime_type(source.declared_mime_type or "")
@@ -184,7 +183,9 @@ class _Persisting:
             part.extracted,
         )
 
-    async def _reference(self, part: NormalizedReference, members: dict[str, Any]) -> PersistedPart:
+    async def _persist_reference(
+        self, part: NormalizedReference, members: dict[str, Any]
+    ) -> PersistedPart:
         resource = self.session_resources.get(part.resource_id or "")
         if resource is None:
             # A text that only looks like a reference is a text, without a warning.
@@ -196,31 +197,33 @@ class _Persisting:
                         "No resource of this session has this id; the reference is kept as text.",
                     )
                 )
-            return await self._text((part.literal,), "text/plain", members)
+            return await self._persist_text((part.literal,), "text/plain", members)
         mime_type, filename = resource.mime_type, resource.filename
         media = _media_part(resource.reference, mime_type, filename, resource.kind, members)
         return PersistedPart(media, (resource,))
 
-    async def _meta_value(self, value: JsonValue, key: str) -> JsonValue:
+    async def _persist_value(self, value: JsonValue, key: str) -> JsonValue:
         if value is None:
             return None
-        filled, text = await anyio.to_thread.run_sync(self._written, value)
-        return await self._bounded(filled, text, key)
+        filled, text = await anyio.to_thread.run_sync(self._fill_value, value)
+        return await self._store_if_long(filled, text, key)
 
     async def _members(self, provenance: Provenance) -> dict[str, Any]:
         """Return the members of a part other than its content, with references in them."""
         members: dict[str, Any] = {"uri": provenance.uri, "name": provenance.name}
         for key, value in (("annotations", provenance.annotations), ("meta", provenance.meta)):
-            kept = None if value is None else await self._bounded(*self._written(value), key)
+            kept = (
+                None if value is None else await self._store_if_long(*self._fill_value(value), key)
+            )
             members[key] = _as_object(kept)
         return members
 
-    def _written(self, value: JsonValue) -> tuple[JsonValue, str]:
+    def _fill_value(self, value: JsonValue) -> tuple[JsonValue, str]:
         self.meta_resources.extend(self._resources_of(_slots_in(value)))
         filled = _fill_slots(value, self.references)
         return filled, json_text(filled)
 
-    async def _bounded(self, value: JsonValue, text: str, key: str) -> JsonValue:
+    async def _store_if_long(self, value: JsonValue, text: str, key: str) -> JsonValue:
         """Return the value, or a reference if it is too long to be copied with the record."""
         if len(text) <= META_LIMIT_CHARS:
             return value
@@ -250,8 +253,8 @@ def _media_part(
     """Return the part of a medium with a reference, base64 or URL."""
     if kind == "image":
         # Images have no `filename` in the canonical record.
-        named = members | {"name": members["name"] or filename}
-        return ImagePart(type="image", image=reference, mime_type=mime_type, **named)
+        image_members = members | {"name": members["name"] or filename}
+        return ImagePart(type="image", image=reference, mime_type=mime_type, **image_members)
     return FilePart(
         type="file",
         data=reference,
@@ -262,8 +265,10 @@ def _media_part(
     )
 
 
-def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> Iterator[BodyWarning]:
-    """Yield a warning for each damaged medium that is not sent to models, at its first place.
+def _warn_of_damage(
+    media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]
+) -> Iterator[BodyWarning]:
+    """Yield a warning for each damaged medium that is not sent to models, at its first pointer.
 
     After the first 50, a last warning has the number of the others.
     """
@@ -273,10 +278,10 @@ def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> It
         if damage is None or not damage.is_certain or item.reference in warned:
             continue
         warned.add(item.reference)
-        if len(warned) <= _MAX_DAMAGES:
+        if len(warned) <= _MAX_DAMAGE_WARNINGS:
             yield BodyWarning(damage.code, medium.pointer, damage.detail)
-    if len(warned) > _MAX_DAMAGES:
-        yield more_warnings(len(warned) - _MAX_DAMAGES)
+    if len(warned) > _MAX_DAMAGE_WARNINGS:
+        yield more_warnings(len(warned) - _MAX_DAMAGE_WARNINGS)
 
 
 def _as_object(value: JsonValue) -> JsonValue:
@@ -286,7 +291,7 @@ def _as_object(value: JsonValue) -> JsonValue:
 
 def _slots_in(value: JsonValue) -> Iterator[MediaSlot]:
     """Yield the `MediaSlot` leaves of a value, in document order."""
-    # With a stack, here and below: a value may nest a thousand levels deep.
+    # A stack instead of recursion, here and below: values may have a thousand levels.
     stack = [value]
     while stack:
         node = stack.pop()
@@ -305,15 +310,16 @@ def _fill_slots(value: JsonValue, references: Sequence[str]) -> JsonValue:
     root: list[JsonValue] = [value]
     stack: list[JsonValue] = [root]
     while stack:
-        holder = stack.pop()
-        for key, member in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
-            filled = holder[key] = _filled(member, references)
+        container = stack.pop()
+        is_object = isinstance(container, dict)
+        for key, member in list(container.items() if is_object else enumerate(container)):
+            filled = container[key] = _fill(member, references)
             if isinstance(filled, dict | list):
                 stack.append(filled)
     return root[0]
 
 
-def _filled(node: JsonValue, references: Sequence[str]) -> JsonValue:
+def _fill(node: JsonValue, references: Sequence[str]) -> JsonValue:
     """Return a copy of a container, a leaf with its slots filled, or the leaf itself."""
     if isinstance(node, MediaSlot):
         return references[node.index]

@@ -95,7 +95,7 @@ class Outlines:
         if size_bytes <= _FREE_BYTES:
             body = _write_outline(await self.records.read(project_id, read), next_cursor, levels)
         else:
-            reserved = await self.memory.hold(_COPIES * size_bytes)
+            reserved = await self.memory.reserve(_COPIES * size_bytes)
             try:
                 loaded = await self.records.read(project_id, read)
                 body = await anyio.to_thread.run_sync(_write_outline, loaded, next_cursor, levels)

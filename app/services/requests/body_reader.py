@@ -1,4 +1,4 @@
-"""Bodies of requests, read with warnings for repeated keys and for halves of surrogate pairs."""
+"""Parsing of bodies, with warnings for repeated keys and for lone surrogates."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from pagefault_dialects.pages.one_line import quoted_short
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _MAX_WARNINGS = 20
-_LONGEST_KEY = 200
+_MAX_KEY_CHARS = 200
 
 
 class BodyReader:
@@ -33,7 +33,7 @@ class BodyReader:
         self.warnings: Sequence[BodyWarning] = ()
 
     def read(self, body: bytes) -> JsonValue:
-        """Return the JSON value of the body, numbers as they are spelled; see `read_value`.
+        """Return the JSON value of the body, with numbers as written; see `read_value`.
 
         Raises:
             InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
@@ -47,50 +47,52 @@ class BodyReader:
             keeps_spelling=True,
             make_object=keys.make_object,
         )
-        found = _repeated_keys(keys.places(value))
+        found = _warn_of_repeated_keys(keys.places(value))
         if not may_have_surrogates(body):
-            self.warnings = tuple(_bounded(found))
+            self.warnings = tuple(_limit_warnings(found))
             return value
-        self.warnings = tuple(_bounded(chain(found, _half_surrogates(value))))
+        self.warnings = tuple(_limit_warnings(chain(found, _find_lone_surrogates(value))))
         return repair_surrogates(value, keeps_spelling=True)
 
 
 def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterator[BodyWarning]:
-    """Yield warnings about a request with a `result`, and how many are left.
+    """Yield warnings about a request with a `result`; the last one may count further warnings.
 
-    Their pointers lead into the result, and are empty for members beside it. The normalization
-    yields the warnings for halves of surrogate pairs in the result.
+    Pointers are relative to the result, and empty for other members. The normalization yields the
+    warnings for lone surrogates in the result.
     """
-    found = _repeated_keys(keys.places(value), within="/result")
+    found = _warn_of_repeated_keys(keys.places(value), within="/result")
     if isinstance(value, dict) and may_have_surrogates(body):
         request = {name: member for name, member in value.items() if name != "result"}
-        found = chain(found, map(_beside_result, _half_surrogates(request)))
-    return _bounded(found)
+        found = chain(found, map(_locate_outside_result, _find_lone_surrogates(request)))
+    return _limit_warnings(found)
 
 
-def _beside_result(warning: BodyWarning) -> BodyWarning:
+def _locate_outside_result(warning: BodyWarning) -> BodyWarning:
     detail = f"{warning.detail} It is at {warning.pointer or 'the top level'} of the request."
     return replace(warning, pointer="", detail=detail)
 
 
-def _bounded(warnings: Iterator[BodyWarning]) -> Iterator[BodyWarning]:
+def _limit_warnings(warnings: Iterator[BodyWarning]) -> Iterator[BodyWarning]:
     yield from islice(warnings, _MAX_WARNINGS)
     if remaining := sum(1 for _ in warnings):
         yield more_warnings(remaining)
 
 
-def _repeated_keys(places: Iterator[tuple[str, str]], *, within: str = "") -> Iterator[BodyWarning]:
-    for pointer, key in places:
+def _warn_of_repeated_keys(
+    found: Iterator[tuple[str, str]], *, within: str = ""
+) -> Iterator[BodyWarning]:
+    for pointer, key in found:
         inside = pointer.removeprefix(within) if pointer.startswith(within) else ""
-        named = quoted_short(without_lone_surrogates(key), _LONGEST_KEY)
+        short_key = quoted_short(without_lone_surrogates(key), _MAX_KEY_CHARS)
         where = "The object" if pointer else "The request"
         yield BodyWarning(
             "repeated-key",
             without_lone_surrogates(inside),
-            f"{where} has the key {named} more than once; the last is read.",
+            f"{where} has the key {short_key} more than once; the last is read.",
         )
 
 
-def _half_surrogates(value: JsonValue) -> Iterator[BodyWarning]:
+def _find_lone_surrogates(value: JsonValue) -> Iterator[BodyWarning]:
     for pointer, _ in lone_surrogates(value):
         yield BodyWarning("lone-surrogate", without_lone_surrogates(pointer), LONE_SURROGATE_DETAIL)

@@ -19,7 +19,7 @@ import anyio
 from app.errors import ConflictError
 from app.models.identity import new_id
 from app.services.concurrency.background import run_to_completion
-from app.services.requests.request_identity import RequestIdentity, how_compared
+from app.services.requests.request_identity import RequestIdentity, explain_comparison
 from app.stores.records.idempotency import KEPT, Claim, IdempotencyRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
@@ -141,12 +141,12 @@ def _answer_of(claim: Claim, identity: RequestIdentity) -> str:
     Raises:
         InvalidPayloadError, ConflictError: See `Idempotency.claim`.
     """
-    if not identity.is_that_of(claim.request_digest):
+    if not identity.matches(claim.request_digest):
         raise InvalidPayloadError(
             "This Idempotency-Key was used for another request. "
-            f"{how_compared(claim.request_digest)} Only a digest of it is kept, so where they "
-            "differ cannot be said. Send what was sent with the key before, or take a new key for "
-            "a new request.",
+            f"{explain_comparison(claim.request_digest)} Only a digest of it is kept, so where "
+            "they differ cannot be said. Send what was sent with the key before, or take a new key "
+            "for a new request.",
             code="idempotency-key-reused",
         )
     if claim.answer_id is None:

@@ -1,7 +1,7 @@
 """Identities of requests: the digest of their JSON, or of their bytes.
 
-A digest of JSON begins with its scheme. A stored digest without a scheme is of an earlier version
-and of the bytes of a body; it is compared with the digest of the received bytes.
+A digest of JSON begins with its scheme. A stored digest without a scheme was written by an earlier
+version; it is compared with the digest of the bytes of a body.
 """
 
 import hashlib
@@ -14,16 +14,16 @@ from pagefault_dialects.streams.json_digests import SCHEME, json_digest
 
 @dataclass(frozen=True, slots=True)
 class RequestIdentity:
-    """The digest of a request's JSON, and that of its bytes, which earlier versions kept.
+    """The digest of a request's JSON, and that of its bytes, which earlier versions stored.
 
-    The other one is hardly ever needed; where it takes time and no file, it is made when it is.
+    The digest of the bytes is seldom needed, so it may be a function that computes it.
     """
 
     digest: str
     digest_of_bytes: str | Callable[[], str] | None = None
 
-    def is_that_of(self, stored: str) -> bool:
-        """Return whether a request whose digest was stored was this one."""
+    def matches(self, stored: str) -> bool:
+        """Return whether a stored digest is that of this request."""
         if stored == self.digest:
             return True
         if stored.startswith(SCHEME):
@@ -32,7 +32,7 @@ class RequestIdentity:
         return stored == (of_bytes() if callable(of_bytes) else of_bytes)
 
 
-def how_compared(stored: str) -> str:
+def explain_comparison(stored: str) -> str:
     """Return a sentence about how requests are compared with the one whose digest was stored."""
     if stored.startswith(SCHEME):
         return (
@@ -51,7 +51,7 @@ def identity_of_body(value: JsonValue, body: bytes, *, prefix: bytes = b"") -> R
     Args:
         value: The parsed JSON.
         body: The bytes of the body.
-        prefix: Distinguishes it from the same body at other places.
+        prefix: Distinguishes the request from one with the same body for another path.
     """
     return RequestIdentity(
         json_digest(value, prefix=prefix, body_bytes=len(body)),

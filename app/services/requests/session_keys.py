@@ -20,7 +20,7 @@ def key_in_session(session_id: str, name: str) -> str:
 
 
 def forget_session(unit: UnitOfWork, session_id: str) -> None:
-    """Free the keys of a session that is deleted: another one of its name begins anew."""
+    """Release the keys of a deleted session, because a new session may have its name."""
     unit[IdempotencyRecords].free_all(_ROUTES_OF_SESSIONS, _digest(session_id))
 
 

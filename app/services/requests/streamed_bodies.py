@@ -38,26 +38,27 @@ class ReceivedBody:
 
     @property
     def bytes_in_memory(self) -> int:
-        """Return the size of the text without drafts."""
+        """The size of the text without drafts."""
         return self.json.kept_bytes + size_of(self.last_piece)
 
     @property
     def is_quick(self) -> bool:
-        """Return whether the event loop can work on its text: `finish`, parsing and more."""
+        """True if the event loop can process its text: `finish`, parsing and more."""
         if self.json.has_data or size_of(self.last_piece) > QUICK_BYTES:
             return False
         self.last_piece[:] = [b"".join(self.last_piece)]
         return is_quick(self.last_piece[0])
 
     def finish(self) -> JsonStream[BlobDraft]:
-        """Return its JSON, in which long strings may be drafts. Blocks unless it is quick; once.
+        """Return its JSON, in which long strings may be drafts. Blocks unless it is quick.
 
-        What working on its text takes is held from now on.
+        Call it once. It reserves the memory for processing the text.
 
         Raises:
             OverloadedError: The memory is not free now.
-            PayloadTooLargeError: A string is larger than a medium may be, or it is too much text.
-            StoreUnavailableError: It cannot be kept.
+            PayloadTooLargeError: A string is larger than the limit of media, or there is too much
+                text.
+            StoreUnavailableError: A draft cannot be written.
         """
         data = b"".join(self.last_piece)
         self.last_piece.clear()
@@ -66,17 +67,17 @@ class ReceivedBody:
         else:
             self.json.feed_whole(data)
         self.json.finish()
-        self.memory.hold_work(self.json.kept_bytes)
+        self.memory.reserve_work(self.json.kept_bytes)
         return self.json
 
-    def hold_text(self, text_bytes: int) -> None:
+    def reserve_text(self, text_bytes: int) -> None:
         """Reserve memory for a long string that is processed as text. Blocks.
 
         Raises:
             OverloadedError: The memory is not free now.
-            PayloadTooLargeError: It is too much text.
+            PayloadTooLargeError: There is too much text.
         """
-        self.memory.hold_work(text_bytes)
+        self.memory.reserve_work(text_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class StreamedBodies:
     blobs: BlobStore
     """The store of drafts."""
     work: LargeWork
-    """Limits the work at a time."""
+    """Runs work in threads."""
     budget: BodyBudget
     """The memory budget of bodies."""
     limit_bytes: int
@@ -97,25 +98,25 @@ class StreamedBodies:
     """Length from which strings become drafts."""
 
     @asynccontextmanager
-    async def received(
+    async def receive(
         self, project_id: str, chunks: AsyncIterator[bytes]
     ) -> AsyncIterator[ReceivedBody]:
-        """Yield the body for the length of the block, which discards uncommitted drafts at its end.
+        """Receive a body, and yield it. Uncommitted drafts are discarded after the block.
 
         The caller limits the size of the chunks.
 
         Raises:
             OverloadedError: The memory is not free now.
-            PayloadTooLargeError: A string is larger than a medium may be, or there is too much
-                text; known before the rest of the body is there.
-            StoreUnavailableError: It cannot be kept.
+            PayloadTooLargeError: A string is larger than the limit of media, or there is too much
+                text; raised before the rest of the body has arrived.
+            StoreUnavailableError: A draft cannot be written.
         """
         memory = BodyMemory(self.budget)
         drafts: list[BlobDraft] = []
 
         def new_draft() -> BlobDraft:
             if not receiving.is_in_pieces:
-                return HeldDraft(self.blobs, project_id, limit_bytes=self.limit_bytes)
+                return InMemoryDraft(self.blobs, project_id, limit_bytes=self.limit_bytes)
             drafts.append(self.blobs.draft(project_id, limit_bytes=self.limit_bytes))
             return drafts[-1]
 
@@ -126,14 +127,14 @@ class StreamedBodies:
         receiving = _Receiving(json, self.work, memory, self.piece_bytes)
         try:
             async with memory.arrival():
-                body = await receiving.body(memory.paced(chunks))
+                body = await receiving.body(memory.measure_pace(chunks))
             if body.size_bytes > FREE_BYTES:
                 await weigh_all(body.last_piece, memory, self.work)
                 await memory.begin_work(body.bytes_in_memory)
             yield body
         finally:
             with anyio.CancelScope(shield=True):
-                await receiving.rest()
+                await receiving.wait_for_step()
                 json.clear()
                 try:
                     for draft in drafts:
@@ -177,8 +178,8 @@ class _Receiving:
         await self._hold(waiting)
         return ReceivedBody(self.json, piece, size_bytes, self.memory)
 
-    async def rest(self) -> None:
-        """Wait for the step that is under way, whatever comes of it."""
+    async def wait_for_step(self) -> None:
+        """Wait for the current step, and ignore its result."""
         if self._step is not None:
             await asyncio.gather(self._step, return_exceptions=True)
 
@@ -195,7 +196,7 @@ class _Receiving:
 
     async def _ended(self) -> None:
         if self._step is not None:
-            # A cancelled caller goes on at once; `rest` waits.
+            # A cancelled caller does not wait here; `wait_for_step` waits.
             await asyncio.shield(self._step)
             self._step = None
             self._kept_bytes = self.json.kept_bytes
@@ -209,7 +210,7 @@ class _Receiving:
 
 
 @dataclass(slots=True, eq=False)
-class HeldDraft:
+class InMemoryDraft:
     """A draft in memory. See `BlobDraft`; nothing is written before it is committed."""
 
     blobs: BlobStore
@@ -217,7 +218,7 @@ class HeldDraft:
     project_id: str
     """The project of the blob."""
     limit_bytes: int
-    """The largest blob. Appended bytes have no limit, since they are part of a received body."""
+    """The limit of the blob. Appended bytes have no limit, because they are part of a body."""
     size_bytes: int = field(init=False, default=0)
     """See `BlobDraft.size_bytes`."""
     _pieces: list[bytes] = field(init=False, default_factory=list)

@@ -1,8 +1,8 @@
-"""Bodies whose media are moved out of values that a client gets back: pages, messages.
+"""Bodies of pages and messages, whose values clients read back as they were sent.
 
-A long base64 string is in a draft while the rest of the body is parsed with a short placeholder for
-it. Where the placeholder was read as one medium, the draft is that medium. A string that was read
-as anything else, or whose text its bytes do not give back, is read again as the text it is.
+Long base64 strings are written into drafts, and the rest of the body is parsed with placeholders.
+If a placeholder is read as a medium, its draft becomes the medium. Otherwise, and if the text of
+the string cannot be restored from its bytes, the body is read again with the string as text.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -27,9 +27,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class StreamedRequest(Generic[_T]):
-    """A request read from a body, with its media in drafts and its identity.
+    """A parsed request, with its media in drafts and its identity.
 
-    `is_quick` is true if work on its text is too short for a thread.
+    `is_quick` is true if its text can be processed in the event loop.
     """
 
     value: _T
@@ -43,7 +43,7 @@ class StreamedRequests:
     """Reads bodies whose long media stay out of memory."""
 
     bodies: StreamedBodies
-    """Takes them in."""
+    """Receives them."""
 
     @asynccontextmanager
     async def read(
@@ -56,24 +56,25 @@ class StreamedRequests:
         media_of: Callable[[_T], Iterable[SplitDataUri]],
         identity_prefix: bytes = b"",
     ) -> AsyncIterator[StreamedRequest[_T]]:
-        """Return what `read` makes of a body; its media last as long as the block.
+        """Receive and parse a body, and yield the request; its media are discarded after the block.
 
-        A body that is quickly worked on is read in the event loop, another one in a worker thread.
+        A short body is parsed in the event loop, a long one in a worker thread.
 
         Args:
-            project_id: Whose it is.
+            project_id: The caller's project.
             chunks: The body, within the caller's limit.
             parse: Returns the JSON value of a body.
-            read: Checks it, and leaves it as it is; the strings in it may be placeholders.
-            media_of: The media that are moved to the store, of those that a whole string is.
-            identity_prefix: What tells the request from the same body elsewhere.
+            read: Checks the value, and returns the request. Strings in it may be placeholders, so
+                it must not change them.
+            media_of: Returns the media to be moved to the store that are whole strings.
+            identity_prefix: Distinguishes the request from one with the same body for another path.
 
         Raises:
-            OverloadedError: The memory that it takes is not free now.
+            OverloadedError: The memory for it is not free now.
             PayloadTooLargeError: There is too much text, or a medium is too large.
-            StoreUnavailableError: A medium cannot be kept.
+            StoreUnavailableError: A draft cannot be written.
         """
-        async with self.bodies.received(project_id, chunks) as body:
+        async with self.bodies.receive(project_id, chunks) as body:
             work = partial(_read_streamed, body, parse, read, media_of, identity_prefix)
             if body.is_quick:
                 yield work()
@@ -99,29 +100,29 @@ def _read_streamed(
         and (placeholder := string.placeholder(marks.mark(number)))
     }
 
-    def parsed_and_read(text: bytes) -> tuple[JsonValue, _T]:
+    def parse_and_read(text: bytes) -> tuple[JsonValue, _T]:
         value = parse(text)
         return value, read(value)
 
     def find_media(
-        made: tuple[JsonValue, _T], placeholders: dict[int, Placeholder]
+        parsed: tuple[JsonValue, _T], placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[JsonValue, _T], set[int]]:
-        found = {uri.data for uri in media_of(made[1])} if placeholders else set()
-        return made, {number for number, item in placeholders.items() if item.data not in found}
+        found = {uri.data for uri in media_of(parsed[1])} if placeholders else set()
+        return parsed, {number for number, item in placeholders.items() if item.data not in found}
 
-    (value, made), drafts = read_with_placeholders(
+    (value, request), drafts = read_with_placeholders(
         json,
         placeholders,
         marks,
-        read=parsed_and_read,
+        read=parse_and_read,
         find_media=find_media,
-        hold_text=body.hold_text,
+        hold_text=body.reserve_text,
     )
     media = {draft.data: strings[number] for number, draft in drafts.items()}
     identity = identity_of_stream(json, value, drafts, prefix=identity_prefix)
-    # A string that is no medium is text as well, and long.
+    # Strings that did not become media are long texts.
     is_short = is_quick(*json.texts) and len(drafts) == len(strings)
-    return StreamedRequest(made, identity, is_short, media)
+    return StreamedRequest(request, identity, is_short, media)
 
 
 def identity_of_stream(

@@ -1,4 +1,4 @@
-"""Bodies that are read whole, within the budget of the process."""
+"""Bodies that are received whole, within the memory budget."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -13,55 +13,55 @@ from app.services.memory_budget.request_bodies import (
     BodyMemory,
 )
 
-# Quotation marks of a body that the event loop weighs.
+# The maximum of quotation marks in a long body that the event loop weighs.
 _FEW_MARKS = 256
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestBodies:
-    """Reads bodies whole, and makes values of them."""
+    """Receives whole bodies, and parses them."""
 
     work: LargeWork
-    """Limits the work that is done at once."""
+    """Runs work in threads."""
     budget: BodyBudget
-    """The memory that bodies are held in."""
+    """The memory budget of bodies."""
 
     @asynccontextmanager
     async def read(
         self, chunks: AsyncIterator[bytes], work: Callable[[bytes], _T]
     ) -> AsyncIterator[_T]:
-        """Return what `work` makes of the whole body.
+        """Receive a body, and yield the result of a function of it.
 
-        It is done in the event loop if it is quick, else in a worker thread. The memory that it
-        takes is held until the block ends.
+        The function is called in the event loop if the body is short, otherwise in a worker thread.
+        The memory for the body and the work on it is reserved until the block ends.
 
         Raises:
-            PayloadTooLargeError: The body is too long; known before the rest of it is there.
-            OverloadedError: The memory that it takes is not free now.
+            PayloadTooLargeError: The body is too long; raised before the rest of it has arrived.
+            OverloadedError: The memory is not free now.
         """
         memory = BodyMemory(self.budget)
         try:
             async with memory.arrival():
-                pieces = await _received(memory.paced(chunks), memory)
+                pieces = await _receive(memory.measure_pace(chunks), memory)
             size_bytes = size_of(pieces)
             if size_bytes > FREE_BYTES:
                 await weigh_all(pieces, memory, self.work)
                 await memory.begin_work(size_bytes)
             if is_quick(*pieces):
-                yield _worked(pieces, memory, work)
+                yield _run(pieces, memory, work)
             else:
-                yield await self.work.run(size_bytes, _worked, pieces, memory, work)
+                yield await self.work.run(size_bytes, _run, pieces, memory, work)
         finally:
             memory.release()
 
 
 async def chunks_of(body: bytes) -> AsyncIterator[bytes]:
-    """Yield a body that is in memory as one that arrives."""
+    """Yield a body that is in memory as the only chunk."""
     yield body
 
 
-async def _received(chunks: AsyncIterator[bytes], memory: BodyMemory) -> list[bytes]:
+async def _receive(chunks: AsyncIterator[bytes], memory: BodyMemory) -> list[bytes]:
     pieces: list[bytes] = []
     size_bytes = 0
     async for chunk in chunks:
@@ -75,12 +75,12 @@ async def _received(chunks: AsyncIterator[bytes], memory: BodyMemory) -> list[by
 
 
 def size_of(pieces: list[bytes]) -> int:
-    """Return how many bytes pieces have together."""
+    """Return the number of bytes of all pieces."""
     return sum(map(len, pieces))
 
 
 async def weigh_all(pieces: list[bytes], memory: BodyMemory, work: LargeWork) -> None:
-    """Look at the bytes that will be worked on; in a worker thread if they are many."""
+    """Estimate the memory for work on a body; in a worker thread if the body is long."""
     if (size_bytes := size_of(pieces)) <= QUICKLY_WEIGHED_BYTES or _is_plain(pieces):
         _weigh(pieces, memory)
     else:
@@ -90,18 +90,18 @@ async def weigh_all(pieces: list[bytes], memory: BodyMemory, work: LargeWork) ->
 def _is_plain(pieces: list[bytes]) -> bool:
     """Return whether bytes are a few strings without escapes, such as one long text in base64.
 
-    What else they may be takes up to a hundred times as long to be weighed.
+    Estimating the memory for other bytes takes up to a hundred times as long.
     """
     strings = 0
     for piece in pieces:
         if b"\\" in piece or not piece.isascii():
             return False
-        at = piece.find(b'"')
-        while at >= 0:
+        index = piece.find(b'"')
+        while index >= 0:
             strings += 1
             if strings > _FEW_MARKS:
                 return False
-            at = piece.find(b'"', at + 1)
+            index = piece.find(b'"', index + 1)
     return True
 
 
@@ -110,9 +110,9 @@ def _weigh(pieces: list[bytes], memory: BodyMemory) -> None:
         memory.weigh(piece)
 
 
-def _worked(pieces: list[bytes], memory: BodyMemory, work: Callable[[bytes], _T]) -> _T:
+def _run(pieces: list[bytes], memory: BodyMemory, work: Callable[[bytes], _T]) -> _T:
     if (size_bytes := size_of(pieces)) > FREE_BYTES:
-        memory.hold_work(size_bytes)
+        memory.reserve_work(size_bytes)
     body = b"".join(pieces)
     pieces.clear()
     return work(body)

@@ -16,7 +16,7 @@ import anyio.from_thread
 from app.errors import NotFoundError, UnsupportedMediaError
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LARGE_BYTES, LargeWork, ProjectTurns
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.memory_budget.request_bodies import FREE_BYTES, grow_within
 from app.services.resources.resources import Resources
 from app.stores.blobs.store import BlobStore, read_whole
@@ -190,13 +190,13 @@ class ResourceTexts:
                 "`grep`.",
                 code="json-too-large",
             )
-        async with self.memory.holding(resource.size_bytes) as memory:
+        async with self.memory.reserving(resource.size_bytes) as memory:
             data = await read_whole(self.blobs, project_id, resource.digest)
             work = partial(self._value_in, memory, data, resource.mime_type)
             return await self.work.run(len(data), work, pointer)
 
     def _value_in(
-        self, memory: HeldMemory, data: bytes, mime_type: str, pointer: str
+        self, memory: MemoryReservation, data: bytes, mime_type: str, pointer: str
     ) -> tuple[JsonExcerpt, str]:
         if len(data) > FREE_BYTES:
             weight = TextWeight()

@@ -13,7 +13,7 @@ from app.models.search_entry import (
     SearchMatch,
     WaitingEntry,
 )
-from app.services.pages.page_lists import SearchList, named_pages, page_place
+from app.services.pages.page_lists import SearchCursors, find_pages_by_id, page_place
 from app.services.pages.stored_pages import read_descriptor, stored_texts
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.finding import (
@@ -91,8 +91,8 @@ class Search:
             InvalidCursorError: The cursor is of another list.
         """
         query = parse_search(request.text)
-        listed = SearchList("search", request.text, request.session_id, *sorted(request.kinds))
-        last, weights = listed.position(cursor)
+        cursors = SearchCursors("search", request.text, request.session_id, *sorted(request.kinds))
+        last, weights = cursors.decode(cursor)
         pending = 0
         if not request.kinds or _ENTRY_KINDS & set(request.kinds):
             pending = await self.indexing.catch_up(project_id)
@@ -115,7 +115,7 @@ class Search:
         hits = await self._load_hits(project_id, request, loaded, limit)
         more = len(loaded.matches) > limit
         next_cursor = (
-            listed.cursor(loaded.matches[limit - 1], loaded.found.weights) if more else None
+            cursors.encode(loaded.matches[limit - 1], loaded.found.weights) if more else None
         )
         return SearchAnswer(hits, next_cursor, pending)
 
@@ -168,7 +168,9 @@ def _find_named(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int
     numbers: list[int] = []
     if not kinds or kinds & _PAGE_KINDS:
         for modality in _modalities(request) or (None,):
-            numbers += named_pages(unit, request.text, PageFilters(request.session_id, modality))
+            numbers += find_pages_by_id(
+                unit, request.text, PageFilters(request.session_id, modality)
+            )
     named = [(IN_PAGES, number) for number in numbers]
     if not kinds or kinds & _ENTRY_KINDS:
         ids = [parse_resource_id(resource_id) or resource_id for resource_id in ids]

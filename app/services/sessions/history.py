@@ -1,7 +1,7 @@
 """The history of a session: every entry exactly as it was written, in the order of `seq`.
 
-A history is appended to and deleted as a whole. So a list that is followed by others never
-changes, and the last list changes only with a write to the session. Recently read lists are cached.
+Entries are only appended, and a history is only deleted as a whole. So a list with a next cursor
+never changes, and the last list changes only with a write to the session. Lists are cached.
 The incarnation of the session and its last `seq` are read from the database for each request, since
 other processes write to it, delete it or create it again.
 """
@@ -39,7 +39,7 @@ _FREE_BYTES = 64 * 1024
 _COPIES = 3
 """Copies in memory while a list is made: the rows, each entry as JSON, the list."""
 _CACHE_BYTES = 16 * 1024 * 1024
-_LARGEST_CACHED_BYTES = 1024 * 1024
+_MAX_CACHED_BYTES = 1024 * 1024
 
 EntryWithMemory = tuple[StoredEntry, ResponseMemory | None]
 """An entry, and its memory if it is long, which is released when the entry is sent."""
@@ -58,7 +58,7 @@ class CachedList:
 
 @dataclass(frozen=True, slots=True)
 class ListPosition:
-    """The range of a history that a list has."""
+    """The range of the entries in a list."""
 
     project_id: str
     session_id: str
@@ -67,7 +67,7 @@ class ListPosition:
 
 
 class HistoryCache:
-    """A cache of the lists read last, up to 16 MiB."""
+    """A cache of the last lists that were read, up to 16 MiB."""
 
     def __init__(self) -> None:
         self._lists: OrderedDict[ListPosition, tuple[HistoryHead, CachedList]] = OrderedDict()
@@ -77,21 +77,25 @@ class HistoryCache:
         """Return the list if it is cached and unchanged.
 
         Args:
-            position: Its range.
-            history_head: The current head of its history.
+            position: The range of the list.
+            history_head: The current head of the history.
         """
-        before, listed = self._lists.get(position, (None, None))
-        if before is None or listed is None or before.incarnation != history_head.incarnation:
+        cached_head, listed = self._lists.get(position, (None, None))
+        if (
+            cached_head is None
+            or listed is None
+            or cached_head.incarnation != history_head.incarnation
+        ):
             return None
-        if listed.next_cursor is None and before.last_seq != history_head.last_seq:
+        if listed.next_cursor is None and cached_head.last_seq != history_head.last_seq:
             return None
         self._lists.move_to_end(position)
         return listed
 
-    def keep(self, position: ListPosition, history_head: HistoryHead, listed: CachedList) -> None:
+    def put(self, position: ListPosition, history_head: HistoryHead, listed: CachedList) -> None:
         """Add a list that was read after its history had this head."""
         self._drop(position)
-        if history_head.incarnation is None or len(listed.body) > _LARGEST_CACHED_BYTES:
+        if history_head.incarnation is None or len(listed.body) > _MAX_CACHED_BYTES:
             return
         self._lists[position] = (history_head, listed)
         self._size_bytes += len(listed.body)
@@ -105,21 +109,21 @@ class HistoryCache:
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """The entries of a list and their memory; `more` is set if others follow."""
+    """The entries of a list and their memory; `has_more` is true if others follow."""
 
     history_head: HistoryHead
     entries: Sequence[StoredEntry]
-    more: bool
+    has_more: bool
     memory: ResponseMemory | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Replays the sessions of a project."""
+    """Reads the histories of sessions."""
 
     records: Records
     blobs: BlobStore
-    room: ResponseBudget
+    memory: ResponseBudget
     limits: Limits
     _cache: HistoryCache = field(init=False, default_factory=HistoryCache)
 
@@ -134,35 +138,35 @@ class History:
     ) -> CachedList:
         """Return up to `limit` entries in the order of `seq`, as JSON, and the next cursor.
 
-        A list ends earlier with the entry that passes 16 MiB. The caller releases its memory.
+        A list ends before the limit if it reaches 16 MiB. The caller releases its memory.
 
         Args:
             project_id: The caller's project.
             session_id: The session.
-            cursor: The end of the previous list.
-            after_seq: Instead of a cursor, the number before the first one.
-            limit: The maximum of entries in a list.
+            cursor: The cursor of the previous list.
+            after_seq: The `seq` before the first entry, instead of a cursor.
+            limit: The maximum of entries.
 
         Raises:
             NotFoundError: The session does not exist.
-            InvalidCursorError: The cursor is not this list's.
+            InvalidCursorError: The cursor is of another list.
             InvalidPayloadError: The request has both a cursor and a number.
             OverloadedError: The memory budget is exhausted; nothing was read.
         """
         start = read_start("messages", "A page of a history", cursor, after_seq)
         position = ListPosition(project_id, session_id, start, limit)
-        found = await self.records.read(
+        current_head = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
-        head = require_found(found, "session")
+        head = require_found(current_head, "session")
         if cached := self._cache.find(position, head):
             return cached
         read = await self._read(position)
         with _release_on_error(read.memory):
-            next_cursor = encode_cursor("messages", read.entries[-1].seq) if read.more else None
+            next_cursor = encode_cursor("messages", read.entries[-1].seq) if read.has_more else None
             body = list_page(map(history_entry, read.entries), next_cursor)
             listed = CachedList(body, hashlib.sha256(body).hexdigest(), next_cursor)
-            self._cache.keep(position, read.history_head, listed)
+            self._cache.put(position, read.history_head, listed)
             if read.memory is not None:
                 read.memory.resize(len(body))
             return replace(listed, memory=read.memory)
@@ -178,11 +182,11 @@ class History:
     ) -> tuple[RenderedBody, str | None]:
         """Return a list with the media of its messages inline, byte for byte.
 
-        The media are read when the list is sent. It ends with the entry that passes 64 MiB with
-        its media. For the arguments see `list`.
+        The media are read while the list is sent. It ends before the limit if it reaches 64 MiB
+        with media. For the arguments see `list`.
 
         Raises:
-            PayloadTooLargeError: A medium is too large for an answer.
+            PayloadTooLargeError: A medium is too large for a response.
             StoreUnavailableError: A store did not answer, or has lost a medium.
             Exception: See `list`.
         """
@@ -197,18 +201,18 @@ class History:
                     size_bytes += Rendering(rendered[-1]).size_bytes
                 if size_bytes >= _INLINE_LIST_BYTES:
                     break
-            more = read.more or len(rendered) < len(read.entries)
-            last_seq = read.entries[len(rendered) - 1].seq if more else 0
-            next_cursor = encode_cursor("messages", last_seq) if more else None
+            has_more = read.has_more or len(rendered) < len(read.entries)
+            last_seq = read.entries[len(rendered) - 1].seq if has_more else 0
+            next_cursor = encode_cursor("messages", last_seq) if has_more else None
             rendering = rendering_of(list_page_pieces(rendered, next_cursor))
             body = RenderedBody(self.blobs, project_id, rendering, memory=read.memory)
             return await body.check(), next_cursor
 
     async def entry(self, project_id: str, session_id: str, seq: int) -> EntryWithMemory:
-        """Return the entry with this number. The caller releases its memory.
+        """Return the entry with this `seq`. The caller releases its memory.
 
         Raises:
-            NotFoundError: The session has none.
+            NotFoundError: The session has no such entry.
             OverloadedError: The memory budget is exhausted; nothing was read.
         """
         read = await self._read(ListPosition(project_id, session_id, seq - 1, 1))
@@ -221,8 +225,8 @@ class History:
         """Return an entry with its media inline, byte for byte; they are read when it is sent.
 
         Raises:
-            NotFoundError: The session has none.
-            PayloadTooLargeError: A medium is too large for an answer.
+            NotFoundError: The session has no such entry.
+            PayloadTooLargeError: A medium is too large for a response.
             StoreUnavailableError: A store did not answer, or has lost a medium.
         """
         entry, memory = await self.entry(project_id, session_id, seq)
@@ -232,16 +236,16 @@ class History:
 
     async def _read(self, position: ListPosition) -> _Entries:
         """Return the entries of a list, after reserving memory for them."""
-        read = partial(_entries, position=position, max_bytes=_FREE_BYTES)
+        read = partial(_read_entries, position=position, max_bytes=_FREE_BYTES)
         found = await self.records.read(position.project_id, read)
         if isinstance(found, _Entries):
             return found
-        memory = await self.room.hold(_COPIES * found)
+        memory = await self.memory.reserve(_COPIES * found)
         with _release_on_error(memory):
             while not isinstance(found, _Entries):
                 # Entries may have been appended meanwhile.
                 memory.resize(_COPIES * found)
-                read = partial(_entries, position=position, max_bytes=found)
+                read = partial(_read_entries, position=position, max_bytes=found)
                 found = await self.records.read(position.project_id, read)
         return replace(found, memory=memory)
 
@@ -258,7 +262,7 @@ class History:
         return history_message_pieces(entry, pieces)
 
 
-def _entries(unit: UnitOfWork, position: ListPosition, *, max_bytes: int) -> _Entries | int:
+def _read_entries(unit: UnitOfWork, position: ListPosition, *, max_bytes: int) -> _Entries | int:
     """Return the entries of a list, or their size in bytes if it is above `max_bytes`."""
     head = require_found(unit[SessionHistory].history_head(position.session_id), "session")
     stretch = unit[SessionHistory].stretch(
@@ -269,10 +273,10 @@ def _entries(unit: UnitOfWork, position: ListPosition, *, max_bytes: int) -> _En
     entries = stretch.entries()
     last_seq = entries[-1].seq if entries else head.last_seq
     # Entries that were appended meanwhile are in the next list.
-    more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
+    has_more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
         position.session_id, after_seq=last_seq
     )
-    return _Entries(head, entries, more)
+    return _Entries(head, entries, has_more)
 
 
 @contextmanager

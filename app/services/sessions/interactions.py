@@ -68,10 +68,10 @@ class Interactions:
         idempotency_key: str | None,
         accepts_unknown: bool = False,
     ) -> AttachedInteraction:
-        """Append an interaction to a session, which is created by its first entry.
+        """Append an interaction to a session. If the session does not exist, it is created.
 
-        Its attachments are bound to resources and linked in the same transaction, and so protected
-        from deletion. With `accepts_unknown`, ids of unknown resources are stored and marked.
+        The attachments are bound to resources and linked in the same transaction, so that they
+        cannot be deleted. With `accepts_unknown`, ids of unknown resources are stored and marked.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
@@ -98,11 +98,11 @@ class Interactions:
         """Return the interaction with this id, with its answer if it has one.
 
         Raises:
-            NotFoundError: The session has none.
+            NotFoundError: The session has no such interaction.
         """
 
         def find(unit: UnitOfWork) -> AttachedInteraction:
-            stored = _found(unit, session_id, interaction_id)
+            stored = _find(unit, session_id, interaction_id)
             return AttachedInteraction(stored, attachments_of(unit, [stored])[0])
 
         return await self.records.read(project_id, find)
@@ -118,11 +118,11 @@ class Interactions:
     ) -> tuple[Sequence[AttachedInteraction], str | None]:
         """Return up to `limit` interactions in the order of `seq`, and the next cursor.
 
-        A list ends earlier with the interaction that passes 16 MiB.
+        A list ends before the limit if it reaches 16 MiB.
 
         Raises:
             NotFoundError: The project has no such session.
-            InvalidCursorError: The cursor is not this list's.
+            InvalidCursorError: The cursor is of another list.
         """
         after_seq = 0 if cursor is None else int(decode_cursor("interactions", cursor, (int,))[0])
 
@@ -131,16 +131,18 @@ class Interactions:
             found = unit[InteractionRecords].page(
                 session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
             )
-            more = bool(found) and unit[InteractionRecords].are_more(
+            has_more = bool(found) and unit[InteractionRecords].are_more(
                 session_id, input_kind=input_kind, after_seq=found[-1].seq
             )
             attachments = attachments_of(unit, found)
             return [
                 AttachedInteraction(*item) for item in zip(found, attachments, strict=True)
-            ], more
+            ], has_more
 
-        listed, more = await self.records.read(project_id, find)
-        return listed, encode_cursor("interactions", listed[-1].interaction.seq) if more else None
+        listed, has_more = await self.records.read(project_id, find)
+        return listed, encode_cursor(
+            "interactions", listed[-1].interaction.seq
+        ) if has_more else None
 
     async def set_output(
         self,
@@ -153,7 +155,7 @@ class Interactions:
     ) -> AttachedInteraction:
         """Set the answer of an interaction, once, as a separate entry of the history.
 
-        The same answer again changes nothing. An answer without a time is compared without it.
+        An equal answer changes nothing. If it has no time, times are not compared.
 
         Raises:
             NotFoundError: The session has no such interaction.
@@ -164,18 +166,18 @@ class Interactions:
         """
         async with self.bodies.read(body, partial(read_output, limits=self.limits)) as output:
             await self.records.read(
-                project_id, lambda unit: _found(unit, session_id, interaction_id)
+                project_id, lambda unit: _find(unit, session_id, interaction_id)
             )
             now = utc_now()
 
             def answer(unit: UnitOfWork) -> AttachedInteraction:
                 unit[SessionRecords].ensure(session_id, now)
-                stored = _found(unit, session_id, interaction_id)
+                stored = _find(unit, session_id, interaction_id)
                 attachments = attachments_of(unit, [stored])[0]
                 condition(sha256(interaction_record(stored, attachments)).hexdigest())
                 is_new = stored.output is None
                 if stored.output is None:
-                    stored = _answered(unit, stored, output, now)
+                    stored = _write_output(unit, stored, output, now)
                 else:
                     _check_same(output, stored.output)
                 return AttachedInteraction(stored, attachments, is_new)
@@ -192,7 +194,7 @@ class Interactions:
         accepts_unknown: bool,
     ) -> AttachedInteraction:
         """Write interaction, history entry and links in one transaction."""
-        stored = _stored(read, session_id)
+        stored = _build_stored(read, session_id)
         size_bytes = len(stored.input) + len(stored.output or b"")
 
         def create(unit: UnitOfWork) -> AttachedInteraction:
@@ -200,7 +202,7 @@ class Interactions:
             attachments = resolve_attachments(
                 unit, read.interaction.input, accepts_unknown=accepts_unknown
             )
-            referred = unit[ResourceRecords].find_all(read.references)
+            referenced = unit[ResourceRecords].find_all(read.references)
             bound = replace(stored, bindings=bindings_of(attachments))
             seq = unit[SessionRecords].append(
                 session_id,
@@ -210,11 +212,11 @@ class Interactions:
                 row=unit[InteractionRecords].row(bound),
             )
             appended = replace(bound, seq=seq)
-            kept = {
+            attached = {
                 file.resource.resource_id: file.resource for file in attachments if file.resource
             }
             unit[ResourceRecords].ensure_linked(
-                {**referred, **kept}.values(),
+                {**referenced, **attached}.values(),
                 owner_kind=INTERACTION,
                 owner_id=appended.interaction_id,
                 session_id=session_id,
@@ -228,7 +230,7 @@ class Interactions:
         return await self.records.write(project_id, create, is_alone=is_alone)
 
 
-def _stored(read: ReadInteraction, session_id: str) -> StoredInteraction:
+def _build_stored(read: ReadInteraction, session_id: str) -> StoredInteraction:
     interaction = read.interaction
     return StoredInteraction(
         interaction_id=new_id(),
@@ -261,17 +263,17 @@ def _check_same(output: ChatMessage, stored: bytes) -> None:
         )
 
 
-def _answered(
+def _write_output(
     unit: UnitOfWork, stored: StoredInteraction, output: ChatMessage, now: datetime
 ) -> StoredInteraction:
-    """Write the answer of an interaction as an entry of its own; return both."""
+    """Write the output of an interaction as an entry; return the interaction with it."""
     text = json_text(output.dump()).encode()
     session_id, interaction_id = stored.session_id, stored.interaction_id
     seq = unit[SessionRecords].append(session_id, ANSWER, interaction_id, size_bytes=len(text))
     unit[InteractionRecords].set_output(interaction_id, text, answer_seq=seq, now=now)
-    referred = unit[ResourceRecords].find_all(references_in(output.dump()))
+    referenced = unit[ResourceRecords].find_all(references_in(output.dump()))
     unit[ResourceRecords].ensure_linked(
-        referred.values(),
+        referenced.values(),
         owner_kind=INTERACTION,
         owner_id=interaction_id,
         session_id=session_id,
@@ -295,7 +297,7 @@ def _event(
     )
 
 
-def _found(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
+def _find(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
     stored = (
         unit[InteractionRecords].find(session_id, interaction_id) if is_id(interaction_id) else None
     )

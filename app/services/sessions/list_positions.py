@@ -10,12 +10,12 @@ def read_start(name: ListName, noun: str, cursor: str | None, after_seq: int | N
     Args:
         name: The list of the cursor.
         noun: The subject of the error.
-        cursor: The end of the previous list.
-        after_seq: The number instead of a cursor.
+        cursor: The cursor of the previous list.
+        after_seq: The `seq` before the first entry, instead of a cursor.
 
     Raises:
-        InvalidPayloadError: The request has both a cursor and a number.
-        InvalidCursorError: The cursor is not this list's.
+        InvalidPayloadError: `cursor` and `after_seq` are both set.
+        InvalidCursorError: The cursor is of another list.
     """
     if cursor is None:
         return after_seq or 0

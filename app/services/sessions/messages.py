@@ -26,7 +26,7 @@ from app.services.inline_media.media_mover import MediaMover
 from app.services.media.media_keeper import MediaKeeper
 from app.services.requests.body_reader import BodyReader
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.request_identity import RequestIdentity, how_compared
+from app.services.requests.request_identity import RequestIdentity, explain_comparison
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import read_value, require_found
 from app.services.sessions.message_requests import ReadMessage, read_message
@@ -271,10 +271,10 @@ def _find_existing(
     if position.existing is None:
         return None, position.number
     earlier = unit[MessageRecords].find(position.existing.entry_id)
-    if earlier is not None and identity.is_that_of(earlier.request_digest):
+    if earlier is not None and identity.matches(earlier.request_digest):
         return earlier, position.number
     differences = _differences(earlier, read) if earlier else ()
-    compared = f" {how_compared(earlier.request_digest)}" if earlier else ""
+    compared = f" {explain_comparison(earlier.request_digest)}" if earlier else ""
     raise ConflictError(
         f"This tool call of the session was already answered with something else.{compared} A call "
         "has one result: leave the message out where that is in the history already. Where another "

@@ -19,7 +19,7 @@ from app.models.call_ids import CallId
 from app.services.calls.answer_positions import AnswerPosition, find_answer_position
 from app.services.normalization import normalize_tool_result
 from app.services.requests.body_reader import result_warnings
-from app.services.requests.request_identity import RequestIdentity, how_compared
+from app.services.requests.request_identity import RequestIdentity, explain_comparison
 from app.services.requests.streamed_requests import identity_of_stream
 from app.services.requests.validation import validate_model
 from app.stores.blobs.draft_media import DraftMedia
@@ -186,7 +186,7 @@ def find_result_position(
     existing = position.existing
     if existing is None or request.new_call:
         return position.after_existing()
-    if existing.is_result and identity.is_that_of(existing.request_digest):
+    if existing.is_result and identity.matches(existing.request_digest):
         return position
     if follows_call:
         return position.after_existing()
@@ -205,7 +205,7 @@ def find_result_position(
         differs = "`toolName` differs, and whether other members do as well"
     raise ConflictError(
         "This tool call of the session was already answered with another result "
-        f"({existing.entry_id}). {how_compared(existing.request_digest)} Of the "
+        f"({existing.entry_id}). {explain_comparison(existing.request_digest)} Of the "
         f"first one only a digest is kept: {differs} cannot be said. Read the record, and "
         f"compare. {_NEW_CALL}",
         faults=faults,

@@ -98,11 +98,11 @@ class ToolResults:
             project_id: The caller's project.
             body: The request's JSON text as it arrives, within the caller's limit.
             idempotency_key: Makes a retry outside any session safe.
-            new_call: Whether the request marks the call as new outside of the body.
+            new_call: Marks the call as new, if the body does not.
 
         Returns:
-            The committed record. The same JSON for the same call of a session returns the same
-            record.
+            The committed record. If the same call of the session has the same JSON already, the
+            existing record.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
@@ -110,7 +110,7 @@ class ToolResults:
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         Source: spec 002, "Storage & History".
         """
-        async with self._received(project_id, body) as received:
+        async with self._receive(project_id, body) as received:
             if new_call:
                 request = received.request.model_copy(update={"new_call": True})
                 received = replace(received, request=request)  # noqa: PLW2901
@@ -145,27 +145,29 @@ class ToolResults:
         Raises:
             Exception: See `ingest`; nothing is visible.
         """
-        async with self._received(project_id, body) as received:
+        async with self._receive(project_id, body) as received:
             resources = await self.records.read(
-                project_id, lambda unit: _session_resources(unit, received)
+                project_id, lambda unit: _find_session_resources(unit, received)
             )
-            return await self._prepared(project_id, received, {**further_resources, **resources})
+            return await self._persist_and_package(
+                project_id, received, {**further_resources, **resources}
+            )
 
     @asynccontextmanager
-    async def _received(
+    async def _receive(
         self, project_id: str, body: AsyncIterator[bytes]
     ) -> AsyncIterator[_Received]:
-        async with self.bodies.received(project_id, body) as received:
+        async with self.bodies.receive(project_id, body) as received:
             if received.is_quick:
-                yield self._normalized(received)
+                yield self._normalize(received)
             else:
-                yield await self.work.run(received.bytes_in_memory, self._normalized, received)
+                yield await self.work.run(received.bytes_in_memory, self._normalize, received)
 
     async def get(self, project_id: str, tool_result_id: str) -> StoredToolResult:
         """Return the record with this id.
 
         Raises:
-            NotFoundError: The project has none.
+            NotFoundError: The project has no such record.
         """
         stored = None
         if is_id(tool_result_id):
@@ -188,7 +190,7 @@ class ToolResults:
         """Return up to `limit` records, newest first, and the next cursor.
 
         Raises:
-            InvalidCursorError: The cursor is not this list's.
+            InvalidCursorError: The cursor is of another list.
         """
         before_id = None
         if cursor is not None:
@@ -203,10 +205,10 @@ class ToolResults:
             return found, None
         return found[:limit], encode_cursor("tool-results", found[limit - 1].tool_result_id)
 
-    def _normalized(self, body: ReceivedBody) -> _Received:
+    def _normalize(self, body: ReceivedBody) -> _Received:
         json = body.finish()
         with self.metrics.stage("normalization"):
-            read = normalize_streamed(json, self._read, body.hold_text)
+            read = normalize_streamed(json, self._read, body.reserve_text)
         return _Received(read.request, read.normalized, read.identity, json, body.size_bytes)
 
     def _read(self, body: bytes) -> ReadToolResult:
@@ -220,17 +222,17 @@ class ToolResults:
     ) -> IngestOutcome:
         session_resources: Mapping[str, Resource] = {}
         if received.needs_stores:
-            # Media of a result that exists are not stored again.
+            # If the result exists already, its media are not stored again.
             previous, session_resources = await self.records.read(
                 project_id,
                 lambda unit: (
-                    _previous(unit, received),
-                    _session_resources(unit, received),
+                    _find_previous(unit, received),
+                    _find_session_resources(unit, received),
                 ),
             )
             if previous is not None:
                 return IngestOutcome(previous, is_new=False)
-        package = await self._prepared(project_id, received, session_resources)
+        package = await self._persist_and_package(project_id, received, session_resources)
 
         def write(unit: UnitOfWork) -> IngestOutcome:
             """Write record, history entry and resources in one transaction."""
@@ -252,14 +254,14 @@ class ToolResults:
         )
         return ingested
 
-    async def _prepared(
+    async def _persist_and_package(
         self,
         project_id: str,
         received: _Received,
         session_resources: Mapping[str, Resource],
     ) -> PreparedResult:
         """Run the stages after normalization: persistence and packaging."""
-        call_message = await self._call_message(project_id, received.request)
+        call_message = await self._prepare_call_message(project_id, received.request)
         now = utc_now()
         with self.metrics.stage("persistence"):
             persisted = await persist_tool_media(
@@ -275,7 +277,7 @@ class ToolResults:
             package = replace(package, call_message=call_message)
         size_bytes = received.body_bytes
         if self.raw_results.is_wanted(project_id, size_bytes=size_bytes):
-            # Subscribers of raw results get the whole return value of the tool.
+            # Listeners to raw results get the whole return value of the tool.
             request = await self.work.run(
                 size_bytes, whole_request, received.json, received.request, self._read
             )
@@ -284,7 +286,7 @@ class ToolResults:
             )
         return package
 
-    async def _call_message(
+    async def _prepare_call_message(
         self, project_id: str, request: ToolResultRequest
     ) -> PreparedMessage | None:
         if request.call_message is None or request.session_id is None:
@@ -321,12 +323,12 @@ class ToolResults:
         return PreparedResult(result, persisted.resources, sanitized.meta.success, received)
 
 
-def _previous(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
+def _find_previous(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
     existing = find_result_position(unit, received.request, received.identity).existing
     return None if existing is None else unit[ToolResultRecords].find(existing.entry_id)
 
 
-def _session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resource]:
+def _find_session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resource]:
     """Return the resources of the session that the result refers to, by id."""
     session_id = received.request.session_id
     resource_ids = {

@@ -42,22 +42,22 @@ class UploadBody:
 
     Args:
         chunks: The bytes as they arrive.
-        left_bytes: The number of bytes that the upload still lacks.
+        missing_bytes: The number of bytes after the offset of the upload.
         checksum: The checksum of the bytes, if the client sent one.
     """
 
     def __init__(
-        self, chunks: AsyncIterator[bytes], *, left_bytes: int, checksum: Checksum | None = None
+        self, chunks: AsyncIterator[bytes], *, missing_bytes: int, checksum: Checksum | None = None
     ) -> None:
         self._chunks = chunks
-        self._left_bytes = left_bytes
+        self._missing_bytes = missing_bytes
         self.checksum = checksum
         # The checksum detects damage in transit, not attacks, so SHA-1 is good enough.
         self._hash = hashlib.new(checksum.algorithm, usedforsecurity=False) if checksum else None
         self._buffer = b""
         self._reading: anyio.CancelScope | None = None
         self._is_stopped = False
-        self.is_over = False
+        self.has_ended = False
 
     def stop(self) -> None:
         """End the body: current and later calls of `next` raise."""
@@ -72,7 +72,7 @@ class UploadBody:
             PayloadTooLargeError: A chunk goes beyond the length of the upload; it is dropped.
             ConflictError: The body was stopped.
         """
-        if not self._buffer and max_bytes and not self.is_over:
+        if not self._buffer and max_bytes and not self.has_ended:
             self._buffer = await self._next_chunk()
         piece, self._buffer = self._buffer[:max_bytes], self._buffer[max_bytes:]
         return piece
@@ -83,7 +83,7 @@ class UploadBody:
         Raises:
             ChecksumMismatchError: The bytes have another checksum.
         """
-        if not (self.is_over and self.checksum and self._hash):
+        if not (self.has_ended and self.checksum and self._hash):
             return
         if self._hash.digest() != self.checksum.digest:
             raise ChecksumMismatchError
@@ -93,14 +93,14 @@ class UploadBody:
             raise _superseded_error()
         with anyio.CancelScope() as self._reading:
             async for chunk in self._chunks:
-                self._left_bytes -= len(chunk)
-                if self._left_bytes < 0:
+                self._missing_bytes -= len(chunk)
+                if self._missing_bytes < 0:
                     raise beyond_end_error()
                 if chunk:
                     if self._hash:
                         self._hash.update(chunk)
                     return chunk
-            self.is_over = True
+            self.has_ended = True
             return b""
         raise _superseded_error()
 
@@ -173,7 +173,7 @@ class SegmentWriter:
                 uncommitted.append(segment)
 
         try:
-            while not body.is_over:
+            while not body.has_ended:
                 async with self.blobs.writer(project_id, limit_bytes=self.segment_bytes) as writer:
                     draft = _SegmentDraft(writer, start=offset)
                     is_valid = body.checksum is None

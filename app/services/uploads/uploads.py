@@ -107,7 +107,7 @@ class Uploads:
     )
 
     async def create(self, project_id: str, draft: UploadDraft) -> ResumableUpload:
-        """Create an upload. That of an empty file is complete at once.
+        """Create an upload. The upload of an empty file is complete at once.
 
         Raises:
             InvalidPayloadError: The alias is invalid.
@@ -162,7 +162,7 @@ class Uploads:
     async def describe(
         self, project_id: str, upload_id: str
     ) -> tuple[ResumableUpload, Resource | None]:
-        """Return an upload as `get` does, with its resource unless that was deleted."""
+        """Return an upload as `get` does, and its resource unless that was deleted."""
         upload = await self.get(project_id, upload_id)
         resource = None
         if resource_id := upload.resource_id:
@@ -193,7 +193,7 @@ class Uploads:
             raise wrong_offset_error(upload)
         if piece.announced_bytes is not None and piece.announced_bytes > upload.left_bytes:
             raise beyond_end_error()
-        body = UploadBody(chunks, left_bytes=upload.left_bytes, checksum=piece.checksum)
+        body = UploadBody(chunks, missing_bytes=upload.left_bytes, checksum=piece.checksum)
         writer = SegmentWriter(
             self.records,
             self.blobs,
@@ -329,7 +329,7 @@ class Uploads:
 
 @contextmanager
 def _explain_alias_conflict() -> Iterator[None]:
-    """Explain in an error of the alias that all bytes are stored."""
+    """Replace the detail of alias errors: all bytes are stored already."""
     try:
         yield
     except ConflictError as exc:

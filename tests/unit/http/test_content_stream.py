@@ -202,7 +202,7 @@ async def test_large_pieces_become_small_where_memory_gets_short() -> None:
 async def test_nothing_is_read_for_a_reader_there_is_no_room_for() -> None:
     memory = MemoryBudget(2 * LIMIT)
     kept = Kept(3 * LIMIT, memory=memory)
-    async with memory.holding(2 * LIMIT):
+    async with memory.reserving(2 * LIMIT):
         with pytest.raises(OverloadedError):
             await messages_of(kept, content_of(kept.size_bytes), {})
         small = Kept(SMALL_BYTES, memory=memory)

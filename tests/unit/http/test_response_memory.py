@@ -9,7 +9,7 @@ from starlette.types import Message, Scope
 
 from app.errors import OverloadedError, PreconditionFailedError
 from app.http.response_memory import FREE_BYTES, PIECE_BYTES, count_response, response_with_memory
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.memory_budget.responses import GRACE_SECONDS, ResponseBudget
 from app.wiring.services import Services
 
@@ -94,7 +94,7 @@ async def test_what_a_reader_has_taken_is_given_back_before_the_rest_is() -> Non
 async def test_what_an_answer_was_made_of_is_given_back_before_it_is_sent() -> None:
     body = b"x" * (2 * FREE_BYTES)
     served = Served(20 * FREE_BYTES)
-    held = await served.answers.hold(3 * len(body))
+    held = await served.answers.reserve(3 * len(body))
     answer = response_with_memory(lambda: Response(body), held)
     assert served.memory.held_bytes == 3 * len(body)
     served.is_read.set()
@@ -105,7 +105,7 @@ async def test_what_an_answer_was_made_of_is_given_back_before_it_is_sent() -> N
 
 async def test_memory_of_an_answer_that_is_not_made_is_given_back() -> None:
     served = Served(20 * FREE_BYTES)
-    held = await served.answers.hold(FREE_BYTES)
+    held = await served.answers.reserve(FREE_BYTES)
 
     def fail() -> Response:
         raise PreconditionFailedError
@@ -147,7 +147,7 @@ async def test_reader_that_goes_away_gives_back_what_its_answer_held() -> None:
 
 async def test_answer_without_room_is_refused_before_anything_is_sent() -> None:
     served = Served(4 * FREE_BYTES)
-    others = HeldMemory(served.memory, 0)
+    others = MemoryReservation(served.memory, 0)
     others.grow(3 * FREE_BYTES)
     with pytest.raises(OverloadedError):
         await served.answer(b"x" * (2 * FREE_BYTES))
@@ -158,7 +158,7 @@ async def test_answer_to_a_write_is_sent_though_there_is_no_room_for_it() -> Non
     served = Served(4 * FREE_BYTES)
     served.method = "POST"
     served.is_read.set()
-    others = HeldMemory(served.memory, 0)
+    others = MemoryReservation(served.memory, 0)
     others.grow(3 * FREE_BYTES)
     await served.answer(b"x" * (2 * FREE_BYTES))
     assert (len(served.body), served.memory.held_bytes) == (2 * FREE_BYTES, 3 * FREE_BYTES)

@@ -53,7 +53,7 @@ async def export_session(
 
     The same session gives the same bytes.
     """
-    reservation = await budget.hold(EXPORT_BYTES)
+    reservation = await budget.reserve(EXPORT_BYTES)
     try:
         bundle = await exports.export(call.project_id, session_id)
         reservation.resize(min(bundle.memory_bytes, reservation.size_bytes))

@@ -7,13 +7,13 @@ import pytest
 
 from app.models.event import Event
 from app.services.events.subscriptions import (
-    QueueRoom,
+    QueueMemory,
     SendQueue,
     Subscription,
     WriteBuffers,
-    event_batch_of,
+    make_event_batch,
 )
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 
 pytestmark = pytest.mark.anyio
 KIB = 1024
@@ -24,12 +24,12 @@ class Feed:
 
     def __init__(self, limit_bytes: int) -> None:
         self.memory = MemoryBudget(limit_bytes)
-        self.room = QueueRoom(self.memory)
+        self.room = QueueMemory(self.memory)
         self.listeners: list[Subscription] = []
         self._number = 0
 
     def join(self) -> Subscription:
-        listener = Subscription(None, max_events=1_000, max_bytes=2**30, room=self.room)
+        listener = Subscription(None, max_events=1_000, max_bytes=2**30, memory=self.room)
         self.room.enter(listener)
         self.listeners.append(listener)
         return listener
@@ -39,7 +39,7 @@ class Feed:
         event = Event(self._number, "page:created", "p", "s", self._number, b"x" * size_bytes)
         self.room.make_room(size_bytes)
         for listener in self.listeners:
-            listener.offer(event_batch_of([event], None))
+            listener.offer(make_event_batch([event], None))
         self.room.release_unused()
 
 
@@ -86,7 +86,7 @@ async def test_furthest_behind_is_cut_where_there_is_no_room_and_others_are_not(
 async def test_full_budget_cuts_nobody_who_has_taken_all() -> None:
     feed = Feed(400 * KIB)
     listener = feed.join()
-    others = HeldMemory(feed.memory, 0)
+    others = MemoryReservation(feed.memory, 0)
     others.grow(400 * KIB)
     feed.hand_out(20 * KIB)
     assert [len(item.data) for item in await listener.take()] == [20 * KIB]
@@ -123,7 +123,7 @@ async def test_large_sends_of_many_are_spread_over_passes_of_the_event_loop() ->
 def test_stuck_connections_are_counted_and_the_longest_stuck_end_without_room() -> None:
     memory = MemoryBudget(10 * WriteBuffers.EACH_BYTES)
     buffers = WriteBuffers(memory)
-    others = HeldMemory(memory, 0)
+    others = MemoryReservation(memory, 0)
     ended: list[int] = []
     stuck = [partial(ended.append, number) for number in range(6)]
     buffers.count(stuck)

@@ -9,7 +9,7 @@ MIB = 1024 * 1024
 
 def raw_results(*, is_enabled: bool = True) -> RawResults:
     kept = RawResults(is_enabled=is_enabled)
-    kept.is_heard = {"p"}.__contains__
+    kept.has_listeners = {"p"}.__contains__
     return kept
 
 

@@ -7,10 +7,10 @@ from app.models.event import EndReason, Event
 from app.services.events.subscriptions import (
     EventBatch,
     EventItem,
-    QueueRoom,
+    QueueMemory,
     Subscription,
-    event_batch_of,
-    event_item_of,
+    make_event_batch,
+    make_event_item,
 )
 from app.services.memory_budget.budget import MemoryBudget
 
@@ -23,7 +23,7 @@ def event(number: int, session_id: str | None = "s", *, size: int = 2) -> Event:
 
 
 def event_batch(number: int, *, size: int = 2) -> EventBatch:
-    return event_batch_of([event(number, size=size)], None)
+    return make_event_batch([event(number, size=size)], None)
 
 
 def item(number: int) -> EventItem:
@@ -31,8 +31,8 @@ def item(number: int) -> EventItem:
 
 
 def subscription(*, max_events: int = 100, max_bytes: int = 10**7) -> Subscription:
-    room = QueueRoom(MemoryBudget(2**30))
-    return Subscription(None, max_events=max_events, max_bytes=max_bytes, room=room)
+    room = QueueMemory(MemoryBudget(2**30))
+    return Subscription(None, max_events=max_events, max_bytes=max_bytes, memory=room)
 
 
 async def test_what_waits_is_taken_together_and_in_order() -> None:
@@ -63,14 +63,14 @@ def test_handout_of_a_session_holds_its_events_in_order_with_their_places_in_it(
         Event(number, "page:created", "p", session_id, seq, b"x" * number)
         for number, session_id, seq in [(1, "t", 7), (2, "s", 5), (3, None, None), (4, "s", 6)]
     ]
-    assert event_batch_of(events, "s") == EventBatch(
+    assert make_event_batch(events, "s") == EventBatch(
         [EventItem(2, 5, "page:created", b"xx"), EventItem(4, 6, "page:created", b"xxxx")], 6
     )
-    assert event_batch_of(events, "S") == EventBatch([], 0)
-    assert event_batch_of(events, None) == EventBatch(
-        [event_item_of(value, None) for value in events], 10
+    assert make_event_batch(events, "S") == EventBatch([], 0)
+    assert make_event_batch(events, None) == EventBatch(
+        [make_event_item(value, None) for value in events], 10
     )
-    assert [value.position for value in event_batch_of(events, None).items] == [1, 2, 3, 4]
+    assert [value.position for value in make_event_batch(events, None).items] == [1, 2, 3, 4]
 
 
 async def test_nothing_handed_out_wakes_nobody() -> None:

@@ -81,7 +81,7 @@ async def test_image_is_refused_where_its_pixels_do_not_fit(
 ) -> None:
     monkeypatch.setattr("app.services.memory_budget.budget.WAIT_SECONDS", 0.0)
     async with image_work(100_000) as (images, budget):
-        async with budget.holding(95_000):
+        async with budget.reserving(95_000):
             with pytest.raises(OverloadedError):
                 await images.run("p", SMALL, 500, _decoded)
         assert await images.run("p", SMALL, 500, _decoded) == "decoded"

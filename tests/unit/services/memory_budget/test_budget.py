@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import MemoryExhaustedError
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 
 pytestmark = pytest.mark.anyio
 
@@ -20,12 +20,12 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_request_waits_until_others_have_given_back_what_it_needs() -> None:
     budget = MemoryBudget(100)
-    first = await budget.hold(60)
-    second = await budget.hold(40)
+    first = await budget.reserve(60)
+    second = await budget.reserve(40)
     order: list[str] = []
 
     async def wait(name: str, size_bytes: int) -> None:
-        async with budget.holding(size_bytes):
+        async with budget.reserving(size_bytes):
             order.append(name)
 
     with anyio.fail_after(10):
@@ -44,7 +44,7 @@ async def test_request_waits_until_others_have_given_back_what_it_needs() -> Non
 
 async def test_request_that_holds_some_is_refused_at_once_and_keeps_what_it_has() -> None:
     budget = MemoryBudget(100)
-    first, second = await budget.hold(60), await budget.hold(40)
+    first, second = await budget.reserve(60), await budget.reserve(40)
     with pytest.raises(MemoryExhaustedError):
         second.grow(1)
     assert (second.size_bytes, budget.held_bytes) == (40, 100)
@@ -58,9 +58,9 @@ async def test_request_that_has_waited_long_enough_is_refused_and_holds_nothing(
 ) -> None:
     monkeypatch.setattr("app.services.memory_budget.budget.WAIT_SECONDS", 0.01)
     budget = MemoryBudget(100)
-    held = await budget.hold(60)
+    held = await budget.reserve(60)
     with pytest.raises(MemoryExhaustedError):
-        await budget.hold(41)
+        await budget.reserve(41)
     assert budget.held_bytes == 60
     held.release()
     held.release()
@@ -69,10 +69,10 @@ async def test_request_that_has_waited_long_enough_is_refused_and_holds_nothing(
 
 async def test_one_that_gives_up_lets_those_behind_it_go_on() -> None:
     budget = MemoryBudget(100)
-    held = await budget.hold(60)
-    large = asyncio.create_task(budget.hold(80))
+    held = await budget.reserve(60)
+    large = asyncio.create_task(budget.reserve(80))
     await anyio.wait_all_tasks_blocked()
-    small = asyncio.create_task(budget.hold(30))
+    small = asyncio.create_task(budget.reserve(30))
     await anyio.wait_all_tasks_blocked()
     large.cancel()
     with anyio.fail_after(10):
@@ -83,8 +83,8 @@ async def test_one_that_gives_up_lets_those_behind_it_go_on() -> None:
 
 async def test_one_that_is_cancelled_when_it_was_just_served_gives_back() -> None:
     budget = MemoryBudget(100)
-    held = await budget.hold(100)
-    waiting = asyncio.create_task(budget.hold(80))
+    held = await budget.reserve(100)
+    waiting = asyncio.create_task(budget.reserve(80))
     await anyio.wait_all_tasks_blocked()
     held.release()
     waiting.cancel()
@@ -95,7 +95,7 @@ async def test_one_that_is_cancelled_when_it_was_just_served_gives_back() -> Non
 
 async def test_more_than_the_whole_budget_is_the_whole_budget() -> None:
     budget = MemoryBudget(100)
-    held = await budget.hold(1_000)
+    held = await budget.reserve(1_000)
     assert (held.size_bytes, budget.held_bytes) == (100, 100)
     held.release()
     assert budget.held_bytes == 0
@@ -107,10 +107,10 @@ def test_budget_is_the_sum_of_what_is_held_and_never_exceeded(
 ) -> None:
     async def run() -> None:
         budget = MemoryBudget(100)
-        held: list[HeldMemory] = []
+        held: list[MemoryReservation] = []
         for step, number in steps:
             if step == "h" and budget.held_bytes + min(number, 100) <= 100:
-                held.append(await budget.hold(number))
+                held.append(await budget.reserve(number))
             elif held and step in "gr":
                 try:
                     reservation = held[number % len(held)]
@@ -136,13 +136,13 @@ async def test_fall_is_told_once_wherever_it_begins(limit_bytes: int, fall_bytes
 
     async def listen() -> None:
         while True:
-            await budget.fallen()
+            await budget.wait_for_fall()
             told.append(budget.held_bytes)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(listen)
-        (await budget.hold(fall_bytes - 1)).release()
-        kept, falls = await budget.hold(1000), await budget.hold(2 * fall_bytes)
+        (await budget.reserve(fall_bytes - 1)).release()
+        kept, falls = await budget.reserve(1000), await budget.reserve(2 * fall_bytes)
         falls.resize(fall_bytes + 1)
         await anyio.wait_all_tasks_blocked()
         assert told == []
@@ -151,7 +151,7 @@ async def test_fall_is_told_once_wherever_it_begins(limit_bytes: int, fall_bytes
         falls.release()
         await anyio.wait_all_tasks_blocked()
         assert told == [1000 + fall_bytes, 1000]
-        (await budget.hold(fall_bytes - 1)).release()
+        (await budget.reserve(fall_bytes - 1)).release()
         await anyio.wait_all_tasks_blocked()
         assert told == [1000 + fall_bytes, 1000]
         kept.release()
@@ -162,24 +162,24 @@ async def test_fall_is_told_once_wherever_it_begins(limit_bytes: int, fall_bytes
 
 async def test_what_goes_on_to_whoever_waited_is_no_fall() -> None:
     budget = MemoryBudget(100)
-    first = await budget.hold(80)
+    first = await budget.reserve(80)
     async with anyio.create_task_group() as tasks:
 
         async def wait() -> None:
-            async with budget.holding(80):
+            async with budget.reserving(80):
                 with anyio.move_on_after(0):
-                    await budget.fallen()
+                    await budget.wait_for_fall()
                     pytest.fail("told of a fall")
 
         tasks.start_soon(wait)
         await anyio.wait_all_tasks_blocked()
         first.release()
     with anyio.fail_after(10):
-        await budget.fallen()
+        await budget.wait_for_fall()
 
 
 async def test_fall_before_anybody_waits_is_told() -> None:
     budget = MemoryBudget(100)
-    (await budget.hold(25)).release()
+    (await budget.reserve(25)).release()
     with anyio.fail_after(10):
-        await budget.fallen()
+        await budget.wait_for_fall()

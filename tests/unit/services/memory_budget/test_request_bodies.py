@@ -60,7 +60,7 @@ def weighed(*pieces: bytes) -> int:
 
 async def test_small_body_takes_nothing_of_the_budget() -> None:
     budget = budget_of()
-    everything = await budget.memory.hold(64 * MIB)
+    everything = await budget.memory.reserve(64 * MIB)
     bodies = RequestBodies(LargeWork(LIMITS), budget)
     async with bodies.read(pieces_of(b"x" * FREE_BYTES), len) as length:
         assert length == FREE_BYTES
@@ -181,7 +181,7 @@ async def test_work_on_a_body_that_arrived_waits_for_its_memory() -> None:
         # Only among those that arrive, and nobody with a small body waits behind it.
         assert budget.memory.held_bytes == 50 * MIB
         await take_whole(bodies, pieces_of(b"x" * MIB))
-        budget.memory.give_back(10 * MIB)
+        budget.memory.release(10 * MIB)
         await until(lambda: not budget.memory._later)
         budget.memory.held_bytes += 10 * MIB
     assert budget.memory.held_bytes == budget.arriving.held_bytes == 0
@@ -191,7 +191,7 @@ async def take_whole(bodies: RequestBodies | StreamedBodies, chunks: AsyncIterat
     received = (
         bodies.read(chunks, len)
         if isinstance(bodies, RequestBodies)
-        else bodies.received("p", chunks)
+        else bodies.receive("p", chunks)
     )
     async with received:
         pass

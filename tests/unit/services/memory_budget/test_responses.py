@@ -49,7 +49,7 @@ class Crowd:
         cut = self.cut.append
         reader = self._stack.enter_context(self.room.reading(held, lambda: cut(name)))
         began = self._clock.now
-        with reader.taking(round(bytes_per_second * GRACE_SECONDS)):
+        with reader.sending(round(bytes_per_second * GRACE_SECONDS)):
             self._clock.now += GRACE_SECONDS
         self._clock.now = began
 
@@ -109,7 +109,7 @@ async def test_slow_readers_are_cut_off_where_others_take_the_budget(crowd: Crow
 
 async def test_reader_has_a_grace(crowd: Crowd, clock: Clock) -> None:
     held = crowd.room.take(40_000)
-    with crowd.room.reading(held, lambda: crowd.cut.append("new")) as reader, reader.taking(1):
+    with crowd.room.reading(held, lambda: crowd.cut.append("new")) as reader, reader.sending(1):
         clock.now += GRACE_SECONDS - 1
         assert crowd.look() == []
         clock.now += 1
@@ -126,12 +126,12 @@ async def test_reader_has_a_grace(crowd: Crowd, clock: Clock) -> None:
 async def test_answers_hold_half_of_the_budget_and_give_it_back() -> None:
     memory = MemoryBudget(LIMIT_BYTES)
     room = ResponseBudget(memory)
-    larger_than_all = await room.hold(LIMIT_BYTES)
+    larger_than_all = await room.reserve(LIMIT_BYTES)
     assert (memory.held_bytes, larger_than_all.size_bytes) == (LIMIT_BYTES // 2, LIMIT_BYTES // 2)
     with pytest.raises(OverloadedError):
         room.take(1)
     with pytest.raises(OverloadedError):
-        await room.hold(1)
+        await room.reserve(1)
     larger_than_all.resize(10)
     assert memory.held_bytes == 10
     larger_than_all.release()
@@ -145,6 +145,6 @@ async def test_answer_without_room_in_the_whole_budget_leaves_its_half_alone() -
     with pytest.raises(OverloadedError):
         room.take(10)
     with pytest.raises(OverloadedError):
-        await room.hold(10)
-    memory.give_back(LIMIT_BYTES)
+        await room.reserve(10)
+    memory.release(LIMIT_BYTES)
     assert room.take(LIMIT_BYTES // 2).size_bytes == LIMIT_BYTES // 2

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.services.normalization import normalize_tool_result
-from app.services.persistence.duplicate_media import may_hold_twice, with_one_of_each
+from app.services.persistence.duplicate_media import may_have_duplicates, merge_duplicates
 from packages.dialects.tests.results.samples import NOISE, PNG, PNG64
 from tests.kit.media import b64
 
@@ -22,7 +22,7 @@ def kept(content: list[dict[str, Any]], structured: object) -> list[tuple[object
             medium.filename,
             medium.must_be_stored,
         )
-        for medium in with_one_of_each(result).media
+        for medium in merge_duplicates(result).media
     ]
 
 
@@ -83,7 +83,7 @@ def test_files_of_a_structure_keep_their_names_and_what_has_none_takes_the_first
 
 def test_mirrored_medium_has_one_handle() -> None:
     result = normalize_tool_result({"content": [image(PNG64)], "structuredContent": {"a": PNG64}})
-    first, second = with_one_of_each(result).media
+    first, second = merge_duplicates(result).media
     assert first.source is second.source
 
 
@@ -93,4 +93,4 @@ def test_mirrored_medium_has_one_handle() -> None:
 )
 def test_media_of_one_size_that_begin_alike_may_be_one(media: list[bytes], may: bool) -> None:
     content = [image(b64(medium)) for medium in media]
-    assert may_hold_twice(normalize_tool_result({"content": content})) is may
+    assert may_have_duplicates(normalize_tool_result({"content": content})) is may

@@ -70,7 +70,7 @@ async def _outcome(
         for piece in pieces:
             yield piece
 
-    async with bodies.received(PROJECT, chunks()) as received:
+    async with bodies.receive(PROJECT, chunks()) as received:
         sanitized, resources, digest = await _kept(received, blobs, limits)
     return Outcome(sanitized, resources, digest, files_in(folder))
 
@@ -84,7 +84,7 @@ async def _kept(
         )
 
     json = await anyio.to_thread.run_sync(received.finish)
-    found = await anyio.to_thread.run_sync(normalize_streamed, json, read, received.hold_text)
+    found = await anyio.to_thread.run_sync(normalize_streamed, json, read, received.reserve_text)
     request = found.request
     keeper = MediaKeeper(blobs, PROJECT, limit_bytes=limits.medium_bytes, now=NOW)
     persisted = await persist_tool_media(

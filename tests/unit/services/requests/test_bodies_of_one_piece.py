@@ -12,7 +12,7 @@ import pytest
 from app.services.concurrency.large_work import LargeWork, is_quick
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
-from app.services.requests.streamed_bodies import HeldDraft, ReceivedBody, StreamedBodies
+from app.services.requests.streamed_bodies import InMemoryDraft, ReceivedBody, StreamedBodies
 from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
     ReadToolResult,
@@ -57,7 +57,7 @@ async def pieces_of(body: bytes) -> AsyncIterator[bytes]:
 
 
 def normalized(body: ReceivedBody) -> NormalizedRequest:
-    return normalize_streamed(body.finish(), read, body.hold_text)
+    return normalize_streamed(body.finish(), read, body.reserve_text)
 
 
 def workers() -> set[int | None]:
@@ -71,7 +71,7 @@ async def test_quick_body_is_received_and_normalized_without_a_thread(
 ) -> None:
     text = ("word " * size_bytes)[:size_bytes]
     before = workers()
-    async with bodies(tmp_path).received(PROJECT, pieces_of(call(text))) as body:
+    async with bodies(tmp_path).receive(PROJECT, pieces_of(call(text))) as body:
         assert body.is_quick
         assert normalized(body).request.result == text
     assert workers() <= before
@@ -89,15 +89,15 @@ async def test_quick_body_is_received_and_normalized_without_a_thread(
 async def test_text_that_is_long_or_may_have_many_values_is_not_quick(
     result: object, tmp_path: Path
 ) -> None:
-    async with bodies(tmp_path).received(PROJECT, pieces_of(call(result))) as body:
+    async with bodies(tmp_path).receive(PROJECT, pieces_of(call(result))) as body:
         assert not body.is_quick
 
 
 async def test_medium_of_one_piece_is_never_in_a_file_before_it_is_stored(tmp_path: Path) -> None:
-    async with bodies(tmp_path).received(PROJECT, pieces_of(call(SCREENSHOT))) as body:
+    async with bodies(tmp_path).receive(PROJECT, pieces_of(call(SCREENSHOT))) as body:
         assert not body.is_quick
         json_stream = body.finish()
-        found = normalize_streamed(json_stream, read, body.hold_text)
+        found = normalize_streamed(json_stream, read, body.reserve_text)
         (medium,) = found.normalized.media
         assert isinstance(medium.source, DraftMedia)
         assert b"".join(medium.source.chunks()) == MEDIUM
@@ -113,13 +113,13 @@ async def test_medium_of_one_piece_is_never_in_a_file_before_it_is_stored(tmp_pa
 
 async def test_medium_in_many_pieces_is_in_a_file_at_once(tmp_path: Path) -> None:
     large = base64.b64encode(noise_bytes(2_000_000)).decode()
-    async with bodies(tmp_path).received(PROJECT, pieces_of(call(large))):
+    async with bodies(tmp_path).receive(PROJECT, pieces_of(call(large))):
         assert len(files_in(tmp_path)) == 1
     assert files_in(tmp_path) == frozenset()
 
 
 async def test_held_draft_reads_what_was_appended(tmp_path: Path) -> None:
-    draft = HeldDraft(FilesystemBlobStore(tmp_path), PROJECT, limit_bytes=10)
+    draft = InMemoryDraft(FilesystemBlobStore(tmp_path), PROJECT, limit_bytes=10)
     for piece in (b"ab", b"", b"cde"):
         draft.append(piece)
     draft.rest()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.services.requests.request_identity import RequestIdentity, identity_of_body
-from app.services.requests.streamed_bodies import HeldDraft
+from app.services.requests.streamed_bodies import InMemoryDraft
 from app.services.tool_results.tool_result_requests import (
     ReadToolResult,
     normalize_streamed,
@@ -41,7 +41,7 @@ def identity_in_one_piece(text: bytes) -> RequestIdentity:
     blobs = FilesystemBlobStore(Path("nothing-is-stored"))
 
     def new_draft() -> BlobDraft:
-        return HeldDraft(blobs, "p", limit_bytes=MIB)
+        return InMemoryDraft(blobs, "p", limit_bytes=MIB)
 
     json_stream = JsonStream(new_draft, lambda _: None)
     json_stream.feed_whole(text)
@@ -93,10 +93,10 @@ def test_base64_in_another_spelling_is_another_value(spell: Callable[[str], str]
 def test_digest_of_bytes_that_was_stored_is_still_known() -> None:
     text = body(result=1)
     known = identity_of_body(json.loads(text), text)
-    assert known.is_that_of(hashlib.sha256(text).hexdigest())
-    assert known.is_that_of(known.digest)
-    assert not known.is_that_of(hashlib.sha256(text + b"\n").hexdigest())
-    assert not RequestIdentity(known.digest).is_that_of("")
+    assert known.matches(hashlib.sha256(text).hexdigest())
+    assert known.matches(known.digest)
+    assert not known.matches(hashlib.sha256(text + b"\n").hexdigest())
+    assert not RequestIdentity(known.digest).matches("")
 
 
 def test_digest_of_bytes_of_a_body_in_one_piece_is_that_of_all_of_them() -> None:
@@ -104,6 +104,6 @@ def test_digest_of_bytes_of_a_body_in_one_piece_is_that_of_all_of_them() -> None
     text = body(result={"image": f"data:image/png;base64,{medium}", "text": "a" * NAMED_CHARS})
     for spelled in (text, text.replace(b"/", b"\\/"), text.replace(b"=", b"\\u003d")):
         known = identity_in_one_piece(spelled)
-        assert known.is_that_of(hashlib.sha256(spelled).hexdigest())
-        assert not known.is_that_of(hashlib.sha256(spelled + b" ").hexdigest())
-        assert not known.is_that_of(f"json:{hashlib.sha256(spelled).hexdigest()}")
+        assert known.matches(hashlib.sha256(spelled).hexdigest())
+        assert not known.matches(hashlib.sha256(spelled + b" ").hexdigest())
+        assert not known.matches(f"json:{hashlib.sha256(spelled).hexdigest()}")

@@ -59,13 +59,13 @@ class AnswerMemory(ExitStack):
         self._is_closed = False
         self.callback(self._release)
 
-    async def hold(self, size_bytes: int) -> None:
+    async def reserve(self, size_bytes: int) -> None:
         """Reserve memory for the answer, once.
 
         Raises:
             OverloadedError: It is not free within a second, or the client has disconnected.
         """
-        reservation = await find_response_budget(self._scope).hold(size_bytes)
+        reservation = await find_response_budget(self._scope).reserve(size_bytes)
         # The handler may still run for a moment after its client has disconnected.
         if self._is_closed:
             reservation.release()
@@ -153,7 +153,7 @@ class McpEndpoint:
                 await memory.aclose()
             answer = memory.enter_context(AnswerMemory(scope, send))
             scope["state"][_CALLER] = replace(
-                caller, body_bytes=len(received.body), hold=answer.hold
+                caller, body_bytes=len(received.body), hold=answer.reserve
             )
             body = _replay_body(received.body, receive)
             await manager.handle_request(scope, body, answer.send)

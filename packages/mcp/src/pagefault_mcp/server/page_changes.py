@@ -74,7 +74,7 @@ async def listen(
         resources_list_changed=is_list or None, resource_subscriptions=list(uris) or None
     )
     meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
-    opened = services[EventStreams].opened(caller, session_id=None, after=None)
+    opened = services[EventStreams].open(caller, session_id=None, after=None)
     async with opened as stream:
         files = await ListedFiles.load(services, caller.project_id) if is_list else None
         acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
@@ -190,9 +190,7 @@ class HostSubscriptions:
         has_begun = False
         while True:
             try:
-                opened = self.services[EventStreams].opened(
-                    self.caller, session_id=None, after=None
-                )
+                opened = self.services[EventStreams].open(self.caller, session_id=None, after=None)
                 async with opened as stream:
                     if has_begun:
                         # Any page may have changed while the log was not read.

@@ -1,4 +1,4 @@
-"""Answers with a page at a level: typed content, blocks for a model, the detail view.
+"""Bodies of responses with a page at a level: typed content, blocks for a model, the detail view.
 
 Reading never changes a page, and these reads are not counted.
 """
@@ -25,7 +25,7 @@ from pagefault_dialects.texts.json_strings import MediaPlaces
 
 @dataclass(frozen=True, slots=True)
 class PageReading(PageViews):
-    """Answers requests for memory pages."""
+    """Writes the bodies of responses with memory pages."""
 
     async def get_as_sent(self, project_id: str, page_id: str) -> RenderedBody:
         """Return the page with its content as the client sent it, data URIs byte for byte.
@@ -33,8 +33,8 @@ class PageReading(PageViews):
         The digest is that of the stored page.
 
         Raises:
-            NotFoundError: The project has none.
-            PayloadTooLargeError: Its media are too large for an answer.
+            NotFoundError: The project has no such page.
+            PayloadTooLargeError: Its media are too large for a response.
             StoreUnavailableError: The store did not answer.
         """
         stored = await self.get(project_id, page_id)
@@ -51,18 +51,18 @@ class PageReading(PageViews):
 
         Raises:
             NotFoundError: The project has no such page.
-            PayloadTooLargeError: The medium is too large for an answer.
+            PayloadTooLargeError: The medium is too large for a response.
         Source: spec 000, "Current State".
         """
         view = await self.view(project_id, page_id, level)
         body = view.representation.body if view.representation else None
         has_image = body is not None and body.is_media and view.page.fields.modality == "image"
-        places, base64 = MediaPlaces(), None
+        marks, base64 = MediaPlaces(), None
         if body is not None and has_image and (media == "inline" or body.kind != "blob"):
-            base64 = await view.media.base64(places, body)
+            base64 = await view.media.base64(marks, body)
         return await self._render(
             view,
-            places,
+            marks,
             lambda: content_record(typed_content(view.page, view.level, base64=base64)),
         )
 
@@ -73,16 +73,15 @@ class PageReading(PageViews):
 
         Raises:
             NotFoundError: The project has no such page.
-            PayloadTooLargeError: The medium is too large for an answer.
+            PayloadTooLargeError: The medium is too large for a response.
         Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
         """
         view = await self.view(project_id, page_id, level)
-        places = MediaPlaces()
-        inline = places if options.media == "inline" else None
-        blocks = await self.blocks_of(view, options, inline)
+        marks = MediaPlaces()
+        blocks = await self.blocks_of(view, options, marks if options.media == "inline" else None)
         return await self._render(
             view,
-            places,
+            marks,
             lambda: blocks_record(blocks, content=blocks.content, requested_level=view.level),
         )
 
@@ -136,11 +135,11 @@ class PageReading(PageViews):
         return await run_in_loop_if(view.is_quick, level_record, page_id, view.representation)
 
     async def _render(
-        self, view: PageView, places: MediaPlaces, render: Callable[[], bytes]
+        self, view: PageView, marks: MediaPlaces, render: Callable[[], bytes]
     ) -> RenderedBody:
-        """Return the body that a function renders, with media in their places."""
+        """Return the body that a function renders, with media instead of their marks."""
         rendering = await run_in_loop_if(
-            view.is_quick, lambda: rendering_of(places.pieces(render()))
+            view.is_quick, lambda: rendering_of(marks.pieces(render()))
         )
         return await RenderedBody(self.blobs, view.media.media.project_id, rendering).check()
 
