@@ -69,11 +69,11 @@ def _lines(report: StatusReport, problems: Sequence[str]) -> Iterator[str]:
 
 def _rows(report: StatusReport) -> Iterator[tuple[str, str]]:
     database, revision, disk = report.database, report.revision, report.disk
-    yield "database", f"{_database(report)}, {report.database_place}"
+    yield "database", f"{_database(report)}, {report.database_location}"
     yield "schema", f"{revision.current}, needs {revision.needed}" if revision else _UNKNOWN
     yield "pooler", _pooler(report)
     yield "notifications", _notifications(report)
-    yield "files", f"{'FAILED' if 'files' in report.failures else 'ok'}, {report.blobs_place}"
+    yield "files", f"{'FAILED' if 'files' in report.failures else 'ok'}, {report.blobs_location}"
     yield "disk", f"{decimal(disk.free_bytes)} free of {decimal(disk.size_bytes)}"
     yield from _queue_rows(report)
     yield "quotas", _quotas(report.quotas)

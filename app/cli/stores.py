@@ -101,7 +101,7 @@ async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> Swe
             task = progress.add_task("sweeping", total=None, counts="")
 
             def show_counts(report: SweepReport) -> None:
-                counts = f"{report.looked_at:,} looked at, {report.removed:,} removed"
+                counts = f"{report.examined:,} looked at, {report.removed:,} removed"
                 progress.update(task, counts=counts)
 
             return await sweep.run(grace_seconds, dry_run=dry_run, progress=show_counts)

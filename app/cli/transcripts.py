@@ -13,7 +13,7 @@ from app.errors import ConflictError
 from app.features import open_services
 from app.services.access.callers import Access
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
-from app.services.agents.conversation_units import lines_as_array
+from app.services.agents.conversation_units import join_lines
 from app.stores.records.records import Records
 from pagefault_dialects.errors import InvalidJsonError
 
@@ -72,7 +72,7 @@ async def _put(
     async with open_services(settings) as services:
         await Access(services[Records], None).ensure_project(project_id)
         response = await services[ConversationPuts].put(
-            project_id, session_id, lines_as_array(chunks()), ConversationQuery(fork_id=fork_id)
+            project_id, session_id, join_lines(chunks()), ConversationQuery(fork_id=fork_id)
         )
         receipt: dict[str, Any] = json.loads(b"".join([item async for item in response.chunks()]))
         return receipt

@@ -15,7 +15,7 @@ from app.http.problem_types import BODY_ERRORS, problem_responses
 from app.http.render_queries import SessionOptionsQuery, SinceQuery
 from app.http.rendered_responses import rendered_response
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
-from app.services.agents.conversation_units import lines_as_array
+from app.services.agents.conversation_units import join_lines
 from app.services.renders.queries import RenderQuery
 from app.wire.agents import Conversation, HistoryReceipt
 from app.wire.renders import Target
@@ -83,5 +83,5 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
 def _chunks(call: Call) -> AsyncIterator[bytes]:
     content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type in _LINES:
-        return lines_as_array(call.body())
+        return join_lines(call.body())
     return call.json_body()

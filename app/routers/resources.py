@@ -139,7 +139,7 @@ async def create_resource(
         chunks = file.chunks
     elif call.request.headers.get("expect", "").lower() == "100-continue":
         # The server requests the body when it is first read.
-        existing = await resources.upload_known(call.project_id, upload)
+        existing = await resources.upload_by_digest(call.project_id, upload)
     uploaded, is_new = existing or await resources.upload(call.project_id, upload, chunks)
     return written_response(
         call.request,

@@ -126,8 +126,8 @@ class _Reader:
             read_at=utc_now(),
             version=VERSION,
             python=platform.python_version(),
-            database_place=self.engines.address.display_name,
-            blobs_place=settings.blobs.url or str(settings.data_dir / "blobs"),
+            database_location=self.engines.address.display_name,
+            blobs_location=settings.blobs.url or str(settings.data_dir / "blobs"),
             disk=Disk(disk.free, disk.total),
             quotas=QuotaLimits(
                 quotas.requests_per_minute, quotas.body_bytes_per_day, quotas.stored_bytes

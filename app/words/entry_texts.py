@@ -22,7 +22,7 @@ from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Item, 
 from pagefault_dialects.pages.page_text import readable_texts
 
 # Members with ids, types and addresses, which are not indexed.
-_ABOUT = frozenset(
+_UNINDEXED = frozenset(
     {
         *("type", "role", "id", "kind", "object", "status", "index", "format", "detail", "digest"),
         *("mimeType", "mime_type", "media_type", "mediaType", "mediaKind", "uri", "_meta"),
@@ -34,10 +34,10 @@ _ABOUT = frozenset(
 # Members whose strings are addresses or data, and whose objects may be anything.
 _DATA = frozenset({"data", "url", "image", "source", "image_url", "bytes", "blob", "file_data"})
 _OPAQUE_CHARS = 200
-LONGEST_LINE_CHARS = 120
-"""Of a title, with the mark that it is cut."""
-_SEARCHED_FOR_LINE_CHARS = 2_000
-# The last one may have no end, where the text was cut.
+MAX_LINE_CHARS = 120
+"""The limit of a title, with the ellipsis if it is cut."""
+_FIRST_LINE_SEARCH_CHARS = 2_000
+# The last string may be incomplete if the text was cut.
 _JSON_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)(?:"(\s*:)?|\\?\Z)')
 
 
@@ -50,7 +50,7 @@ class EntryTexts:
 
     @property
     def fields(self) -> list[str]:
-        """All of it, the text first, from which a passage is shown."""
+        """All texts, in the order in which passages are preferred."""
         return [*self.searchable.text, *self.searchable.heading]
 
 
@@ -60,8 +60,8 @@ def entry_texts(source: EntrySource) -> EntryTexts:
         return EntryTexts(SearchableText((source.name or "",), ()), source.name)
     if source.role is not None:
         call_id = (source.call_id,) if source.call_id else ()
-        return EntryTexts(SearchableText(call_id, (_joined(_message_texts(source)),)), source.role)
-    values = [_parsed(content, is_cut=source.is_cut) for content in source.contents]
+        return EntryTexts(SearchableText(call_id, (_join(_message_texts(source)),)), source.role)
+    values = [_parse(content, is_cut=source.is_cut) for content in source.contents]
     names = [item for item in (source.name, source.call_id) if item]
     title = source.name
     texts: Iterator[str]
@@ -74,16 +74,16 @@ def entry_texts(source: EntrySource) -> EntryTexts:
         texts = _strings(list(values))
         role = values[0].get("role") if values and isinstance(values[0], dict) else None
         title = role if isinstance(role, str) else title
-    return EntryTexts(SearchableText(tuple(names), (_joined(texts),)), title)
+    return EntryTexts(SearchableText(tuple(names), (_join(texts),)), title)
 
 
 def _message_texts(source: EntrySource) -> Iterator[str]:
-    """Yield the texts of a wrapped message; of a cut one, the strings in its beginning."""
+    """Yield the texts of a wrapped message; if it is cut, the strings in its beginning."""
     [stored] = source.contents
     sent = sent_message(stored, dialect=source.dialect, role=source.role)
     turns = None if source.is_cut else _message_turns(source, sent)
     if turns is None:
-        yield from _strings([_parsed(sent, is_cut=True)])
+        yield from _strings([_parse(sent, is_cut=True)])
         return
     # Texts of its own role come first, since the first text is the title.
     for turn in sorted(turns, key=lambda turn: turn.role != source.role):
@@ -98,7 +98,7 @@ def _message_texts(source: EntrySource) -> Iterator[str]:
 def _message_turns(source: EntrySource, sent: bytes) -> Sequence[ComposedTurn] | None:
     if source.dialect is None or source.reading is None:
         return None
-    # Nothing stored cannot be read; but if it could not, all others would have to wait for it.
+    # Stored messages can be read. If one could not, it must not stop the indexing of others.
     with suppress(ValueError, RecursionError, InvalidPayloadError):
         reading = read_stored(parse_stored_json(sent), source.dialect, source.reading)
         seq = source.seq or 0
@@ -118,31 +118,31 @@ def _item_texts(item: Item) -> Iterator[str]:
 
 def first_line(text: str) -> str | None:
     """Return the first line of a text that is not blank, cut to 120 characters."""
-    for line in text[:_SEARCHED_FOR_LINE_CHARS].splitlines():
+    for line in text[:_FIRST_LINE_SEARCH_CHARS].splitlines():
         if words := " ".join(line.split()):
-            is_cut = len(words) > LONGEST_LINE_CHARS
-            return words[: LONGEST_LINE_CHARS - 1] + "…" if is_cut else words
+            is_cut = len(words) > MAX_LINE_CHARS
+            return words[: MAX_LINE_CHARS - 1] + "…" if is_cut else words
     return None
 
 
-def _parsed(content: bytes, *, is_cut: bool) -> JsonValue:
-    """Return the value of a stored record; of one that is cut, the strings in its beginning."""
+def _parse(content: bytes, *, is_cut: bool) -> JsonValue:
+    """Return the value of a stored record; if it is cut, the strings in its beginning."""
     if not is_cut:
-        # Nothing stored cannot be read; but if it could not, all others would have to wait for it.
+        # Stored messages can be read. If one could not, it must not stop the indexing of others.
         with suppress(ValueError, RecursionError):
             return parse_stored_json(content)
     found: list[JsonValue] = []
     size = 0
     for match in _JSON_STRING.finditer(content.decode("utf-8", "replace")):
         if match.group(2) is None and not _is_opaque(match.group(1)):
-            found.append(_unescaped(match.group(1)))
+            found.append(_unescape(match.group(1)))
             size += len(match.group(1))
         if size > 2 * MAX_INDEXED_CHARS:
             break
     return found
 
 
-def _unescaped(escaped: str) -> str:
+def _unescape(escaped: str) -> str:
     try:
         return str(json.loads(f'"{escaped}"'))
     except ValueError:
@@ -150,7 +150,7 @@ def _unescaped(escaped: str) -> str:
 
 
 def _strings(values: list[JsonValue]) -> Iterator[str]:
-    """Yield the strings of values that say something, in order and at any depth."""
+    """Yield the strings of values that are indexed, in order and at any depth."""
     parts: list[Iterator[tuple[str, JsonValue]]] = [iter([("", value) for value in values])]
     while parts:
         for name, part in parts[-1]:
@@ -158,7 +158,7 @@ def _strings(values: list[JsonValue]) -> Iterator[str]:
                 if name not in _DATA and not _is_opaque(part):
                     yield from _readable(part)
             elif isinstance(part, dict):
-                parts.append(iter([item for item in part.items() if item[0] not in _ABOUT]))
+                parts.append(iter([item for item in part.items() if item[0] not in _UNINDEXED]))
                 break
             elif isinstance(part, list):
                 parts.append(iter([(name, item) for item in part]))
@@ -170,7 +170,7 @@ def _strings(values: list[JsonValue]) -> Iterator[str]:
 
 
 def _readable(text: str) -> Iterator[str]:
-    """Yield the words of a text that is JSON as they are read, and of another as they are."""
+    """Yield the texts in a text that is JSON, or the text itself."""
     if text.lstrip()[:1] in {"{", "["} and len(text) <= 4 * MAX_INDEXED_CHARS:
         try:
             yield from readable_texts(text)
@@ -180,7 +180,7 @@ def _readable(text: str) -> Iterator[str]:
         yield text
 
 
-def _joined(texts: Iterator[str]) -> str:
+def _join(texts: Iterator[str]) -> str:
     """Join distinct texts until the maximum length is reached."""
     kept: dict[str, None] = {}
     size = 0

@@ -2,10 +2,9 @@
 
 Neither database may tokenize: they disagree about accents, underscores and scripts without blanks.
 A word is a run of letters, digits and marks in any script, without case and accents, so that
-"cafe" finds "Café"; in scripts that write no blanks every character is a word of its own. What a
-database gets is words joined by blanks, which it cannot read in two ways, and beside them the stems
-of those words that are not stems themselves: "sunsets" stands in the index as itself, so that
-`sunsets*` finds it, and as the stem "sunset".
+"cafe" finds "Café". In scripts without blanks, every character is a word. Both databases get the
+words joined by blanks, and also the stems of words that are not stems: "sunsets" is in the index
+unchanged, so that `sunsets*` finds it, and as the stem "sunset".
 """
 
 import re
@@ -22,14 +21,14 @@ from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.page import Modality
 
 CONTINUOUS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc"
-"""The characters, in a regular expression's class, of scripts that write no blanks."""
+"""The characters of scripts without blanks, for a character class of a regular expression."""
 WORD_CHARS = r"\p{L}\p{N}\p{M}"
-"""The characters of words, in a regular expression's class."""
-LONGEST_WORD_CHARS = 128
+"""The characters of words, for a character class of a regular expression."""
+MAX_WORD_CHARS = 128
 MAX_QUERY_WORDS = 32
-SHORTEST_PREFIX_CHARS = 3
+MIN_PREFIX_CHARS = 3
 TEXT_BREAK = "\ue001"
-"""Stands between two texts of a field, so that no phrase reaches across; no word contains it."""
+"""A word between two texts of a field, so that no phrase spans both; no text contains it."""
 STEM_MARK = "\ue003"
 """The prefix of a stem in the index, which no word of a text has."""
 
@@ -48,7 +47,7 @@ COMMON_WORDS = frozenset(
     your yours yourself
     """.split()  # noqa: SIM905 - read as a text
 )
-"""Folded words that a query does not ask for where it has others."""
+"""Folded words that are not searched for if a query has others."""
 
 _KINDS: Mapping[Modality, str] = {
     "image": "image images picture pictures photo photos photograph photographs screenshot "
@@ -60,19 +59,19 @@ _KINDS: Mapping[Modality, str] = {
 MODALITY_WORDS: Mapping[str, Modality] = MappingProxyType(
     {word: modality for modality, words in _KINDS.items() for word in words.split()}
 )
-"""Folded words that a page of this modality is found by, whatever its words are."""
+"""Folded words that find all pages of a modality, whatever their words are."""
 
 # PostgreSQL stores at most 1,048,575 bytes of words with their positions. The size of each word
-# there is counted here, so that both databases leave out the same words.
+# there is counted here, so that both databases omit the same words.
 _BUDGET_BYTES = 1_000_000
 _NEW_WORD_BYTES = 5
-_KNOWN_WORD_BYTES = 2
+_REPEATED_WORD_BYTES = 2
 _NEW_PAIR_BYTES = 3
 _SHORT_WORD_CHARS = 4
 _PAIR_WORDS = 2
 
 # Its group is the word, cut.
-_ASCII_WORD = re.compile(rf"([0-9a-z]{{1,{LONGEST_WORD_CHARS}}})[0-9a-z]*")
+_ASCII_WORD = re.compile(rf"([0-9a-z]{{1,{MAX_WORD_CHARS}}})[0-9a-z]*")
 _WORD = regex.compile(
     rf"[{CONTINUOUS}]\p{{M}}*|[\p{{L}}\p{{N}}--[{CONTINUOUS}]][{WORD_CHARS}--[{CONTINUOUS}]]*",
     regex.V1,
@@ -85,13 +84,14 @@ _IGNORED_MARKS = re.compile(
     r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f"
     r"\u00ad\u200c\u200d\u2060\ufe00-\ufe0f]+"
 )
-# Sorting the marks on one letter takes the square of their number; no text needs more of them.
-_HIGHEST_TOWER = 30
-_TOWER = regex.compile(rf"\p{{M}}{{{_HIGHEST_TOWER + 1},}}")
+# Sorting the marks on one letter takes the square of their number; no text needs more than this.
+_MAX_MARKS = 30
+_TOO_MANY_MARKS = regex.compile(rf"\p{{M}}{{{_MAX_MARKS + 1},}}")
 _PIECE_CHARS = 64 * 1024
 # Of ASCII, a character costs less than 8 bytes of the budget, whatever the words are.
 _AMPLE_CHARS = min(_PIECE_CHARS, _BUDGET_BYTES // 8)
-# The last place at which neither side folds otherwise; sought in so many characters.
+# The last position at which a text can be cut without changing how it folds, in this many
+# characters before the limit.
 _BREAK_CHARS = 1_024
 _LAST_BREAK = regex.compile(r"(?r)[\s\p{P}\p{Han}\p{Hiragana}\p{Katakana}]")
 _QUERY_TOKEN = re.compile(r'"([^"]*)"?|([^\s"]+)')
@@ -155,7 +155,7 @@ class SearchTerm:
         if len(self.words) > 1:
             return tuple(_parts(self.words))
         (word,) = self.words
-        is_short = len(word) < SHORTEST_PREFIX_CHARS or is_continuous(word)
+        is_short = len(word) < MIN_PREFIX_CHARS or is_continuous(word)
         return () if is_short else (SearchTerm((word,), is_prefix=True),)
 
 
@@ -170,7 +170,7 @@ def fold(text: str) -> str:
     """Return a text as search compares it: compatibility forms unified, without case or accents."""
     if text.isascii():
         return text.lower()
-    text = _TOWER.sub(lambda tower: tower.group()[:_HIGHEST_TOWER], text)
+    text = _TOO_MANY_MARKS.sub(lambda match: match.group()[:_MAX_MARKS], text)
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return unicodedata.normalize("NFC", _IGNORED_MARKS.sub("", decomposed))
 
@@ -181,13 +181,13 @@ def split_words(text: str) -> Iterator[str]:
         folded = fold(piece)
         pattern = _ASCII_WORD if folded.isascii() else _WORD
         for match in pattern.finditer(folded):
-            yield match.group()[:LONGEST_WORD_CHARS]
+            yield match.group()[:MAX_WORD_CHARS]
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces that fold as they do in the whole; one word of a whole piece is cut.
+    """Yield a text in pieces that fold as they do in the whole; a word longer than a piece is cut.
 
-    A caller with enough words does not fold the rest, and no piece blocks other threads for long.
+    So a caller that has enough words need not fold the rest, and no fold blocks other threads long.
     """
     start = 0
     while len(text) - start > _PIECE_CHARS:
@@ -200,9 +200,9 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def search_words(searchable: SearchableText) -> SearchWords:
-    """Return the words of a page; of a very long one, those from its beginning that can be kept.
+    """Return the words of a page; of a very long page, those of its beginning.
 
-    Takes about a second for some megabytes: call it in a thread.
+    Takes about a second for some megabytes, so call it in a thread.
     """
     texts = (*searchable.heading, *searchable.text)
     if all(map(str.isascii, texts)) and sum(map(len, texts)) <= _AMPLE_CHARS:
@@ -216,27 +216,27 @@ def search_words(searchable: SearchableText) -> SearchWords:
 
 
 def _words_of_short(searchable: SearchableText) -> SearchWords:
-    """Return the words of ASCII texts that all fit: most results are such, and it is their cost."""
-    known: dict[str, None] = {}
+    """Return the words of short ASCII texts, which all fit. Most texts are short ASCII texts."""
+    distinct: dict[str, None] = {}
 
-    def joined(texts: Iterable[str]) -> str:
+    def join(texts: Iterable[str]) -> str:
         split = [_ASCII_WORD.findall(text.lower()) for text in texts]
         for words in split:
-            known.update(dict.fromkeys(words))
+            distinct.update(dict.fromkeys(words))
         return f" {TEXT_BREAK} ".join(" ".join(words) for words in split if words)
 
-    heading, text = joined(searchable.heading), joined(searchable.text)
-    pairs = zip(known, map(stem, known), strict=True)
+    heading, text = join(searchable.heading), join(searchable.text)
+    pairs = zip(distinct, map(stem, distinct), strict=True)
     stems = dict.fromkeys([stemmed for word, stemmed in pairs if stemmed != word])
     return SearchWords(heading, text, " ".join(stems))
 
 
 def stems_of(words: Iterable[str], *, max_bytes: int) -> str:
-    """Return the stems of words that are not their own, as `SearchWords` has them.
+    """Return the stems of words that are not stems, as in `SearchWords.stems`.
 
     Args:
         words: The words.
-        max_bytes: How long they may be; those beyond are left out.
+        max_bytes: The limit of their size; further stems are omitted.
     """
     stems = dict.fromkeys(stem(word) for word in words if stem(word) != word)
     kept: list[str] = []
@@ -251,27 +251,26 @@ def stems_of(words: Iterable[str], *, max_bytes: int) -> str:
 def parse_search(text: str) -> SearchQuery:
     """Return the terms of a query.
 
-    Blanks separate terms. `"…"` is a phrase, and so is whatever stands together without a blank:
-    `file_name.txt`, or a run of Chinese. `word*` matches words that begin so. Common words such as
-    "the" and "what" are left out where there are others. Beyond 32 words the rest is not looked
-    for.
+    Blanks separate terms. `"…"` is a phrase, and so is text without blanks: `file_name.txt`, or
+    Chinese. `word*` matches words with this beginning. Common words such as "the" and "what" are
+    ignored if there are others. Words after the 32nd are ignored.
 
     Raises:
-        InvalidPayloadError: There is no word in it, or a prefix is too short.
+        InvalidPayloadError: The text has no words, or a prefix is too short.
     """
     terms: list[SearchTerm] = []
-    room = MAX_QUERY_WORDS
+    remaining_words = MAX_QUERY_WORDS
     for match in _QUERY_TOKEN.finditer(text):
         phrase, run = match.group(1), match.group(2)
         term = (
-            SearchTerm(tuple(split_words(phrase))[:room], is_quoted=True)
+            SearchTerm(tuple(split_words(phrase))[:remaining_words], is_quoted=True)
             if run is None
-            else _run(_POSSESSIVE.sub("", run), room)
+            else _parse_run(_POSSESSIVE.sub("", run), remaining_words)
         )
         if term.words and term not in terms:
             terms.append(term)
-            room -= len(term.words)
-        if room <= 0:
+            remaining_words -= len(term.words)
+        if remaining_words <= 0:
             break
     if not terms:
         raise InvalidPayloadError(
@@ -290,7 +289,7 @@ def ids_in(text: str) -> list[str]:
 
 
 def _parts(words: Sequence[str]) -> Iterator[SearchTerm]:
-    """Yield the words of a run; of a script that writes no blanks, its pairs of characters."""
+    """Yield the words of a run; in a script without blanks, its pairs of characters."""
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if not is_continuous(word):
             if word not in COMMON_WORDS:
@@ -300,47 +299,49 @@ def _parts(words: Sequence[str]) -> Iterator[SearchTerm]:
 
 
 def is_continuous(word: str) -> bool:
-    """Return whether a word is a character of a script that writes no blanks."""
+    """Return whether a word is a character of a script without blanks."""
     return _CONTINUOUS_CHAR.match(word) is not None
 
 
 def is_pair(first: str, second: str) -> bool:
-    """Return whether two words that follow one another are indexed as a pair, too.
+    """Return whether two consecutive words are also indexed as a pair.
 
-    Short words are in most pages, and so are characters of Chinese: of the many pages that have
-    both, an index of single words cannot tell the few in which they follow one another.
+    Most pages have short words, and single Chinese characters. An index of single words cannot find
+    the few pages in which two of them are consecutive.
     """
     return len(first) <= _SHORT_WORD_CHARS and len(second) <= _SHORT_WORD_CHARS
 
 
 class _Budget:
-    """Counts how many more bytes of a page's words can be stored."""
+    """The bytes of a page's words that can still be stored."""
 
     def __init__(self) -> None:
-        self._left_bytes = _BUDGET_BYTES
-        self._known: dict[str, int] = {}
-        # An ordered set: of those words whose stem is another one.
+        self._remaining_bytes = _BUDGET_BYTES
+        self._word_sizes: dict[str, int] = {}
+        # An ordered set of the stems that differ from their words.
         self.stems: dict[str, None] = {}
         self._pairs: set[tuple[str, str]] = set()
 
     def take(self, words: Iterable[str]) -> Iterator[str]:
-        """Yield the words of a text up to the first that does not fit; behind it nothing does."""
+        """Yield the words of a text up to the first that does not fit."""
         before = ""
         for word in words:
-            self._left_bytes -= self._word_bytes(word)
+            self._remaining_bytes -= self._word_bytes(word)
             if before and is_pair(before, word) and (before, word) not in self._pairs:
                 self._pairs.add((before, word))
-                self._left_bytes -= self._known[before] + self._known[word] + _NEW_PAIR_BYTES
-            if self._left_bytes < 0:
+                self._remaining_bytes -= (
+                    self._word_sizes[before] + self._word_sizes[word] + _NEW_PAIR_BYTES
+                )
+            if self._remaining_bytes < 0:
                 return
             yield word
             before = word
 
     def _word_bytes(self, word: str) -> int:
-        if word in self._known:
-            return _KNOWN_WORD_BYTES
-        self._known[word] = len(word.encode())
-        size_bytes = self._known[word] + _NEW_WORD_BYTES
+        if word in self._word_sizes:
+            return _REPEATED_WORD_BYTES
+        self._word_sizes[word] = len(word.encode())
+        size_bytes = self._word_sizes[word] + _NEW_WORD_BYTES
         stemmed = stem(word)
         if stemmed != word and stemmed not in self.stems:
             self.stems[stemmed] = None
@@ -353,18 +354,18 @@ def _join(texts: Iterable[str], budget: _Budget) -> str:
     return f" {TEXT_BREAK} ".join(filter(None, joined))
 
 
-def _run(run: str, room: int) -> SearchTerm:
+def _parse_run(run: str, max_words: int) -> SearchTerm:
     words = tuple(split_words(run))
     stem = run.rstrip("*")
     is_prefix = (
         stem != run
-        and 0 < len(words) <= room
+        and 0 < len(words) <= max_words
         and fold(stem).endswith(words[-1])
         and not is_continuous(words[-1])
     )
-    if is_prefix and len(words[-1]) < SHORTEST_PREFIX_CHARS:
+    if is_prefix and len(words[-1]) < MIN_PREFIX_CHARS:
         raise InvalidPayloadError(
-            f"A prefix has at least {SHORTEST_PREFIX_CHARS} characters before the `*`. Send more "
+            f"A prefix has at least {MIN_PREFIX_CHARS} characters before the `*`. Send more "
             "of the word, or the whole word without the `*`."
         )
-    return SearchTerm(words[:room], is_prefix)
+    return SearchTerm(words[:max_words], is_prefix)

@@ -12,10 +12,10 @@ from functools import lru_cache
 import regex
 import Stemmer
 
-# A word of a text that is met again is not cut again: most of any text is a few thousand words.
-_MAX_KEPT = 65_536
+# Stems are cached, because most of any text consists of a few thousand words.
+_MAX_CACHED = 65_536
 _ENGLISH = Stemmer.Stemmer("english", 0)
-_OF_SCRIPTS = [
+_STEMMERS = [
     (regex.compile(rf"\p{{{script}}}", regex.V1), Stemmer.Stemmer(language, 0))
     for script, language in (
         ("Cyrillic", "russian"),
@@ -29,14 +29,14 @@ _OF_SCRIPTS = [
 ]
 
 
-@lru_cache(_MAX_KEPT)
+@lru_cache(_MAX_CACHED)
 def stem(word: str) -> str:
-    """Return the stem of a word folded by `search_words.fold`, which may be the word itself."""
+    """Return the stem of a word folded by `search_terms.fold`, which may be the word itself."""
     if word.isascii():
         return _ENGLISH.stemWord(word) if word.isalpha() else word
     if any(char.isdigit() for char in word):
         return word
-    for script, stemmer in _OF_SCRIPTS:
+    for script, stemmer in _STEMMERS:
         if script.match(word):
             return stemmer.stemWord(word) or word
     return word

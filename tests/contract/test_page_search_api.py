@@ -14,7 +14,7 @@ from tests.kit.servers import LiveService
 ROUTE = "/api/pages"
 HEADER = 'Memory pages. Use page_fault("ID", target_level=0) for full content.'
 EMPTY_LIST: dict[str, object] = {"items": [], "nextCursor": None}
-LONGEST_LINE_CHARS = 200
+MAX_LINE_CHARS = 200
 TEXTS = {
     "a": "Caf\u00e9 au lait",
     "b": "Die Stra\u00dfe",
@@ -409,7 +409,7 @@ def test_nothing_a_page_says_leaves_its_line(
     (page,) = found["pages"]
     assert found["text"] == f"{HEADER}\n{page['line']}"
     assert (len(page["line"].splitlines()), page["line"].isprintable()) == (1, True)
-    assert len(page["line"]) <= LONGEST_LINE_CHARS
+    assert len(page["line"]) <= MAX_LINE_CHARS
     assert not re.search(r"[A-Za-z0-9+/]{65}(?<!w{65})", page["line"])
 
 

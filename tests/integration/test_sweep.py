@@ -69,9 +69,9 @@ async def test_what_no_row_needs_is_removed_and_the_rest_is_left(
     await stores.store(A)
     await stores.put(B, C)
     report = await sweeping.run(0)
-    assert report == SweepReport(looked_at=3, removed=2, bytes_removed=len(B) + len(C))
+    assert report == SweepReport(examined=3, removed=2, bytes_removed=len(B) + len(C))
     assert await stores.blob_ids() == ids(A)
-    assert await sweeping.run(0) == SweepReport(looked_at=1)
+    assert await sweeping.run(0) == SweepReport(examined=1)
 
 
 async def test_what_is_younger_than_the_grace_is_left(stores: Stores, sweeping: Sweep) -> None:
@@ -79,7 +79,7 @@ async def test_what_is_younger_than_the_grace_is_left(stores: Stores, sweeping: 
     await stores.put(B)
     for grace_seconds in (AN_HOUR, 1e300):
         report = await sweeping.run(grace_seconds)
-        assert report == SweepReport(looked_at=2, kept_young=1)
+        assert report == SweepReport(examined=2, kept_young=1)
     await stores.add_rows(B)
     assert await stores.blob_ids() == ids(A, B)
 
@@ -91,7 +91,7 @@ async def test_age_is_that_of_the_newest_put(embedded: Stores) -> None:
         os.utime(path, (0, 0))
     await embedded.put(A)
     report = await sweeping.run(AN_HOUR)
-    assert report == SweepReport(looked_at=2, removed=1, bytes_removed=len(B), kept_young=1)
+    assert report == SweepReport(examined=2, removed=1, bytes_removed=len(B), kept_young=1)
     assert await embedded.blob_ids() == ids(A)
 
 
@@ -102,8 +102,8 @@ async def test_store_without_garbage_is_swept_without_a_claim(
     async with writing(stores.records, PROJECT) as long_write:
         await long_write[BlobGuard].guard(["0" * 64])
         if not stores.settings.is_embedded_database:
-            assert await sweeping.run(0) == SweepReport(looked_at=2)
-    assert await sweeping.run(0) == SweepReport(looked_at=2)
+            assert await sweeping.run(0) == SweepReport(examined=2)
+    assert await sweeping.run(0) == SweepReport(examined=2)
     assert await stores.claims() == 0
 
 
@@ -115,8 +115,8 @@ async def test_more_blobs_than_are_claimed_at_once_are_all_removed(
     await embedded.store(*bodies[:20])
     await embedded.put(*bodies[20:])
     seen: list[int] = []
-    report = await embedded.sweep().run(0, progress=lambda so_far: seen.append(so_far.looked_at))
-    assert (report.looked_at, report.removed) == (50, 30)
+    report = await embedded.sweep().run(0, progress=lambda so_far: seen.append(so_far.examined))
+    assert (report.examined, report.removed) == (50, 30)
     assert seen == sorted(seen)
     assert await embedded.blob_ids() == ids(*bodies[:20])
 
@@ -158,7 +158,7 @@ async def test_uploads_and_keys_whose_time_is_over_are_removed(
         )
     report = await sweeping.run(0)
     assert report == SweepReport(
-        looked_at=2, removed=1, bytes_removed=len(A), expired_uploads=1, expired_keys=1
+        examined=2, removed=1, bytes_removed=len(A), expired_uploads=1, expired_keys=1
     )
     assert await stores.records.read(PROJECT, lambda unit: unit[UploadRecords].find("over")) is None
     assert (
@@ -260,7 +260,7 @@ async def test_claim_that_came_too_late_removes_nothing_and_is_over(
 ) -> None:
     monkeypatch.setattr(blob_removal, "time", Clock(monotonic_step=61, wall_step=0))
     await stores.put(A)
-    assert await sweeping.run(0) == SweepReport(looked_at=1)
+    assert await sweeping.run(0) == SweepReport(examined=1)
     await stores.add_rows(A)
     assert await stores.blob_ids() == ids(A)
 
@@ -296,7 +296,7 @@ async def test_sweep_of_a_busy_project_is_put_off_on_a_server(
         async with writing(stores.records, PROJECT) as long_write:
             await long_write[BlobGuard].guard(list(ids(A)))
             with capture_logs() as logs:
-                assert await sweeping.run(0) == SweepReport(looked_at=2)
+                assert await sweeping.run(0) == SweepReport(examined=2)
         assert [line["log_level"] for line in logs] == ["warning"]
         assert (await sweeping.run(0)).removed == 1
 

@@ -219,7 +219,7 @@ def _search(text: str) -> None:
 
 
 def _show_passage(text: str) -> None:
-    Passages(parse_search(f'"{text[:100]}" nothing wor*')).of([text])
+    Passages(parse_search(f'"{text[:100]}" nothing wor*')).find([text])
 
 
 def _blocks(text: str, collector: LineCollector | MatchCollector) -> None:

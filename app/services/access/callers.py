@@ -80,11 +80,11 @@ class Access:
         return {item for item in checked if item.key_id not in valid}
 
     async def ensure_project(self, project_id: str) -> None:
-        """Create a project unless it is there."""
+        """Create a project unless it exists."""
         await self.records.write_projects(lambda projects: projects.ensure(project_id, utc_now()))
 
     async def create_key(self, project_id: str, label: str) -> str:
-        """Make a key and, if need be, its project; return the key, which is not kept."""
+        """Create a key, and if necessary its project; return the key, which is not stored."""
         presented = new_api_key()
         now = utc_now()
         key = ApiKey(presented.key_id, project_id, label, presented.secret_sha256, now, None)
@@ -107,17 +107,17 @@ class Access:
         )
 
 
-_LARGEST_TOKEN_CHARS = 2_048
+_MAX_TOKEN_CHARS = 2_048
 # The purpose is part of the signature, so that a ticket is no link. A link is valid for GET and
 # HEAD.
 _LINK = b"GET"
 _TICKET = b"EVENTS"
-_NOT_OURS = (ValueError, KeyError, TypeError)
+_INVALID_TOKEN = (ValueError, KeyError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A secret that signs links, under an id that the links name."""
+    """A secret that signs links, and its id, which links contain."""
 
     key_id: str
     secret: bytes
@@ -139,8 +139,8 @@ class LinkGrant:
 class LinkSigner:
     """Makes and checks links that work without a key, in `<img>` and `<video>`, and tickets.
 
-    A link's token holds the grant and an HMAC-SHA256 over method, grant and key id. The first key
-    signs; all of them verify, so that keys can be changed while links live.
+    The token of a link has the grant, and an HMAC-SHA256 over method, grant and key id. The first
+    key signs, and all keys verify, so that keys can be changed before links expire.
     """
 
     def __init__(self, keys: Sequence[SigningKey]) -> None:
@@ -161,11 +161,11 @@ class LinkSigner:
         """Return whose ticket a token is, if it is ours and not over.
 
         Raises:
-            UnauthorizedError: It is none of that; which of it is not told.
+            UnauthorizedError: The ticket is invalid or expired; the error does not say which.
         """
         try:
             project_id, key_id, _ = self.read_claims(_TICKET, token, now)
-        except _NOT_OURS as exc:
+        except _INVALID_TOKEN as exc:
             raise UnauthorizedError from exc
         return Caller(project_id, key_id)
 
@@ -174,16 +174,17 @@ class LinkSigner:
         return f"/api/resources/{grant.resource_id}/content?token={self.sign(grant)}"
 
     def verify(self, token: str, resource_id: str, now: datetime) -> LinkGrant:
-        """Return the grant in a token, if it is ours, for this resource, and not over.
+        """Return the grant in a token for a resource.
 
         Raises:
-            ForbiddenLinkError: It is none of that; which of it is not told.
+            ForbiddenLinkError: The token is invalid, expired, or for another resource; the error
+                does not say which.
         """
         try:
             claims = self.read_claims(_LINK, token, now)
             project_id, granted_id, disposition, filename, *policy, expires = claims
             app = AppPolicy.model_validate(policy[0]) if policy else None
-        except _NOT_OURS as exc:
+        except _INVALID_TOKEN as exc:
             raise ForbiddenLinkError from exc
         if granted_id != resource_id:
             raise ForbiddenLinkError
@@ -204,7 +205,7 @@ class LinkSigner:
         Raises:
             ValueError, KeyError, TypeError: The token is invalid or expired.
         """
-        if len(token) > _LARGEST_TOKEN_CHARS or not token.isascii():
+        if len(token) > _MAX_TOKEN_CHARS or not token.isascii():
             raise ValueError("not a token")
         payload, mac = map(_decode, token.split(".", 1))
         claims: list[Any]
@@ -217,7 +218,7 @@ class LinkSigner:
 
 
 def link_expiry(now: datetime, seconds: int) -> datetime:
-    """Return when a link made now for so many seconds is over, in whole seconds."""
+    """Return the expiry of a link that is made now, in whole seconds."""
     return (now + timedelta(seconds=seconds)).replace(microsecond=0)
 
 

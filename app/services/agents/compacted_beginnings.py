@@ -19,7 +19,7 @@ from pagefault_dialects.messages.comparison import Comparison, Unit, compare
 
 _NOT_EXPANDED = "Nothing was stored: send the messages that it replaces."
 _PURPOSE = b"COMPACTION"
-_NOT_OURS = (ValueError, KeyError, TypeError)
+_INVALID_TOKEN = (ValueError, KeyError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class CompactionGrant:
     project_id: str
     session_id: str
     incarnation: str | None
-    """Differs if the session is deleted, and its id used again."""
+    """Distinguishes the session from a later one with the same id."""
     last_seq: int
     max_tokens: int
     expires_at: datetime
@@ -47,13 +47,13 @@ class CompactionGrant:
             project_id, session_id, incarnation, last_seq, max_tokens = claims
             expires_at = datetime.fromtimestamp(expires, tz=UTC)
             return cls(project_id, session_id, incarnation, last_seq, max_tokens, expires_at)
-        except _NOT_OURS:
+        except _INVALID_TOKEN:
             return None
 
 
 @dataclass(frozen=True, slots=True)
 class CompactedBeginning:
-    """The grant of a compaction item, and the place of the item in a list of messages."""
+    """The grant of a compaction item, and the index of the item in a list of messages."""
 
     grant: CompactionGrant
     index: int
@@ -63,7 +63,7 @@ class CompactedBeginning:
 
     def check(self, origin: StoredConversation) -> None:
         """Raise InvalidPayloadError if the session of the handle no longer exists."""
-        is_same = origin.is_there and origin.incarnation == self.grant.incarnation
+        is_same = origin.exists and origin.incarnation == self.grant.incarnation
         if not is_same or origin.last_seq < self.grant.last_seq:
             raise InvalidPayloadError(
                 f"The session of this compaction item was deleted. {_NOT_EXPANDED}",
@@ -79,9 +79,9 @@ class CompactedBeginning:
         Raises:
             InvalidPayloadError: One is not, and would be lost.
         """
-        known = {_key(unit) for unit in origin.up_to(self.grant.last_seq).units}
+        stored_keys = {_key(unit) for unit in origin.up_to(self.grant.last_seq).units}
         for unit in sent:
-            if unit.position < self.index and _key(unit) not in known:
+            if unit.position < self.index and _key(unit) not in stored_keys:
                 raise InvalidPayloadError(
                     "A message before the compaction item is not part of the conversation that the "
                     "item replaces. Put new messages after the item. Nothing was appended.",
@@ -91,7 +91,7 @@ class CompactedBeginning:
     def check_in(self, stored: StoredConversation, origin: StoredConversation) -> None:
         """Raise InvalidPayloadError if a session does not begin as that of the handle."""
         self.check(origin)
-        if not self.is_of(stored, origin):
+        if not self.has_same_beginning(stored, origin):
             raise InvalidPayloadError(
                 "The conversation that this compaction item replaces is not part of that of the "
                 "last item, and would be lost. Nothing was stored: send each conversation by "
@@ -99,7 +99,7 @@ class CompactedBeginning:
                 faults=[_fault(self.pointer, "leads to another conversation")],
             )
 
-    def is_of(self, stored: StoredConversation, origin: StoredConversation) -> bool:
+    def has_same_beginning(self, stored: StoredConversation, origin: StoredConversation) -> bool:
         """Return whether a session has the same beginning as that of the handle."""
         end = self.grant.last_seq
         return [*map(_key, stored.up_to(end).units)] == [*map(_key, origin.up_to(end).units)]
@@ -108,7 +108,7 @@ class CompactedBeginning:
         """Compare the messages after the item with the stored ones after the beginning."""
         later = [unit for unit in stored if unit.position > self.grant.last_seq]
         comparison = compare(later, [unit for unit in sent if unit.position > self.index], messages)
-        # Messages without content are found by their places, also those before the item.
+        # Messages without content are new in any case, also those before the item.
         new = tuple(index for index in comparison.new if index > self.index)
         return replace(comparison, new=new)
 

@@ -1,8 +1,8 @@
 """Compaction of conversations without a model, for clients of the Responses API.
 
-A conversation is stored as a session, and the answer has a handle of it in place of its items. The
-budget of the rendering is the compactor: `app.services.agents.compacted_beginnings` expands the
-item, and old steps give room to newer ones.
+A conversation is stored as a session, and the response has a handle of the session instead of its
+items. When a client sends the handle, `app.services.agents.compacted_beginnings` expands it, and
+the budget of the rendering evicts old steps.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -18,7 +18,7 @@ from app.services.agents.compacted_beginnings import (
     find_beginning,
 )
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
-from app.services.agents.conversation_units import units_of_message
+from app.services.agents.conversation_units import make_message_units
 from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
@@ -51,8 +51,8 @@ HANDLE_DAYS = 30
 _TARGET = "openai-responses"
 _PROFILE = TARGETS[_TARGET]
 DEFAULT_MAX_TOKENS = _PROFILE.window_tokens // 2
-_REFERENCES = ("previous_response_id", "conversation")
-_STORED = ("input", "instructions", "model", "tools")
+_UNSUPPORTED = ("previous_response_id", "conversation")
+_STORED_MEMBERS = ("input", "instructions", "model", "tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Compactions:
         async with self.bodies.read(body, self._read) as request:
             session_id, last_seq = await self._put(project_id, request)
             messages = [*_user_messages(request)]
-            later = await self.renders.resolver.run(partial(_silent_end, request.items))
+            trailing = await self.renders.resolver.run(partial(_find_trailing_items, request.items))
         now = utc_now()
         stored = await self.puts.stored.load(project_id, session_id)
         expires_at = now + timedelta(days=HANDLE_DAYS)
@@ -120,7 +120,7 @@ class Compactions:
             id=f"resp_{new_id()}",
             object="response.compaction",
             created_at=int(now.timestamp()),
-            output=[*map(raw_json, [*messages, item, *later])],
+            output=[*map(raw_json, [*messages, item, *trailing])],
             usage=CompactionUsage(
                 input_tokens=whole,
                 input_tokens_details=InputTokensDetails(cached_tokens=0, cache_write_tokens=0),
@@ -136,7 +136,7 @@ class Compactions:
         Raises as `compact` does. Nothing is stored.
         """
         async with self.bodies.read(body, self._read) as request:
-            # It refuses items that no dialect knows, which have no tokens.
+            # This raises for items of no dialect, whose tokens could not be counted.
             await self.renders.resolver.run(partial(read_conversation, request.members))
             beginning = find_beginning(self.signer, project_id, request.with_pointers())
             tokens, items = 0, request.items
@@ -156,12 +156,12 @@ class Compactions:
             value,
             "The body is no request of the Responses API without a model; `errors` says where.",
         )
-        if refused := [name for name in _REFERENCES if value.get(name) is not None]:
+        if refused := [name for name in _UNSUPPORTED if value.get(name) is not None]:
             raise InvalidPayloadError(
                 "Responses are not stored here: send the items of the conversation as `input`.",
                 faults=[Fault(f"/{name}", "is not supported") for name in refused],
             )
-        members = {name: value[name] for name in _STORED if value.get(name) is not None}
+        members = {name: value[name] for name in _STORED_MEMBERS if value.get(name) is not None}
         items = members["input"]
         if isinstance(items, str):
             items = [{"role": "user", "content": items}]
@@ -211,11 +211,11 @@ def _tokens(resolved: ResolvedTurns, profile: Profile) -> int:
     return profile.tokens.turns(turns, system)
 
 
-def _silent_end(items: Sequence[JsonValue]) -> Sequence[JsonObject]:
+def _find_trailing_items(items: Sequence[JsonValue]) -> Sequence[JsonObject]:
     """Return the items without content at the end, which are stored with the next message."""
     end: list[JsonObject] = []
     for item in reversed(items):
-        if not isinstance(item, dict) or compaction_handle(item) or units_of_message(item, {}):
+        if not isinstance(item, dict) or compaction_handle(item) or make_message_units(item, {}):
             break
         if item.get("role") != "user":
             end.append(item)
@@ -223,7 +223,7 @@ def _silent_end(items: Sequence[JsonValue]) -> Sequence[JsonObject]:
 
 
 def _user_messages(request: _Request) -> Iterator[JsonObject]:
-    """Yield the messages of the user, in the shape of an answer."""
+    """Yield the messages of the user as items of a response."""
     for index, item in enumerate(request.items):
         if not isinstance(item, dict) or item.get("role") != "user":
             continue

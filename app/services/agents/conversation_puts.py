@@ -20,8 +20,8 @@ from app.services.agents.conversation_units import (
     StoredConversation,
     StoredConversations,
     is_same_prompt,
+    make_message_units,
     read_sent,
-    units_of_message,
 )
 from app.services.agents.receipts import check_expected_seq, write_receipt
 from app.services.concurrency.large_work import run_in_loop_if
@@ -50,8 +50,8 @@ from pagefault_dialects.messages.comparison import (
 from pagefault_dialects.messages.entry_reading import read_entry
 from pagefault_dialects.streams.json_digests import json_digest
 
-MAX_NEW = 10_000
-"""The most messages in one transaction. It takes seconds, and other writers wait."""
+MAX_NEW_MESSAGES = 10_000
+"""The maximum of messages in one transaction, which takes seconds and blocks other writers."""
 # Attempts to append while other requests write to the session.
 _ATTEMPTS = 16
 
@@ -72,7 +72,7 @@ class ConversationQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """The result of a request, stored so that a repeated request has the same answer."""
+    """The result of a request, stored so that a repeated request returns it again."""
 
     digest: str
     appended: int
@@ -172,7 +172,9 @@ class ConversationPuts:
             reader.read,
             read_sent,
             media_of=lambda sent: [
-                medium.uri for medium in self._sent_units.movable(sent) if medium.uri is not None
+                medium.uri
+                for medium in self._sent_units.find_movable(sent)
+                if medium.uri is not None
             ],
             identity_prefix=session_id.encode() + b"\0",
         )
@@ -196,13 +198,13 @@ class ConversationPuts:
     async def _put(self, put: _Put, session_id: str) -> tuple[str, _Receipt]:
         """Append new messages; return the session that has them, and the receipt."""
         for _ in range(_ATTEMPTS):
-            target = await self._target(put, session_id)
+            target = await self._find_target(put, session_id)
             if (receipt := _find_repeated(put, target)) is not None:
                 return session_id, receipt
             check_expected_seq(put.query.expected_seq, target.stored.last_seq, sent="history")
             comparison = await self._compare(put, target)
             if comparison.difference is not None:
-                target = await self._fork_target(put, session_id, comparison.difference)
+                target = await self._find_fork(put, session_id, comparison.difference)
                 if (receipt := _find_repeated(put, target)) is not None:
                     return target.session_id, receipt
                 comparison = await self._compare(put, target)
@@ -232,12 +234,12 @@ class ConversationPuts:
         beginning.check(origin)
         replaced = origin.up_to(grant.last_seq)
         for item in beginning.earlier:
-            of, up_to = item.grant.session_id, item.grant.last_seq
-            if of != grant.session_id or up_to > grant.last_seq:
-                item.check_in(replaced, await self.stored.load(project_id, of))
+            item_session_id, up_to = item.grant.session_id, item.grant.last_seq
+            if item_session_id != grant.session_id or up_to > grant.last_seq:
+                item.check_in(replaced, await self.stored.load(project_id, item_session_id))
         return origin
 
-    async def _target(self, put: _Put, session_id: str) -> _Target:
+    async def _find_target(self, put: _Put, session_id: str) -> _Target:
         """Return the session, or a fork of the session that a compaction item leads to."""
         stored = await self.stored.load(put.project_id, session_id)
         beginning = put.beginning
@@ -248,12 +250,12 @@ class ConversationPuts:
         beginning.check_before(
             origin, put.units, [message.pointer for message in put.sent.messages]
         )
-        if not stored.is_there:
+        if not stored.exists:
             return _Target(session_id, origin.up_to(grant.last_seq), origin=grant.session_id)
-        if not beginning.is_of(stored, origin):
+        if not beginning.has_same_beginning(stored, origin):
             if put.query.fork_id in (None, session_id):
                 raise _diverged_error(put, Difference(beginning.index, "", 1))
-            return await self._target(put, put.query.fork_id)
+            return await self._find_target(put, put.query.fork_id)
         return _Target(session_id, stored)
 
     async def _compare(self, put: _Put, target: _Target) -> Comparison:
@@ -264,7 +266,7 @@ class ConversationPuts:
             work = partial(compare, stored, put.units, count, continues=put.sent.continues)
         return await run_in_loop_if(put.request.is_quick, work)
 
-    async def _fork_target(self, put: _Put, session_id: str, difference: Difference) -> _Target:
+    async def _find_fork(self, put: _Put, session_id: str, difference: Difference) -> _Target:
         """Return the fork for the new messages: an existing one, or a new one."""
         fork_id = put.query.fork_id
         if fork_id is None:
@@ -290,17 +292,18 @@ class ConversationPuts:
         return _Target(fork_id, stored.up_to(up_to), origin=session_id)
 
     async def _append(self, put: _Put, target: _Target, comparison: Comparison) -> _Receipt:
-        if len(comparison.new) > MAX_NEW:
+        if len(comparison.new) > MAX_NEW_MESSAGES:
             raise PayloadTooLargeError(
-                f"The session lacks {len(comparison.new):,} of these messages, and {MAX_NEW:,} "
-                "are appended at once. Nothing was appended: send the beginning of the list first."
+                f"The session lacks {len(comparison.new):,} of these messages, and "
+                f"{MAX_NEW_MESSAGES:,} are appended at once. Nothing was appended: send the "
+                "beginning of the list first."
             )
         prepared = [await self._prepare(put, target, index, comparison) for index in comparison.new]
         stored = target.stored
-        prompt = _prompt(put.sent, stored.prompt)
-        before = stored.prompt
-        is_changed = before is not None and prompt is not before and before.prompt != b"{}"
-        if target.origin is None and stored.is_there and not prepared and prompt is before:
+        prompt = _choose_prompt(put.sent, stored.prompt)
+        previous = stored.prompt
+        is_changed = previous is not None and prompt is not previous and previous.prompt != b"{}"
+        if target.origin is None and stored.exists and not prepared and prompt is previous:
             return _Receipt(put.request.identity.digest, 0, stored.last_seq, stored.last_seq)
 
         def append(unit: UnitOfWork) -> _Receipt:
@@ -328,14 +331,14 @@ class ConversationPuts:
     async def _prepare(
         self, put: _Put, target: _Target, index: int, comparison: Comparison
     ) -> PreparedMessage:
-        """Return a message with its media stored; of a grown message, only the new blocks."""
+        """Prepare a message; if the stored one has grown, only its new blocks are appended."""
         is_grown = index == comparison.grown
         key = (target.session_id, index, is_grown)
         if key in put.prepared:
             return put.prepared[key]
         message = put.sent.messages[index]
         if is_grown:
-            read = partial(units_of_message, media=put.request.media)
+            read = partial(make_message_units, media=put.request.media)
             blocks = await run_in_loop_if(
                 put.request.is_quick, further_blocks, message.value, read, target.stored.units
             )
@@ -364,7 +367,7 @@ def _find_repeated(put: _Put, target: _Target) -> _Receipt | None:
     return receipt if put.query.expected_seq in expected else None
 
 
-def _prompt(sent: SentConversation, stored: SessionPrompt | None) -> SessionPrompt:
+def _choose_prompt(sent: SentConversation, stored: SessionPrompt | None) -> SessionPrompt:
     """Return the sent prompt, or the stored one if that is equal or no prompt was sent."""
     current = stored or SessionPrompt(sent.dialect, b"{}")
     if not sent.prompt or is_same_prompt(sent.prompt, parse_stored_json(current.prompt)):
@@ -376,12 +379,12 @@ def _diverged_error(put: _Put, difference: Difference) -> ConflictError:
     messages = put.sent.messages
     is_end = difference.position >= len(messages)
     pointer = put.sent.end if is_end else messages[difference.position].pointer + difference.pointer
-    what = "is missing" if is_end else "differs"
+    fault = "is missing" if is_end else "differs"
     return ConflictError(
         f"The stored history differs from seq {difference.seq} on. Nothing was appended. Send the "
         "history as it is stored, delete the session, or create a fork of the common beginning: "
         "`onDivergence=fork&as=NEWID`.",
-        faults=[Fault(pointer, f"{what} from the entry with seq {difference.seq}")],
+        faults=[Fault(pointer, f"{fault} from the entry with seq {difference.seq}")],
         code="history-diverged",
         members={"seq": difference.seq},
     )

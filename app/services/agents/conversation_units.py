@@ -1,8 +1,8 @@
-"""Conversations as units, which compare the sent messages of a session with the stored ones.
+"""Conversations as units, by which sent messages are compared with stored ones.
 
-A history only grows, and each step of an agent sends all messages again. So the units of stored
-entries and of sent messages are cached, and each step only reads new entries and messages. Units
-are defined in `pagefault_dialects.messages.comparison`.
+Units are defined in `pagefault_dialects.messages.comparison`. A history only grows, and each step
+of an agent sends all messages again. So units are cached, and each step only processes new entries
+and messages.
 """
 
 import hashlib
@@ -37,8 +37,8 @@ MESSAGES = "messages"
 """The member of a prompt with the system messages at the beginning."""
 # About ten megabytes of memory.
 _MAX_MESSAGES = 20_000
-_MAX_UNITS_EACH = 8
-_MARKS = ("cache_control", "cachePoint", "cache_point")
+_MAX_CACHED_UNITS = 8
+_CACHE_MARKS = ("cache_control", "cachePoint", "cache_point")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True)
 class SentConversation:
-    """A sent conversation. `end` is the pointer of the next message."""
+    """A sent conversation. `end` is the pointer that the next message would have."""
 
     messages: Sequence[SentMessage]
     dialect: str | None
@@ -117,8 +117,8 @@ class SentUnits:
         self._cache: OrderedDict[bytes, Sequence[Unit]] = OrderedDict()
         self._lock = Lock()
 
-    def movable(self, conversation: SentConversation) -> Sequence[Movable]:
-        """Return the media that are moved out of new messages; blocks."""
+    def find_movable(self, conversation: SentConversation) -> Sequence[Movable]:
+        """Return the media to be moved out of messages that are not cached; blocks."""
         return [
             medium
             for message in conversation.messages
@@ -143,8 +143,8 @@ class SentUnits:
         cached = self._find(message.digest)
         if cached is not None:
             return cached
-        units = units_of_reading(message.reading, 0, media)
-        if len(units) <= _MAX_UNITS_EACH and not message.read.movable:
+        units = make_units(message.reading, 0, media)
+        if len(units) <= _MAX_CACHED_UNITS and not message.read.movable:
             with self._lock:
                 self._cache[message.digest] = units
                 if len(self._cache) > _MAX_MESSAGES:
@@ -160,7 +160,7 @@ class SentUnits:
         return units
 
 
-def units_of_reading(reading: EntryReading, place: int, media: StreamedMedia) -> list[Unit]:
+def make_units(reading: EntryReading, place: int, media: StreamedMedia) -> list[Unit]:
     """Return the units of one message; blocks."""
 
     def digest_of(data: bytes) -> str:
@@ -173,10 +173,10 @@ def units_of_reading(reading: EntryReading, place: int, media: StreamedMedia) ->
     return units_of(turns, place, digest_of)
 
 
-def units_of_message(message: JsonObject, media: StreamedMedia) -> Sequence[Unit]:
+def make_message_units(message: JsonObject, media: StreamedMedia) -> Sequence[Unit]:
     """Return the units of a message; an empty list if it has no content; blocks."""
     try:
-        return units_of_reading(read_entry(message), 0, media)
+        return make_units(read_entry(message), 0, media)
     except InvalidPayloadError:
         return []
 
@@ -189,7 +189,7 @@ def is_same_prompt(one: Mapping[str, JsonValue], other: Mapping[str, JsonValue])
 def _without_marks(prompt: Mapping[str, JsonValue]) -> JsonObject:
     return {
         name: [
-            {key: item[key] for key in item if key not in _MARKS} or None
+            {key: item[key] for key in item if key not in _CACHE_MARKS} or None
             if isinstance(item, dict)
             else item
             for item in value
@@ -200,8 +200,8 @@ def _without_marks(prompt: Mapping[str, JsonValue]) -> JsonObject:
     }
 
 
-async def lines_as_array(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield lines of JSON as one JSON array.
+async def join_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield lines of JSON values as the chunks of one JSON array.
 
     Strings in JSON have no line breaks, so every line break separates values. Line breaks are
     kept, so that an error has the right line number.
@@ -221,28 +221,28 @@ async def lines_as_array(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 _ENTRIES_AT_ONCE = 200
-_FEW_ENTRIES = 8
+_QUICK_ENTRIES = 8
 MAX_UNITS = 100_000
-"""The most units in the cache, about 200 bytes each."""
+"""The maximum of units in the cache, about 200 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredConversation:
     """A stored conversation: its prompt, and its units in the order of `seq`.
 
-    All members are empty if there is no such session.
+    If `exists` is false, all other members are empty.
     """
 
     incarnation: str | None = None
     last_seq: int = 0
     units: Sequence[Unit] = ()
     prompt: SessionPrompt | None = None
-    is_there: bool = False
+    exists: bool = False
 
     def up_to(self, seq: int) -> "StoredConversation":
         """Return the conversation of a fork that ends with an entry."""
         units = tuple(unit for unit in self.units if unit.position <= seq)
-        return StoredConversation(None, seq, units, self.prompt, is_there=True)
+        return StoredConversation(None, seq, units, self.prompt, exists=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,17 +293,17 @@ class StoredConversations:
             if not part.entries:
                 break
         stored = StoredConversation(
-            part.incarnation, part.last_seq, tuple(units), part.prompt, is_there=True
+            part.incarnation, part.last_seq, tuple(units), part.prompt, exists=True
         )
-        self._keep(key, stored)
+        self._add_to_cache(key, stored)
         return stored
 
     async def _units(self, part: _Part) -> Sequence[Unit]:
-        if len(part.entries) <= _FEW_ENTRIES:
+        if len(part.entries) <= _QUICK_ENTRIES:
             return _units_of(part)
         return await anyio.to_thread.run_sync(_units_of, part)
 
-    def _keep(self, key: tuple[str, str], stored: StoredConversation) -> None:
+    def _add_to_cache(self, key: tuple[str, str], stored: StoredConversation) -> None:
         self._cache.pop(key, None)
         if stored.incarnation is None or len(stored.units) > MAX_UNITS:
             return
@@ -326,10 +326,10 @@ def _read(unit: UnitOfWork, session_id: str, after_seq: int) -> _Part | None:
 
 
 def _units_of(part: _Part) -> Sequence[Unit]:
-    return [unit for entry in part.entries for unit in units_of_entry(entry, part.resources)]
+    return [unit for entry in part.entries for unit in make_entry_units(entry, part.resources)]
 
 
-def units_of_entry(entry: StoredEntry, resources: Mapping[str, Resource]) -> Sequence[Unit]:
+def make_entry_units(entry: StoredEntry, resources: Mapping[str, Resource]) -> Sequence[Unit]:
     """Return the units of an entry: one for a tool result or page fault, none for interactions."""
     if isinstance(entry, StoredMessage):
         return [record_unit(entry.tool_call_id, entry.seq)]

@@ -51,7 +51,7 @@ _IN_ALL = 64
 
 
 def check_encoding(headers: httpx.Headers) -> None:
-    """Refuse a compressed answer, since none was requested.
+    """Check that a response is not compressed, because none was requested.
 
     A few hundred compressed bytes can expand to gigabytes, so nothing is decompressed.
 
@@ -99,9 +99,9 @@ def claimed_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
 
     Source: RFC 6266, section 4.3: `filename*` before `filename`.
     """
-    named = disposition_filename(headers.get("content-disposition", ""))
+    header_name = disposition_filename(headers.get("content-disposition", ""))
     last_segment = url.raw_path.partition(b"?")[0].rpartition(b"/")[2]
-    return safe_file_name(named) or safe_file_name(unquote(last_segment.decode("ascii")))
+    return safe_file_name(header_name) or safe_file_name(unquote(last_segment.decode("ascii")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,36 +156,36 @@ class Fetcher:
                 the file is larger than the limit.
             UpstreamTimeoutError: A timeout of the policy has passed.
             UpstreamError: No address, no connection, no valid certificate, a status other than
-                200, too many redirects, or a compressed or incomplete answer.
+                200, too many redirects, or a compressed or incomplete response.
         """
         target = parse_target(url)
         async with self._slots.slot(project_id):
             deadline = anyio.current_time() + self._policy.total_seconds
             for _ in range(self._policy.redirects + 1):
-                async with self._answer(project_id, target, deadline) as response:
+                async with self._request_file(project_id, target, deadline) as response:
                     location = response.headers.get("location")
                     if response.status_code not in _REDIRECTS or location is None:
-                        yield self._fetched(target, response, deadline)
+                        yield self._describe_response(target, response, deadline)
                         return
                     target = redirect_target(target, location)
             raise UpstreamError("The URL redirects too often.")
 
     @asynccontextmanager
-    async def _answer(
+    async def _request_file(
         self, project_id: str, target: FetchTarget, deadline: float
     ) -> AsyncIterator[httpx.Response]:
-        addresses = await self._checked_addresses(project_id, target, deadline)
+        addresses = await self._resolve_and_check(project_id, target, deadline)
         # Connections are not shared: one that TLS verified for a name must not be used for
         # another name at the same address.
         async with self._open_transport() as transport:
-            with _upstream_errors(deadline):
+            with _translate_errors(deadline):
                 response = await self._dial(transport, target, addresses)
             try:
                 yield response
             finally:
                 await response.aclose()
 
-    async def _checked_addresses(
+    async def _resolve_and_check(
         self, project_id: str, target: FetchTarget, deadline: float
     ) -> Sequence[IPAddress]:
         self._rules.check_port(target)
@@ -193,7 +193,7 @@ class Fetcher:
         if target.literal is not None:
             addresses = (target.literal,)
         else:
-            with _upstream_errors(deadline):
+            with _translate_errors(deadline):
                 try:
                     addresses = await self._resolve(project_id, target.host, target.port)
                 except TimeoutError:
@@ -212,12 +212,12 @@ class Fetcher:
         *first, last = addresses[:_ADDRESSES_TRIED]
         for address in first:
             try:
-                return await transport.handle_async_request(self._request(target, address))
+                return await transport.handle_async_request(self._build_request(target, address))
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 continue
-        return await transport.handle_async_request(self._request(target, last))
+        return await transport.handle_async_request(self._build_request(target, last))
 
-    def _request(self, target: FetchTarget, address: IPAddress) -> httpx.Request:
+    def _build_request(self, target: FetchTarget, address: IPAddress) -> httpx.Request:
         return httpx.Request(
             "GET",
             target.at(address),
@@ -239,7 +239,7 @@ class Fetcher:
             },
         )
 
-    def _fetched(
+    def _describe_response(
         self, target: FetchTarget, response: httpx.Response, deadline: float
     ) -> FetchedResponse:
         if response.status_code != 200:
@@ -259,7 +259,7 @@ class Fetcher:
         # Raw, since httpx would otherwise decompress.
         raw = response.aiter_raw()
         while True:
-            with _upstream_errors(deadline):
+            with _translate_errors(deadline):
                 chunk = await anext(raw, None)
             if chunk is None:
                 return
@@ -291,7 +291,7 @@ def _verified_tls() -> ssl.SSLContext:
 
 
 @contextmanager
-def _upstream_errors(deadline: float) -> Iterator[None]:
+def _translate_errors(deadline: float) -> Iterator[None]:
     """Raise network errors as errors of the service, without their texts."""
     try:
         with anyio.fail_after(deadline - anyio.current_time()):

@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from itertools import chain
 from typing import TypeAlias
 from urllib.parse import urljoin
 
@@ -198,7 +199,7 @@ class FetchRules:
     """
 
     def __init__(self, allow: Sequence[str] = ()) -> None:
-        self._allowed = frozenset(place for entry in allow for place in _places(entry))
+        self._allowed = frozenset(chain.from_iterable(map(_parse_entry, allow)))
 
     def check_port(self, target: FetchTarget) -> None:
         """Refuse ports other than 80, 443 and listed ones.
@@ -235,7 +236,8 @@ class FetchRules:
         return (target.host, target.port) in self._allowed
 
 
-def _places(entry: str) -> list[tuple[str, int]]:
+def _parse_entry(entry: str) -> list[tuple[str, int]]:
+    """Return the hosts and ports of an entry of the list of allowed servers."""
     try:
         # Two colons without brackets are an IPv6 address without a port.
         is_bare = entry.count(":") > 1 and not entry.startswith("[")

@@ -33,7 +33,7 @@ from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resourc
 
 # Images derived from those in records stay in memory, many at a time. A kilobyte can be an image
 # that takes megabytes in every other type.
-_LEAST_ROOM_BYTES = 128 * 1024
+_MIN_LIMIT_BYTES = 128 * 1024
 _MAX_GROWTH = 4
 _HEAD_BYTES = 1024 * 1024
 
@@ -108,8 +108,8 @@ class DerivedImages:
     ) -> DerivedImage | None:
         if len(data) > self.limits.image_bytes:
             return None
-        room = max(_LEAST_ROOM_BYTES, _MAX_GROWTH * len(data))
-        max_bytes = room if recipe.max_bytes is None else min(room, recipe.max_bytes)
+        limit_bytes = max(_MIN_LIMIT_BYTES, _MAX_GROWTH * len(data))
+        max_bytes = limit_bytes if recipe.max_bytes is None else min(limit_bytes, recipe.max_bytes)
         cost = await self.images.cost_of(data[:_HEAD_BYTES], mime_type)
         if cost is None:
             return None
@@ -119,7 +119,7 @@ class DerivedImages:
         )
         if made is None:
             return None
-        resource = await anyio.to_thread.run_sync(_described, project_id, made)
+        resource = await anyio.to_thread.run_sync(_describe, project_id, made)
         return DerivedImage(resource, made.is_first_picture, made.data)
 
     async def get_wav(
@@ -195,7 +195,7 @@ class DerivedImages:
         return await self.records.write(project_id, note)
 
 
-def _described(project_id: str, fitted: FittedImage) -> Resource:
+def _describe(project_id: str, fitted: FittedImage) -> Resource:
     """Describe an image as a resource, without storing it."""
     data, mime_type = fitted.data, fitted.mime_type
     digest = hashlib.sha256(data).hexdigest()

@@ -28,13 +28,13 @@ from pagefault_dialects.model.resource import ImageRecipe
 
 # More than a screenshot of 1280x800.
 _QUICK_WORK = 1 << 20
-_QUICK_AT_ONCE = 2
+_MAX_QUICK = 2
 _WAITING = 64
 # A normal progressive JPEG has ten scans.
 _MAX_PASSES = 16
 # Additional memory of the worker, which its allocator does not return.
 _SLACK_BYTES = 16 * 1024 * 1024
-_LEAST_SECONDS = 4.0
+_MIN_SECONDS = 4.0
 _PIXELS_PER_SECOND = 2_000_000
 
 _T = TypeVar("_T")
@@ -57,9 +57,7 @@ class ImageWork:
     def __init__(self, memory: MemoryBudget, limits: Limits) -> None:
         self._memory = memory
         self._max_pixels = limits.image_pixels
-        self._quick = ProjectTurns(
-            waiting=_WAITING, at_once=_QUICK_AT_ONCE, of_project=_QUICK_AT_ONCE
-        )
+        self._quick = ProjectTurns(waiting=_WAITING, at_once=_MAX_QUICK, of_project=_MAX_QUICK)
         self._slow = ProjectTurns(waiting=_WAITING, at_once=1)
         self._worker = ImageWorker()
 
@@ -92,16 +90,16 @@ class ImageWork:
             attempt: Reads and decodes the image; may be called twice.
 
         Raises:
-            MalformedRequestError: The client has left, so the work was ended.
+            MalformedRequestError: The client has disconnected, so the work was ended.
             OverloadedError: The memory was not available within a second, or too many images wait.
             TooCostlyError: The image was not decoded.
         """
         async with until_disconnect():
             if cost.is_bounded and cost.pixels <= _QUICK_WORK and size_bytes <= LARGE_BYTES:
-                held_bytes = size_bytes + cost.memory_bytes
+                reserved_bytes = size_bytes + cost.memory_bytes
                 # The header does not have the number of passes.
                 with suppress(TooCostlyError):
-                    async with self._quick.turn(project_id), self._memory.reserving(held_bytes):
+                    async with self._quick.turn(project_id), self._memory.reserving(reserved_bytes):
                         return await attempt(self._decode_in_thread)
             return await self._run_in_worker(project_id, cost, size_bytes, attempt)
 
@@ -124,14 +122,14 @@ class ImageWork:
     ) -> _T:
         # The file is in both processes.
         child_bytes = size_bytes + cost.memory_bytes + _SLACK_BYTES
-        held_bytes = size_bytes + child_bytes
-        if held_bytes > self._memory.limit_bytes:
+        reserved_bytes = size_bytes + child_bytes
+        if reserved_bytes > self._memory.limit_bytes:
             raise TooCostlyError(
-                f"To decode it takes {held_bytes >> 20} MiB of memory, and there are "
+                f"To decode it takes {reserved_bytes >> 20} MiB of memory, and there are "
                 f"{self._memory.limit_bytes >> 20}, so no smaller image is made of it."
             )
         decode = partial(self._decode_in_worker, child_bytes, cost)
-        async with self._slow.turn(project_id), self._memory.reserving(held_bytes):
+        async with self._slow.turn(project_id), self._memory.reserving(reserved_bytes):
             return await attempt(decode)
 
     async def _decode_in_thread(
@@ -156,5 +154,5 @@ class ImageWork:
         recipe: ImageRecipe | None,
     ) -> FittedImage | None:
         task = ImageTask(mime_type, recipe, self._max_pixels, _MAX_PASSES * self._max_pixels)
-        seconds = _LEAST_SECONDS + min(cost.pixels, self._max_pixels) / _PIXELS_PER_SECOND
+        seconds = _MIN_SECONDS + min(cost.pixels, self._max_pixels) / _PIXELS_PER_SECOND
         return await self._worker.make(data, task, memory_bytes=memory_bytes, seconds=seconds)

@@ -18,7 +18,7 @@ from pagefault_dialects.model.resource import DECODED_TYPES
 
 _MODULE = "app.services.images.image_process"
 _PIECE_BYTES = 256 * 1024
-_NO_ANSWER = (
+_WORKER_FAILURES = (
     *(OSError, ValueError, TypeError),
     *(anyio.BrokenResourceError, anyio.ClosedResourceError),
     *(anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound),
@@ -58,18 +58,18 @@ class ImageWorker:
         for _ in range(attempts):
             try:
                 with anyio.fail_after(seconds):
-                    answer, made = await self._ask(data, task, memory_bytes, seconds)
+                    answer, image = await self._send_task(data, task, memory_bytes, seconds)
             except TimeoutError as exc:
                 await self._end_because("time", exc)
                 raise UndecidedError from exc
-            except _NO_ANSWER as exc:
+            except _WORKER_FAILURES as exc:
                 # Even a crash gives no result, since decoders also crash for lack of memory.
                 await self._end_because("no answer", exc)
             except BaseException:
                 await self.end()
                 raise
             else:
-                return _result(answer, made, data)
+                return _read_answer(answer, image, data)
         raise UndecidedError
 
     async def end(self) -> int:
@@ -81,7 +81,7 @@ class ImageWorker:
         status = await self.end()
         _log.warning("image worker ended", reason=reason, error=type(exc).__name__, status=status)
 
-    async def _ask(
+    async def _send_task(
         self, data: bytes, task: ImageTask, memory_bytes: int, seconds: float
     ) -> tuple[ImageAnswer, bytes]:
         if self._process is None:
@@ -100,10 +100,10 @@ class ImageWorker:
         return answer, await answers.receive_exactly(answer.size_bytes)
 
 
-def _result(answer: ImageAnswer, made: bytes, data: bytes) -> FittedImage | None:
+def _read_answer(answer: ImageAnswer, new_image: bytes, data: bytes) -> FittedImage | None:
     match answer.outcome:
         case "made" | "same":
-            image = data if answer.outcome == "same" else made
+            image = data if answer.outcome == "same" else new_image
             return FittedImage(image, answer.mime_type, answer.is_first_picture)
         case "nothing":
             return None

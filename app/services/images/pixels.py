@@ -53,7 +53,7 @@ _DRAFTS = (1, 2, 4, 8)
 _REDUCED_SIDE = 512
 _REDUCED_QUALITIES = (85, 50)
 # Twice the final size, for the quality of scaling.
-_ENOUGH = (2 * _REDUCED_SIDE, 2 * _REDUCED_SIDE)
+_MIN_DRAFT_SIZE = (2 * _REDUCED_SIDE, 2 * _REDUCED_SIDE)
 
 
 def make_image(data: bytes, task: ImageTask) -> FittedImage | None:
@@ -67,7 +67,7 @@ def _load_pixels(
     image: ImageFile.ImageFile,
     data: bytes,
     task: ImageTask,
-    enough: tuple[int, int] | None = None,
+    min_size: tuple[int, int] | None = None,
 ) -> bool:
     """Decode the pixels of an opened image; return False if it has too many.
 
@@ -75,15 +75,15 @@ def _load_pixels(
         image: The image; a JPEG may become 2, 4 or 8 times smaller.
         data: The bytes of the image.
         task: The limits.
-        enough: The minimum width and height.
+        min_size: The minimum width and height.
 
     Raises:
         TooCostlyError: It takes too many passes.
     """
     pixels = _pixels(image.size, 1)
-    if enough is not None and is_read_in_rows(image, data):
+    if min_size is not None and is_read_in_rows(image, data):
         # A JPEG can be decoded to a fraction of its size at a fraction of the cost.
-        image.draft(None, enough)
+        image.draft(None, min_size)
     if _pixels(image.size, 1) > task.max_pixels:
         return False
     passes = count_passes(image, data)
@@ -96,7 +96,7 @@ def _load_pixels(
     return True
 
 
-def _in_shades(image: Image.Image) -> Image.Image:
+def _to_scalable_mode(image: Image.Image) -> Image.Image:
     """Return the image in a mode that can be scaled, unlike palette indexes."""
     if image.mode.startswith("I;16"):
         # A plain conversion would turn all but the darkest values white.
@@ -113,7 +113,7 @@ def _may_be_transparent(image: Image.Image) -> bool:
     return image.mode in _TRANSPARENT_MODES or "transparency" in image.info
 
 
-def _saved(image: Image.Image, form: str, **options: int) -> bytes:
+def _save(image: Image.Image, form: str, **options: int) -> bytes:
     """Return the image as a file in one of Pillow's formats."""
     out = BytesIO()
     image.save(out, form, **options)
@@ -154,7 +154,7 @@ def fit_image(data: bytes, task: ImageTask, recipe: ImageRecipe) -> FittedImage 
     data = without_damaged_chunks(data)
     try:
         image = open_image(BytesIO(data), source_type)
-        return _fitted(image, data, source_type, task=task, recipe=recipe) if image else None
+        return _fit(image, data, source_type, task=task, recipe=recipe) if image else None
     except TooCostlyError:
         raise
     except Exception as exc:
@@ -164,7 +164,7 @@ def fit_image(data: bytes, task: ImageTask, recipe: ImageRecipe) -> FittedImage 
         return None
 
 
-def _fitted(
+def _fit(
     image: ImageFile.ImageFile,
     data: bytes,
     source_type: str,
@@ -181,23 +181,23 @@ def _fitted(
     fits = (
         source_type in recipe.types
         and max(image.size) <= side
-        and not _is_to_be_enlarged(image.size, min_side, side)
+        and not _needs_enlarging(image.size, min_side, side)
         and (recipe.max_bytes is None or len(data) <= recipe.max_bytes)
         and orientation not in _TURNS
     )
     has_more = bool(getattr(image, "is_animated", False))
-    enough = None if fits else _enough(image.size, side, max_pixels)
-    if not _load_pixels(image, data, task, enough):
+    min_size = None if fits else _draft_size(image.size, side, max_pixels)
+    if not _load_pixels(image, data, task, min_size):
         return None
     if fits:
         return FittedImage(data, source_type, is_first_picture=False)
-    upright = _upright(image, min(side, _max_side(image.size)), orientation)
-    if _is_to_be_enlarged(upright.size, min_side, side):
+    upright = _make_upright(image, min(side, _max_side(image.size)), orientation)
+    if _needs_enlarging(upright.size, min_side, side):
         shorter = min(upright.size)
         width, height = (round(length * min_side / shorter) for length in upright.size)
         upright = upright.resize((width, height), Image.Resampling.LANCZOS)
-    mime_type = _type_of(upright, recipe.types)
-    made = _within(upright, mime_type, recipe.max_bytes) if mime_type else None
+    mime_type = _choose_type(upright, recipe.types)
+    made = _encode_within(upright, mime_type, recipe.max_bytes) if mime_type else None
     return FittedImage(made, mime_type, has_more) if made and mime_type else None
 
 
@@ -216,7 +216,7 @@ def _orientation(image: Image.Image) -> int:
         return 1
 
 
-def _enough(size: tuple[int, int], side: int, max_pixels: int) -> tuple[int, int]:
+def _draft_size(size: tuple[int, int], side: int, max_pixels: int) -> tuple[int, int]:
     """Return the smallest sufficient size to decode a JPEG to."""
     # Twice the final size, for the quality of scaling.
     min_side = 2 * min(side, max(size))
@@ -232,16 +232,16 @@ def _pixels(size: tuple[int, int], draft: int) -> int:
     return ceil(size[0] / draft) * ceil(size[1] / draft)
 
 
-def _upright(image: Image.Image, side: int, orientation: int) -> Image.Image:
+def _make_upright(image: Image.Image, side: int, orientation: int) -> Image.Image:
     """Return the image upright in RGB or RGBA, within the side, and without metadata."""
     if image.mode.startswith("I;16"):
         # The transparent shade is one of 65,536, of which 256 remain.
         image.info.pop("transparency", None)
-    upright = _in_shades(image)
+    upright = _to_scalable_mode(image)
     if "transparency" in upright.info:
         # Before scaling, which cannot interpolate a transparent colour.
         upright = upright.convert("RGBA")
-    upright = _scaled(upright, side)
+    upright = _scale(upright, side)
     if orientation in _TURNS:
         upright = upright.transpose(_TURNS[orientation])
     mode = "RGBA" if _may_be_transparent(upright) else "RGB"
@@ -249,12 +249,12 @@ def _upright(image: Image.Image, side: int, orientation: int) -> Image.Image:
     upright = upright if upright.mode == mode else upright.convert(mode)
     if upright.mode == "RGBA" and upright.getchannel("A").getextrema() == (255, 255):
         upright = upright.convert("RGB")
-    # Metadata take bytes and may reveal places: colour profiles, positions, comments.
+    # Metadata take bytes, and may reveal where a picture was taken.
     upright.info = {}
     return upright
 
 
-def _scaled(image: Image.Image, side: int) -> Image.Image:
+def _scale(image: Image.Image, side: int) -> Image.Image:
     longest = max(image.size)
     if longest <= side:
         return image
@@ -262,51 +262,51 @@ def _scaled(image: Image.Image, side: int) -> Image.Image:
     return image.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
 
 
-def _is_to_be_enlarged(size: tuple[int, int], min_side: int, side: int) -> bool:
+def _needs_enlarging(size: tuple[int, int], min_side: int, side: int) -> bool:
     """Return whether the shorter side is too short, and the longer one stays within `side`."""
     shorter, longer = sorted(size)
     return shorter < min_side and longer * min_side <= side * shorter
 
 
-def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:
+def _choose_type(image: Image.Image, types: tuple[str, ...]) -> str | None:
     best = _FOR_TRANSPARENT if image.mode == "RGBA" else _FOR_OPAQUE
     can_be_made = (*_FOR_OPAQUE, *_FOR_TRANSPARENT)
     return next((kind for kind in (*best, *types) if kind in types and kind in can_be_made), None)
 
 
-def _within(image: Image.Image, mime_type: str, max_bytes: int | None) -> bytes | None:
+def _encode_within(image: Image.Image, mime_type: str, max_bytes: int | None) -> bytes | None:
     """Return the image as a file within a limit of bytes, reducing its sides as needed."""
     if image.mode == "RGBA" and mime_type == "image/jpeg":
         paper = Image.new("RGB", image.size, "white")
         paper.paste(image, mask=image.getchannel("A"))
         image = paper
-    image = _scaled(image, _MAX_SIDE.get(mime_type, _ANY_SIDE))
+    image = _scale(image, _MAX_SIDE.get(mime_type, _ANY_SIDE))
     remaining = _MAX_STEPS
     while True:
-        least = 0
-        for made in _encoded(image, mime_type):
+        smallest = 0
+        for made in _encode_forms(image, mime_type):
             if max_bytes is None or len(made) <= max_bytes:
                 return made
-            least = min(least or len(made), len(made))
+            smallest = min(smallest or len(made), len(made))
         if not remaining or max_bytes is None:
             return None
         # The size of a file is about proportional to its pixels, so useless steps are skipped.
-        steps = min(remaining, max(1, int(log(least / max(1, max_bytes), 1 / _STEP**2))))
+        steps = min(remaining, max(1, int(log(smallest / max(1, max_bytes), 1 / _STEP**2))))
         remaining -= steps
-        image = _scaled(image, max(1, round(max(image.size) * _STEP**steps)))
+        image = _scale(image, max(1, round(max(image.size) * _STEP**steps)))
 
 
-def _encoded(image: Image.Image, mime_type: str) -> Iterator[bytes]:
+def _encode_forms(image: Image.Image, mime_type: str) -> Iterator[bytes]:
     """Yield the image as a file, the best form first."""
     if mime_type == "image/gif":
-        yield _saved(image, "GIF")
+        yield _save(image, "GIF")
     elif mime_type == "image/png":
-        yield _saved(image, "PNG")
-        yield _saved(image.quantize(_COLOURS, Image.Quantize.FASTOCTREE), "PNG")
+        yield _save(image, "PNG")
+        yield _save(image.quantize(_COLOURS, Image.Quantize.FASTOCTREE), "PNG")
     else:
         form = "JPEG" if mime_type == "image/jpeg" else "WEBP"
         for quality in _QUALITIES:
-            yield _saved(image, form, quality=quality)
+            yield _save(image, form, quality=quality)
 
 
 def reduce_image(data: bytes, task: ImageTask) -> FittedImage | None:
@@ -332,11 +332,11 @@ def reduce_image(data: bytes, task: ImageTask) -> FittedImage | None:
         if image is None:
             return None
         is_small = max(image.size) <= _REDUCED_SIDE
-        if not _load_pixels(image, data, task, _ENOUGH):
+        if not _load_pixels(image, data, task, _MIN_DRAFT_SIZE):
             return None
         if is_small:
             return itself
-        reduced = _in_shades(image)
+        reduced = _to_scalable_mode(image)
         reduced.thumbnail((_REDUCED_SIDE, _REDUCED_SIDE), reducing_gap=2.0)
         smaller = _smaller_forms(ImageOps.exif_transpose(reduced))
         made = next((made for made in smaller if len(made[0]) < len(data)), None)
@@ -351,10 +351,10 @@ def _smaller_forms(image: Image.Image) -> Iterator[tuple[bytes, str]]:
     """Yield the image as files, the best form first, then smaller ones."""
     if _may_be_transparent(image):
         transparent = image.convert("RGBA")
-        yield _saved(transparent, "PNG", optimize=True), "image/png"
-        yield _saved(transparent.quantize(64), "PNG", optimize=True), "image/png"
+        yield _save(transparent, "PNG", optimize=True), "image/png"
+        yield _save(transparent.quantize(64), "PNG", optimize=True), "image/png"
         return
     opaque = image.convert("RGB")
     for quality in _REDUCED_QUALITIES:
-        yield _saved(opaque, "JPEG", quality=quality, optimize=True), "image/jpeg"
-    yield _saved(opaque.convert("1"), "PNG", optimize=True), "image/png"
+        yield _save(opaque, "JPEG", quality=quality, optimize=True), "image/jpeg"
+    yield _save(opaque.convert("1"), "PNG", optimize=True), "image/png"

@@ -72,16 +72,15 @@ class Posters:
         """Return the poster of a video; make it if it was not made before.
 
         Raises:
-            NotFoundError: There is none: it is not a video of a known format, is too large or
-            damaged,
-                or the package `av` is not installed.
+            NotFoundError: There is no poster: the resource is not a video of a known format, is
+                too large or damaged, or the package `av` is not installed.
             OverloadedError: It cannot be made now.
-            MalformedRequestError: The client has left.
+            MalformedRequestError: The client has disconnected.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
         video_format = _FORMATS.get(video.mime_type)
         if video_format is None or video.size_bytes > _MAX_VIDEO_BYTES or not can_make_posters():
-            raise _no_poster()
+            raise _no_poster_error()
         poster = await self._find(project_id, video)
         if poster is None:
             async with until_disconnect(), self._turns.turn(project_id):
@@ -105,10 +104,10 @@ class Posters:
         noted = await self.derived.find(project_id, video.digest, _key())
         if noted is None:
             if await self.derived.find(project_id, video.digest, _KEY_OF_TOO_LARGE):
-                raise _too_large()
+                raise _too_large_error()
             return None
         if noted.image is None:
-            raise _no_poster()
+            raise _no_poster_error()
         return noted.image
 
     async def _make(self, project_id: str, video: Resource, video_format: str) -> DerivedImage:
@@ -124,10 +123,10 @@ class Posters:
                 return noted.image
         if status == TOO_LARGE:
             await keep(_KEY_OF_TOO_LARGE, None)
-            raise _too_large()
+            raise _too_large_error()
         if status == NO_PICTURE:
             await keep(_key(), None)
-            raise _no_poster()
+            raise _no_poster_error()
         # Not recorded even after a crash, since decoders also crash for lack of memory.
         _log.info("poster given up", resource=video.resource_id, status=status)
         raise OverloadedError(
@@ -169,7 +168,7 @@ class Posters:
             yield file.name
 
 
-def _no_poster() -> NotFoundError:
+def _no_poster_error() -> NotFoundError:
     return NotFoundError(
         "poster",
         detail="There is no poster of this resource: it is no MP4, QuickTime, WebM or Matroska "
@@ -178,7 +177,7 @@ def _no_poster() -> NotFoundError:
     )
 
 
-def _too_large() -> NotFoundError:
+def _too_large_error() -> NotFoundError:
     return NotFoundError(
         "poster",
         detail="There is no poster of this video: it has more pixels than 3840x2160. Its bytes are "

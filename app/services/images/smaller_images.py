@@ -36,7 +36,7 @@ class SmallerImages(Protocol):
             TooCostlyError: It takes too much work or memory to decode the image.
             OverloadedError: The memory for its pixels was not available within a second, or too
                 many images of the project wait.
-            MalformedRequestError: The client has left.
+            MalformedRequestError: The client has disconnected.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
 

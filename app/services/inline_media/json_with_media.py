@@ -16,7 +16,7 @@ _STORE = "blob store"
 
 @dataclass(frozen=True, slots=True)
 class RenderedBody:
-    """The bytes of one answer, of which a piece of one file is in memory at a time."""
+    """The body of a response with stored files, which are read piece by piece while it is sent."""
 
     blobs: BlobStore
     """The store of the files."""
@@ -27,7 +27,7 @@ class RenderedBody:
     memory: ResponseMemory | None = None
     """The memory of its text, if any was reserved; it is released when the text is sent."""
     on_delivery: Callable[[], None] | None = None
-    """Called when the content is sent, not when a client learns that it has not changed."""
+    """Called when the body is sent, but not for a response that it has not changed."""
 
     def record_delivery(self) -> None:
         """Call `on_delivery`."""
@@ -65,11 +65,13 @@ class RenderedBody:
             if isinstance(piece, bytes):
                 yield piece
                 continue
-            async with aclosing(self._written(piece)) as written:
-                async for chunk in written:
+            async with aclosing(self._encode_file(piece)) as encoded:
+                async for chunk in encoded:
                     yield chunk
 
-    async def _written(self, piece: MediaPiece | StoredTextPiece) -> AsyncGenerator[bytes, None]:
+    async def _encode_file(
+        self, piece: MediaPiece | StoredTextPiece
+    ) -> AsyncGenerator[bytes, None]:
         writer: StringWriter
         if isinstance(piece, MediaPiece):
             writer = Base64Writer(is_urlsafe=piece.is_urlsafe, is_padded=piece.is_padded)
@@ -83,7 +85,7 @@ class RenderedBody:
                 for chunk in writer.feed(read):
                     yield chunk
         if remaining:
-            # Fail the answer: its `Content-Length` is already sent.
+            # The `Content-Length` is sent already, so the response has to fail.
             raise StoreUnavailableError(_STORE)
         if rest := writer.finish():
             yield rest

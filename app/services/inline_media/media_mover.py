@@ -55,7 +55,7 @@ class MediaMover:
             if finding.uri is not None:
                 moved = await self.move(finding.uri, finding.pointer)
             else:
-                moved = await self.lift(finding.text, finding.spans, finding.pointer)
+                moved = await self.move_from_text(finding.text, finding.spans, finding.pointer)
             forms |= moved.forms
             resources += moved.resources
             value = put_member(value, finding.pointer, moved.value)
@@ -73,9 +73,9 @@ class MediaMover:
         form = await anyio.to_thread.run_sync(self._form, uri, resource.resource_id)
         if form is not None:
             return MovedValue(resource.reference, {pointer: form}, (resource,))
-        form, kept = await self.keep_text(uri.text, [resource])
+        form, original = await self.store_original(uri.text, [resource])
         form = form.model_copy(update={"head": uri.head})
-        return MovedValue(resource.reference, {pointer: form}, (resource, kept))
+        return MovedValue(resource.reference, {pointer: form}, (resource, original))
 
     def source(self, uri: SplitDataUri) -> MediaSource:
         """Return the medium of a data URI: its draft if it was streamed, else its bytes."""
@@ -96,7 +96,9 @@ class MediaMover:
             padded=is_padded,
         )
 
-    async def lift(self, text: str, spans: Sequence[DataUriSpan], pointer: str) -> MovedValue:
+    async def move_from_text(
+        self, text: str, spans: Sequence[DataUriSpan], pointer: str
+    ) -> MovedValue:
         """Replace data URIs in a text, at a pointer, by references."""
         self._check_count(len(spans))
         pieces: list[str] = []
@@ -109,21 +111,23 @@ class MediaMover:
             pieces += [text[position : span.start], resource.reference]
             moved.append(resource)
             position = span.end
-        form, kept = await self.keep_text(text, moved)
+        form, original = await self.store_original(text, moved)
         with_references = "".join([*pieces, text[position:]])
-        return MovedValue(with_references, {pointer: form}, (*moved, kept))
+        return MovedValue(with_references, {pointer: form}, (*moved, original))
 
-    async def keep_text(self, text: str, moved: Sequence[Resource]) -> tuple[InlineForm, Resource]:
-        """Store a text as it was sent, whose value has references instead."""
-        kept = await self.keeper.store(InMemoryMedia(text.encode()), "text/plain", None)
+    async def store_original(
+        self, text: str, moved: Sequence[Resource]
+    ) -> tuple[InlineForm, Resource]:
+        """Store the original text of a value that has references instead of its media."""
+        original = await self.keeper.store(InMemoryMedia(text.encode()), "text/plain", None)
         first, *further = (resource.resource_id for resource in moved)
         form = InlineForm(
             resource_id=first,
             head="",
-            text_resource_id=kept.resource_id,
+            text_resource_id=original.resource_id,
             further_resource_ids=tuple(further),
         )
-        return form, kept
+        return form, original
 
     def _check_count(self, media: int) -> None:
         if media > self.max_media:

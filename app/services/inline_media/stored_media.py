@@ -1,7 +1,7 @@
-"""Stored media, read into memory or put back into values as they were sent.
+"""Stored media, read into memory, or restored in values as they were sent.
 
-A value as it was sent is a sequence of pieces: its text and its media, which are read when they are
-sent.
+A restored value is a sequence of pieces: its text, and its media, which are read while the response
+is sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class StoredMedia:
         """Return the resource with this reference, URI or id.
 
         Raises:
-            NotFoundError: The project has none.
+            NotFoundError: The project has no such resource.
         """
         return require_found(await self.find(reference), "resource")
 
@@ -71,14 +71,16 @@ class StoredMedia:
 
         Raises:
             NotFoundError: A medium was deleted.
-            PayloadTooLargeError: The media are too large for an answer.
+            PayloadTooLargeError: The media are too large for a response.
             StoreUnavailableError: The store did not answer.
         """
         if not forms:
             return [text]
-        places = MediaPlaces()
-        written: dict[str, str] = {}
-        sources = {at: item.text_resource_id or item.resource_id for at, item in forms.items()}
+        marks = MediaPlaces()
+        originals: dict[str, str] = {}
+        sources = {
+            pointer: form.text_resource_id or form.resource_id for pointer, form in forms.items()
+        }
         resources = await self.records.read(
             self.project_id, lambda unit: unit[ResourceRecords].find_all(set(sources.values()))
         )
@@ -86,17 +88,17 @@ class StoredMedia:
             resource = require_found(resources.get(sources[pointer]), "resource")
             check_fits(resource, limit_bytes)
             limit_bytes -= resource.size_bytes
-            written[pointer] = await self._written(places, form, resource)
+            originals[pointer] = await self._build_uri(marks, form, resource)
 
-        def put_back() -> Sequence[JsonPiece]:
+        def restore() -> Sequence[JsonPiece]:
             value: JsonValue = parse_stored_json(text)
-            for pointer, member in written.items():
+            for pointer, member in originals.items():
                 value = put_member(value, pointer, member)
-            return places.pieces(json_text(value).encode())
+            return marks.pieces(json_text(value).encode())
 
-        return await anyio.to_thread.run_sync(put_back)
+        return await anyio.to_thread.run_sync(restore)
 
-    async def _written(self, places: MediaPlaces, form: InlineForm, resource: Resource) -> str:
+    async def _build_uri(self, marks: MediaPlaces, form: InlineForm, resource: Resource) -> str:
         """Return a data URI with a mark instead of its data, or the mark of a stored text."""
         if form.text_resource_id is not None:
             # The text is read once to get its escaped length.
@@ -108,7 +110,7 @@ class StoredMedia:
                     sent_bytes += await anyio.to_thread.run_sync(length_of, writer, chunk)
             sent_bytes += len(writer.finish())
             size_bytes = resource.size_bytes
-            return places.mark(
+            return marks.mark(
                 StoredTextPiece(resource.digest, size_bytes, sent_bytes, is_verbatim=True)
             )
         medium = MediaPiece(
@@ -117,11 +119,11 @@ class StoredMedia:
             is_urlsafe=form.alphabet == "urlsafe",
             is_padded=form.padded,
         )
-        return form.head + places.mark(medium)
+        return form.head + marks.mark(medium)
 
 
 def check_fits(resource: Resource, limit_bytes: int) -> None:
-    """Raise PayloadTooLargeError for a medium that is too large for an answer."""
+    """Raise PayloadTooLargeError for a medium that is too large for a response."""
     if resource.size_bytes > limit_bytes:
         raise PayloadTooLargeError(
             f"A medium has more than the {limit_bytes} bytes that stand in one answer. Ask "

@@ -42,7 +42,7 @@ async def unneeded_blobs(
     """
     async with aclosing(blobs.listed(project_id)) as listed:
         while batch := await _next_batch(listed):
-            needed = await records.read(project_id, partial(_needed, batch))
+            needed = await records.read(project_id, partial(_find_needed, batch))
             yield len(batch), [blob for blob in batch if blob.digest not in needed]
 
 
@@ -55,7 +55,7 @@ async def _next_batch(listed: AsyncIterator[ListedBlob]) -> list[ListedBlob]:
     return batch
 
 
-def _needed(batch: Sequence[ListedBlob], unit: UnitOfWork) -> set[str]:
+def _find_needed(batch: Sequence[ListedBlob], unit: UnitOfWork) -> set[str]:
     return unit[BlobReferenceRecords].needed([blob.digest for blob in batch])
 
 
@@ -89,7 +89,7 @@ class BlobRemoval:
     blobs: BlobStore
     """The store of the blobs."""
 
-    async def removed(
+    async def remove_in_steps(
         self, project_id: str, digests: Sequence[str]
     ) -> AsyncGenerator[Sequence[str], None]:
         """Remove those of at most 500 blobs that no row needs, and yield the removed digests.
@@ -118,21 +118,21 @@ class BlobRemoval:
         """Remove those of at most 500 blobs that no row needs.
 
         Raises:
-            StoreUnavailableError: See `removed`.
+            StoreUnavailableError: See `remove_in_steps`.
         """
-        async for _ in self.removed(project_id, digests):
+        async for _ in self.remove_in_steps(project_id, digests):
             pass
 
     async def _claim(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
         for attempt in range(_CLAIM_ATTEMPTS):
             if attempt:
                 await anyio.sleep(_BETWEEN_ATTEMPTS_SECONDS)
-            claim = await self._claimed(project_id, digests)
+            claim = await self._claim_once(project_id, digests)
             if claim is not None:
                 return claim
         return None
 
-    async def _claimed(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
+    async def _claim_once(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
         claiming = asyncio.ensure_future(
             self.records.write(
                 project_id, lambda unit: unit[SweptBlobRecords].claim(digests), is_alone=True

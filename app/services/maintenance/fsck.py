@@ -27,8 +27,8 @@ from app.stores.records.unit_of_work import UnitOfWork
 
 _DIGESTS_AT_ONCE = 500
 _BLOBS_AT_ONCE = 4
-# Hashing less costs less than a worker thread.
-_HASHED_AT_ONCE_BYTES = 32 * 1024
+# Pieces up to this size are hashed in the event loop, which costs less than a worker thread.
+_HASHED_IN_LOOP_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class StoreCheckReport:
     faults: int = 0
 
 
-FaultFound: TypeAlias = Callable[[StoreFault], None]
+ReportFault: TypeAlias = Callable[[StoreFault], None]
 """Receives each fault when it is found."""
 
 ReadProgress: TypeAlias = Callable[[int, int], None]
@@ -70,12 +70,16 @@ class StoreCheck:
     blobs: BlobStore
 
     async def run(
-        self, found: FaultFound, *, repair: bool = False, progress: ReadProgress | None = None
+        self,
+        report_fault: ReportFault,
+        *,
+        repair: bool = False,
+        progress: ReadProgress | None = None,
     ) -> StoreCheckReport:
         """Check all projects; reads all blobs.
 
         Args:
-            found: Receives each fault.
+            report_fault: Receives each fault.
             repair: Whether to move damaged blobs into quarantine.
             progress: Receives the progress.
 
@@ -97,7 +101,7 @@ class StoreCheck:
 
         for project_id in project_ids:
             check = BlobCheck(self.records, self.blobs, project_id, repair=repair)
-            await self._check_project(check, report, found, advance)
+            await self._check_project(check, report, report_fault, advance)
             async with aclosing(unneeded_blobs(self.records, self.blobs, project_id)) as batches:
                 report.unneeded += sum([len(garbage) async for _, garbage in batches])
         return report
@@ -106,7 +110,7 @@ class StoreCheck:
         self,
         check: "BlobCheck",
         report: StoreCheckReport,
-        found: FaultFound,
+        report_fault: ReportFault,
         advance: Callable[[int], None],
     ) -> None:
         last = ""
@@ -115,15 +119,15 @@ class StoreCheck:
         ):
             last = batch[-1][0].digest
             for start in range(0, len(batch), _BLOBS_AT_ONCE):
-                several = batch[start : start + _BLOBS_AT_ONCE]
-                report.blobs += len(several)
-                checks = (check.run(rows, advance) for rows in several)
+                group = batch[start : start + _BLOBS_AT_ONCE]
+                report.blobs += len(group)
+                checks = (check.run(rows, advance) for rows in group)
                 for outcome in await asyncio.gather(*checks, return_exceptions=True):
                     if isinstance(outcome, BaseException):
                         raise outcome
                     if outcome is not None:
                         report.faults += 1
-                        found(outcome)
+                        report_fault(outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,17 +158,17 @@ class BlobCheck:
             StoreUnavailableError: A store did not answer, so the result is unknown.
         """
         digest = rows[0].digest
-        kind, wrong = await self._fault(digest, rows, advance)
+        kind, affected = await self._find_fault(digest, rows, advance)
         if kind is None:
             return None
         blob = await self.blobs.find(self.project_id, digest)
-        kind, wrong = await self._fault(digest, wrong)
+        kind, affected = await self._find_fault(digest, affected)
         # Only rows that existed during both checks count: their blob had to exist as well.
-        still_there = await self.records.read(
+        existing = await self.records.read(
             self.project_id, lambda unit: set(unit[BlobReferenceRecords].of([digest]))
         )
-        wrong = [row for row in wrong if row in still_there]
-        if kind is None or not wrong:
+        affected = [row for row in affected if row in existing]
+        if kind is None or not affected:
             return None
         moved = (
             self.repair
@@ -172,10 +176,10 @@ class BlobCheck:
             and blob
             and await run_to_completion(self._quarantine(blob))
         )
-        owners = tuple(row.owner for row in wrong)
+        owners = tuple(row.owner for row in affected)
         return StoreFault(self.project_id, digest, kind, owners, bool(moved))
 
-    async def _fault(
+    async def _find_fault(
         self,
         digest: str,
         rows: Sequence[BlobReference],
@@ -184,7 +188,7 @@ class BlobCheck:
         """Return the fault of a blob, and the rows that it affects."""
         kind: FaultKind
         try:
-            actual, size_bytes = await self._hashed(digest, advance)
+            actual, size_bytes = await self._hash_blob(digest, advance)
         except BlobMissingError:
             kind = "missing"
         except StoreUnavailableError:
@@ -199,13 +203,15 @@ class BlobCheck:
             await self.blobs.check()
         return kind, rows
 
-    async def _hashed(self, digest: str, advance: Callable[[int], None] | None) -> tuple[str, int]:
+    async def _hash_blob(
+        self, digest: str, advance: Callable[[int], None] | None
+    ) -> tuple[str, int]:
         """Return the digest and size of a blob's bytes."""
         hashing = hashlib.sha256()
         size_bytes = 0
         async with aclosing(await self.blobs.open(self.project_id, digest)) as pieces:
             async for piece in pieces:
-                if len(piece) > _HASHED_AT_ONCE_BYTES:
+                if len(piece) > _HASHED_IN_LOOP_BYTES:
                     await anyio.to_thread.run_sync(hashing.update, piece)
                 else:
                     hashing.update(piece)
@@ -229,11 +235,11 @@ class BlobCheck:
         )
         if claim is None or not claim.digests:
             return False
-        is_the_same = await self.blobs.find(self.project_id, damaged.digest) == damaged
-        may_move = is_the_same and not time.is_over()
+        is_unchanged = await self.blobs.find(self.project_id, damaged.digest) == damaged
+        may_move = is_unchanged and not time.is_over()
         if may_move:
             await self.blobs.quarantine(self.project_id, damaged.digest)
-        # Not after an error: a failed move may still happen later.
+        # After an error, the claim is left to expire: a failed move may still happen later.
         await self.records.write(
             self.project_id,
             lambda unit: unit[SweptBlobRecords].note_over(claim, claim.digests),

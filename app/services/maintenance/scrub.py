@@ -41,9 +41,10 @@ _SLICE_SECONDS = 3_600.0
 _DIGESTS_AT_ONCE = 500
 # Ranges are bounded by this many first digits.
 _DIGITS = 16
-# Clocks of machines may differ by up to an hour without a slice being done twice.
-_MADE_UP = KEPT - timedelta(hours=1)
-_NAMED_OWNERS = 10
+# The time in which missed slices are done: an hour less than keys are kept, because the clocks of
+# machines may differ.
+_LOOKBACK = KEPT - timedelta(hours=1)
+_MAX_LOGGED_OWNERS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +78,21 @@ class SlicedPeriod:
     def due(self, now: datetime) -> Iterator[Slice]:
         """Yield the slices due now and within the last day, oldest first, without overlaps.
 
-        Slices are left out if their key may have expired, since they may be done.
+        Slices whose key may have expired are skipped, because they may be done already.
         """
         current = int(now.timestamp() / self.slice_seconds)
-        lookback = int(_MADE_UP.total_seconds() / self.slice_seconds)
+        lookback = int(_LOOKBACK.total_seconds() / self.slice_seconds)
         for number in range(current - min(lookback, self.count - 1), current + 1):
-            place = number % self.count
+            index = number % self.count
             yield Slice(
-                # With the count, since numbers mean other slices under other settings.
+                # The key has the count, because the same number is another slice in other settings.
                 key=f"{number} of {self.count} in {self.seconds} s",
-                first=self._digits(place),
-                end=self._digits(place + 1) if place + 1 < self.count else None,
+                first=self._digits(index),
+                end=self._digits(index + 1) if index + 1 < self.count else None,
             )
 
-    def _digits(self, place: int) -> str:
-        return f"{place * 16**_DIGITS // self.count:0{_DIGITS}x}"
+    def _digits(self, index: int) -> str:
+        return f"{index * 16**_DIGITS // self.count:0{_DIGITS}x}"
 
 
 class ReadingPace:
@@ -167,7 +168,7 @@ class Scrub:
             now = utc_now()
             with log_failures(_log, "scrub not finished", fault="scrub failed"):
                 await self.run(now)
-            if utc_now() - now > _MADE_UP:
+            if utc_now() - now > _LOOKBACK:
                 _log.warning("scrub too slow: what was due meanwhile is left out")
             await anyio.sleep(seconds)
 
@@ -210,6 +211,6 @@ class Scrub:
             kind=fault.kind,
             project=fault.project_id,
             digest=fault.digest,
-            owners=list(fault.owners[:_NAMED_OWNERS]),
+            owners=list(fault.owners[:_MAX_LOGGED_OWNERS]),
             quarantined=fault.is_quarantined,
         )

@@ -79,9 +79,9 @@ class StatusReport:
     read_at: datetime
     version: str
     python: str
-    database_place: str
+    database_location: str
     """The file, or the hosts and the name of the database."""
-    blobs_place: str
+    blobs_location: str
     """The directory or bucket of the files."""
     disk: Disk
     quotas: QuotaLimits

@@ -36,8 +36,8 @@ _TEMPORARY_SECONDS = 24 * 3600.0
 # Longer than the time between the first blob of a request and its row.
 _CLAIMS_KEPT = timedelta(hours=48)
 # A limit, since earlier times cannot be represented.
-_LONGEST_GRACE_SECONDS = 100 * 365 * 24 * 3600.0
-_EVENTS_AT_ONCE = 5_000
+_MAX_GRACE_SECONDS = 100 * 365 * 24 * 3600.0
+_EVENTS_PER_STEP = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class SweepReport:
     """The result of a sweep so far; a dry run counts the removals without making them.
 
     `removed` counts removed blobs, `kept_young` unreferenced ones that are younger than the grace,
-    and `looked_at` all blobs.
+    and `examined` all blobs.
     """
 
-    looked_at: int = 0
+    examined: int = 0
     removed: int = 0
     bytes_removed: int = 0
     kept_young: int = 0
@@ -68,7 +68,7 @@ class SweepReport:
 
     def removals(self) -> dict[str, int]:
         """Return the numbers of removals by kind."""
-        kept = ("looked_at", "kept_young")
+        kept = ("examined", "kept_young")
         return {kind: count for kind, count in asdict(self).items() if kind not in kept}
 
 
@@ -115,7 +115,7 @@ class Sweep:
         run = _Run(
             self.records,
             self.blobs,
-            older_than=now - timedelta(seconds=min(grace_seconds, _LONGEST_GRACE_SECONDS)),
+            older_than=now - timedelta(seconds=min(grace_seconds, _MAX_GRACE_SECONDS)),
             dry_run=dry_run,
             progress=progress,
         )
@@ -172,7 +172,7 @@ class _Run:
             unit[SweptBlobRecords].forget(_CLAIMS_KEPT)
             return expired
 
-        self._count(await self._removed(project_id, expire))
+        self._count(await self._run_removal(project_id, expire))
 
     async def expire_events(self, project_id: str, *, before: datetime, keep: int) -> None:
         """Remove expired events in batches, since writers wait meanwhile."""
@@ -183,16 +183,16 @@ class _Run:
             return
 
         def expire(unit: UnitOfWork) -> SweepReport:
-            removed = unit[EventRecords].expire(before=before, keep=keep, limit=_EVENTS_AT_ONCE)
+            removed = unit[EventRecords].expire(before=before, keep=keep, limit=_EVENTS_PER_STEP)
             return SweepReport(expired_events=removed)
 
         while True:
-            report = await self._removed(project_id, expire)
+            report = await self._run_removal(project_id, expire)
             self._count(report)
-            if self.dry_run or report.expired_events < _EVENTS_AT_ONCE:
+            if self.dry_run or report.expired_events < _EVENTS_PER_STEP:
                 return
 
-    async def _removed(
+    async def _run_removal(
         self, project_id: str, remove: Callable[[UnitOfWork], SweepReport]
     ) -> SweepReport:
         """Run a removal and return its report; roll it back in a dry run."""
@@ -211,10 +211,10 @@ class _Run:
     async def sweep(self, project_id: str) -> None:
         """Remove a project's garbage."""
         async with aclosing(unneeded_blobs(self.records, self.blobs, project_id)) as batches:
-            async for looked_at, garbage in batches:
+            async for examined, garbage in batches:
                 old = {blob.digest: blob for blob in garbage if blob.modified_at <= self.older_than}
                 kept_young = len(garbage) - len(old)
-                self._count(SweepReport(looked_at=looked_at, kept_young=kept_young))
+                self._count(SweepReport(examined=examined, kept_young=kept_young))
                 await self._remove(project_id, old)
 
     async def sweep_temporary(self) -> None:
@@ -228,7 +228,7 @@ class _Run:
             self._count_removed(old, old)
             return
         removal = BlobRemoval(self.records, self.blobs)
-        async with aclosing(removal.removed(project_id, list(old))) as removed:
+        async with aclosing(removal.remove_in_steps(project_id, list(old))) as removed:
             async for digests in removed:
                 self._count_removed(old, digests)
 

@@ -4,9 +4,9 @@ Hints for viewers are found without decoding: pixels in the headers of images, d
 headers of audio and video. The parsers read hostile bytes, so a failed probe costs only the hint,
 never the result.
 
-Damage is a function of the bytes, so it is computed and cached, never stored. So media that were
-stored before a check existed are checked as well, and improved checks apply to all media. The cache
-saves reading the media of a conversation again with each turn.
+Damage is a function of the bytes, so it is computed and cached, but never stored. Thus new and
+improved checks also apply to older media. Because of the cache, the media of a conversation are not
+read again for each rendering.
 """
 
 from collections import OrderedDict
@@ -94,7 +94,7 @@ def _file_of(source: MediaSource) -> headers.WindowedFile:
 _MAX_CACHED = 20_000
 _SMALL_BYTES = 4_096
 # Each check occupies a thread while it waits for the store.
-_AT_ONCE = 8
+_MAX_CONCURRENT = 8
 
 
 class MediaChecks:
@@ -106,8 +106,8 @@ class MediaChecks:
 
     def __init__(self, blobs: BlobStore) -> None:
         self._blobs = blobs
-        self._known: OrderedDict[tuple[str, str], Damage | None] = OrderedDict()
-        self._threads = anyio.CapacityLimiter(_AT_ONCE)
+        self._cache: OrderedDict[tuple[str, str], Damage | None] = OrderedDict()
+        self._threads = anyio.CapacityLimiter(_MAX_CONCURRENT)
 
     async def of_medium(self, project_id: str, medium: Medium) -> Damage | None:
         """Return the damage of a medium of a conversation; `None` for a medium at a URL.
@@ -152,9 +152,9 @@ class MediaChecks:
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
         """
-        if (digest, mime_type) in self._known:
-            self._known.move_to_end((digest, mime_type))
-            return self._known[digest, mime_type]
+        if (digest, mime_type) in self._cache:
+            self._cache.move_to_end((digest, mime_type))
+            return self._cache[digest, mime_type]
 
         def read_at(start: int, size: int) -> bytes:
             read = partial(read_whole, start=start, end=start + size)
@@ -171,6 +171,6 @@ class MediaChecks:
 
     def remember(self, digest: str, mime_type: str, damage: Damage | None) -> None:
         """Add the result of a check to the cache."""
-        self._known[digest, mime_type] = damage
-        if len(self._known) > _MAX_CACHED:
-            self._known.popitem(last=False)
+        self._cache[digest, mime_type] = damage
+        if len(self._cache) > _MAX_CACHED:
+            self._cache.popitem(last=False)

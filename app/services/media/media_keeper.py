@@ -23,7 +23,7 @@ _SMALL_BYTES = 64 * 1_024
 
 @dataclass(frozen=True, slots=True)
 class KeptMedium:
-    """A medium after this stage: a stored resource, or a small image as plain base64.
+    """A medium that was processed: a stored resource, or a small image as plain base64.
 
     A medium with `damage` is stored like any other.
     """

@@ -164,7 +164,7 @@ class ContentResolver:
         if not spans:
             self._check_length(content)
             return ResolvedContent(Body("text", content))
-        moved = await self.mover.lift(content, spans, "")
+        moved = await self.mover.move_from_text(content, spans, "")
         self._check_length(moved.value)
         return ResolvedContent(Body("text", moved.value), moved.forms, moved.resources)
 
@@ -205,7 +205,7 @@ class ContentResolver:
         if not movable:
             stored = content
         elif is_embedded:
-            form_of_text, original = await self.mover.keep_text(content, resources)
+            form_of_text, original = await self.mover.store_original(content, resources)
             forms = {"": form_of_text}
             resources = (*resources, original)
             stored = json_text(stored)

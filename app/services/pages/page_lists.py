@@ -145,7 +145,7 @@ class PageLists:
         def read() -> list[Hit]:
             passages = Passages(SearchQuery(tuple(found.terms) or query.terms))
             return [
-                Hit(page, passages.of(stored_texts(page)), page.page_number in complete)
+                Hit(page, passages.find(stored_texts(page)), page.page_number in complete)
                 for page in counted
             ]
 

@@ -71,7 +71,7 @@ class Renders:
         return await self.answers.render(project_id, [turn], profile, query, on_delivery=count)
 
     async def render_record(
-        self, project_id: str, named: NamedRecord, query: RenderQuery
+        self, project_id: str, request: NamedRecord, query: RenderQuery
     ) -> RenderedBody:
         """Render a record of any kind; see the method for its kind.
 
@@ -82,17 +82,17 @@ class Renders:
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
-        if named.session_id is None and query.options.frontier is not None:
+        if request.session_id is None and query.options.frontier is not None:
             raise InvalidPayloadError(
                 "Only the renderings of sessions have a frontier.",
                 faults=[Fault("/frontier", "needs sessionId")],
             )
-        if named.tool_result_id is not None:
-            return await self.answers.render_tool_result(project_id, named.tool_result_id, query)
-        if named.page_id is not None:
+        if request.tool_result_id is not None:
+            return await self.answers.render_tool_result(project_id, request.tool_result_id, query)
+        if request.page_id is not None:
             return await self.render_page(
-                project_id, named.page_id, named.level, query, tool_call_id=named.tool_call_id
+                project_id, request.page_id, request.level, query, tool_call_id=request.tool_call_id
             )
         return await self.sessions.render_session(
-            project_id, named.session_id or "", query, since=named.since, stores_frontier=True
+            project_id, request.session_id or "", query, since=request.since, stores_frontier=True
         )

@@ -55,7 +55,7 @@ class Aliases:
             InvalidPayloadError: `uri` is not the URI or id of a resource.
             InvalidCursorError: The cursor is not one of this list.
         """
-        resource_id = None if uri is None else _resource_id(uri, pointer="/query/uri")
+        resource_id = None if uri is None else _parse_resource_id(uri, pointer="/query/uri")
         before = decode_moment_cursor("aliases", cursor)
         found = await self.records.read(
             project_id,
@@ -95,12 +95,12 @@ class Aliases:
         """
         check_alias(alias)
         link = await self._store_link(project_id, uri) if is_link(uri) else None
-        resource_id = link.resource_id if link else _resource_id(uri, pointer="/uri")
+        resource_id = link.resource_id if link else _parse_resource_id(uri, pointer="/uri")
 
         def name(unit: UnitOfWork) -> tuple[Alias, bool]:
             resource = link or unit[ResourceRecords].find(resource_id)
             if resource is None:
-                raise _no_resource("/uri")
+                raise _no_resource_error("/uri")
             # This locks the row, and makes a derived resource independent of its source, so that
             # it is not removed with the source.
             resource, _ = unit[ResourceRecords].ensure(resource)
@@ -145,9 +145,9 @@ def name_resource(
     Concurrent transactions for the same alias are serialised.
     """
     now = utc_now()
-    named, is_new = unit[AliasRecords].ensure(alias, resource.resource_id, now=now)
-    if named.resource_id == resource.resource_id:
-        written = Alias(alias, resource, named.created_at)
+    existing, is_new = unit[AliasRecords].ensure(alias, resource.resource_id, now=now)
+    if existing.resource_id == resource.resource_id:
+        written = Alias(alias, resource, existing.created_at)
         condition(None if is_new else _digest(written))
         if not is_new:
             return written, False
@@ -155,7 +155,7 @@ def name_resource(
         other = unit[AliasRecords].find(alias)
         condition(None if other is None else _digest(other))
         if not replaces_version:
-            raise _alias_taken()
+            raise _alias_taken_error()
         unit[AliasRecords].move(alias, resource.resource_id, now=now)
         written = Alias(alias, resource, now)
     unit[AliasRecords].check_count([resource.resource_id])
@@ -170,12 +170,12 @@ def check_alias_size(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
     Raises:
         ConflictError: The sizes differ.
     """
-    named = unit[AliasRecords].find(alias)
-    if named is not None and named.resource.size_bytes != size_bytes:
-        raise _alias_taken()
+    existing = unit[AliasRecords].find(alias)
+    if existing is not None and existing.resource.size_bytes != size_bytes:
+        raise _alias_taken_error()
 
 
-def _alias_taken() -> ConflictError:
+def _alias_taken_error() -> ConflictError:
     return ConflictError(
         "The alias names another resource already. To make it name this one, send PUT "
         "/api/aliases/{alias} with `If-Match` and the ETag of GET, or delete it first. "
@@ -189,14 +189,14 @@ def _digest(alias: Alias) -> str:
     return sha256(alias_record(alias)).hexdigest()
 
 
-def _resource_id(uri: str, *, pointer: str) -> str:
+def _parse_resource_id(uri: str, *, pointer: str) -> str:
     resource_id = parse_resource_id(uri)
     if resource_id is None:
-        raise _no_resource(pointer)
+        raise _no_resource_error(pointer)
     return resource_id
 
 
-def _no_resource(pointer: str) -> InvalidPayloadError:
+def _no_resource_error(pointer: str) -> InvalidPayloadError:
     return InvalidPayloadError(
         "`uri` has to be the `blob:` URI or the bare id of a resource of this project, or an "
         "`https` address of at most 2,048 characters. Upload the file with POST /api/resources, "

@@ -19,8 +19,8 @@ from pagefault_dialects.model.resource import Resource
 Sender = Literal["proxy", "store"]
 
 _FOLDER = "blobs/"
-# G.711 doubles them.
-_CONVERTED_BYTES = CHUNK_BYTES // 2
+# Converting G.711 doubles the number of bytes.
+_CONVERSION_BYTES = CHUNK_BYTES // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class ContentSources:
         """Return stored samples as a WAV file, without reading them.
 
         Raises:
-            UnsupportedMediaError: They are no samples without a header, or their type does not say
-                their format.
+            UnsupportedMediaError: They are not samples without a header, or their type does not
+                have their format.
         """
         wav = wav_of(resource.mime_type, resource.size_bytes)
         if wav is None:
@@ -104,8 +104,8 @@ class ContentSource:
         """Return the sender of this number of bytes; `None` for the service itself."""
         rules = self.sources.rules
         if self.sources.links is not None:
-            least = rules.redirect_bytes
-            return "store" if least is not None and size_bytes >= least else None
+            min_bytes = rules.redirect_bytes
+            return "store" if min_bytes is not None and size_bytes >= min_bytes else None
         is_proxied = self.sources.files is not None and rules.proxy_prefix is not None
         return "proxy" if is_proxied else None
 
@@ -155,25 +155,25 @@ class WavSource:
         skipped: int,
         size_bytes: int,
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the header, and the samples as they are read, in pieces of at most 1 MiB."""
-        left = size_bytes - len(header)
+        """Yield the header, and the samples as they are read, in pieces of offset most 1 MiB."""
+        remaining = size_bytes - len(header)
         if header:
             yield header
         if samples is not None:
             async with aclosing(samples), aclosing(self._convert(samples)) as pieces:
                 async for piece in pieces:
-                    part = piece[skipped : skipped + left]
-                    skipped, left = 0, left - len(part)
+                    part = piece[skipped : skipped + remaining]
+                    skipped, remaining = 0, remaining - len(part)
                     yield part
-        if left:
+        if remaining:
             # The last chunk of the file has an even length.
             yield b"\0"
 
     async def _convert(self, samples: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         rest, width = b"", self.wav.raw.sample_bytes
         async for piece in samples:
-            for at in range(0, len(piece), _CONVERTED_BYTES):
-                rest += piece[at : at + _CONVERTED_BYTES]
+            for offset in range(0, len(piece), _CONVERSION_BYTES):
+                rest += piece[offset : offset + _CONVERSION_BYTES]
                 whole = len(rest) - len(rest) % width
                 if whole:
                     yield self.wav.convert(rest[:whole])

@@ -21,8 +21,8 @@ from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.model.resource import Resource
 
-_NAMED_OWNERS = 10
-_DIGEST_OF_NOTHING = sha256().hexdigest()
+_MAX_NAMED_OWNERS = 10
+_EMPTY_DIGEST = sha256().hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,15 @@ class Resources:
                 if len(head) < HEAD_BYTES:
                     head += chunk[: HEAD_BYTES - len(head)]
                 await writer.write(chunk)
-            if not head and upload.digest not in (None, _DIGEST_OF_NOTHING):
-                return require_found(await self.upload_known(project_id, upload), "blob")
+            if not head and upload.digest not in (None, _EMPTY_DIGEST):
+                return require_found(await self.upload_by_digest(project_id, upload), "blob")
             blob = await writer.commit(upload.digest)
         return await self._describe(project_id, upload, blob, bytes(head))
 
-    async def upload_known(self, project_id: str, upload: Upload) -> tuple[Resource, bool] | None:
-        """Store a file whose bytes the project has, without them; else return `None`.
+    async def upload_by_digest(
+        self, project_id: str, upload: Upload
+    ) -> tuple[Resource, bool] | None:
+        """Store a file by its digest, if the project has its bytes; otherwise return `None`.
 
         Raises as `upload` does.
         """
@@ -82,14 +84,14 @@ class Resources:
             check_alias(upload.alias)
         digest = upload.digest or ""
         found = await self._find_by_digest(project_id, digest)
-        # A row whose blob is lost needs the bytes.
+        # If the blob of the row is lost, the client has to send the bytes.
         if found is None or await self.blobs.size(project_id, digest) != found.size_bytes:
             return None
         blob = StoredBlob(digest, found.size_bytes)
         # The resource may be deleted meanwhile, and its blob swept.
         with suppress(BlobMissingError, BlobSweptError):
             head = await read_whole(self.blobs, project_id, digest, end=HEAD_BYTES)
-            if upload.alias is None and found.resource_id == _id(project_id, upload, head):
+            if upload.alias is None and found.resource_id == _derive_id(project_id, upload, head):
                 # The same file again changes nothing.
                 return found, False
             return await self._describe(project_id, upload, blob, head)
@@ -113,7 +115,7 @@ class Resources:
         """Return the resource with this URI, `@blob:` reference or bare id.
 
         Raises:
-            NotFoundError: The project has none.
+            NotFoundError: The project has no such resource.
         """
         return await StoredMedia(self.records, self.blobs, project_id).resource(uri)
 
@@ -121,7 +123,7 @@ class Resources:
         """Return the first resource whose bytes have this SHA-256, 64 hex digits.
 
         Raises:
-            NotFoundError: The project has none.
+            NotFoundError: The project has no such resource.
         """
         return require_found(await self._find_by_digest(project_id, digest), "blob")
 
@@ -136,7 +138,7 @@ class Resources:
         """Return up to `limit` resources, newest first, and the next cursor.
 
         Raises:
-            InvalidCursorError: The cursor is not this list's.
+            InvalidCursorError: The cursor is of another list.
         """
         before = decode_moment_cursor("resources", cursor)
         found = await self.records.read(
@@ -153,7 +155,7 @@ class Resources:
         A sweep removes the bytes later.
 
         Raises:
-            NotFoundError: The project has none.
+            NotFoundError: The project has no such resource.
             ConflictError: Records refer to it; the error names them.
         """
         resource = await self.get(project_id, uri)
@@ -162,11 +164,11 @@ class Resources:
             locked = unit[DerivedImageRecords].lock_sources([resource])
             if resource.resource_id not in locked:
                 raise NotFoundError("resource")
-            owners = unit[ResourceRecords].owners(resource.resource_id, limit=_NAMED_OWNERS)
+            owners = unit[ResourceRecords].owners(resource.resource_id, limit=_MAX_NAMED_OWNERS)
             if owners:
-                named = ", ".join(f"{kind} {owner_id}" for kind, owner_id in owners)
+                owner_names = ", ".join(f"{kind} {owner_id}" for kind, owner_id in owners)
                 raise ConflictError(
-                    f"The resource is still referred to by {named}. Delete that first.",
+                    f"The resource is still referred to by {owner_names}. Delete that first.",
                     code="resource-in-use",
                 )
             unit[ResourceRecords].remove(resource.resource_id)
@@ -175,7 +177,7 @@ class Resources:
         await self.records.write(project_id, delete, is_alone=True)
 
 
-def _id(project_id: str, upload: Upload, head: bytes) -> str:
+def _derive_id(project_id: str, upload: Upload, head: bytes) -> str:
     """Return the id of the resource of an upload with a digest."""
     filename = safe_file_name(upload.filename)
     mime_type = detect_type(head, upload.mime_type, filename)

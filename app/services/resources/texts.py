@@ -40,10 +40,10 @@ from pagefault_dialects.texts.excerpts import (
 )
 from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndex, LineIndexer
 
-_INDEXES_KEPT = 256
+_MAX_INDEXES = 256
 # A parsed value takes up to 500 bytes.
 _MAX_VALUES = 500_000
-# The version of the answers in their entity-tags; increase it if answers change.
+# The version of the results in entity-tags; increase it if results change.
 _VERSION = "2"
 
 
@@ -59,7 +59,7 @@ class TextQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class TextAnswer:
+class QueriedText:
     """The result of a query; without `total_lines` for a value in JSON.
 
     `charset` is the encoding of the text if it is not Unicode.
@@ -73,13 +73,13 @@ class TextAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """A query on an existing text, before it is answered.
+    """A query on an existing text, before it is run.
 
-    `read` answers it; see `ResourceTexts.find`. `digest` and `digest_alone`, 64 hex digits,
-    identify the query and its resource; the latter is for an answer of the text alone.
+    `read` runs it; see `ResourceTexts.find`. `digest` and `digest_alone`, 64 hex digits, identify
+    the query and its resource; the latter is for a response that is only the text.
     """
 
-    read: Callable[[], Awaitable[TextAnswer]]
+    read: Callable[[], Awaitable[QueriedText]]
     digest: str
     digest_alone: str
 
@@ -104,7 +104,7 @@ class ResourceTexts:
     )
 
     async def find(self, project_id: str, uri: str, query: TextQuery) -> PreparedQuery:
-        """Find a text; the result reads an answer of up to 64 KiB and the position to continue at.
+        """Find a text. The returned query reads up to 64 KiB, and the position to continue from.
 
         Raises:
             NotFoundError: The resource or, on reading, the value does not exist.
@@ -127,25 +127,25 @@ class ResourceTexts:
         read = partial(self._read, project_id, resource, query)
         return PreparedQuery(read, *(digest.hexdigest() for digest in digests))
 
-    async def _read(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
+    async def _read(self, project_id: str, resource: Resource, query: TextQuery) -> QueriedText:
         index = self._indexes.get((project_id, resource.digest))
         is_search = query.grep is not None or query.pointer is not None
         # With a dense index, little has to be read.
-        is_near = index is not None and index.is_dense and not is_search
-        is_short = is_near or resource.size_bytes <= LARGE_BYTES
+        is_indexed = index is not None and index.is_dense and not is_search
+        is_short = is_indexed or resource.size_bytes <= LARGE_BYTES
         async with nullcontext() if is_short else self._turns.turn(project_id):
             if query.pointer is not None:
-                value, charset = await self._value(project_id, resource, query.pointer)
-                return TextAnswer(resource, None, value, charset)
-            index = await self._index(project_id, resource)
+                value, charset = await self._read_value(project_id, resource, query.pointer)
+                return QueriedText(resource, None, value, charset)
+            index = await self._load_index(project_id, resource)
             first, last = query.lines.within(index.total_lines)
-            collector = _collector(query, first, last)
+            collector = _make_collector(query, first, last)
             if first <= last:
                 await self._collect(project_id, resource, index, collector, first=first)
             charset = charset_name(index.encoding)
-            return TextAnswer(resource, index.total_lines, _found(collector), charset)
+            return QueriedText(resource, index.total_lines, _finish(collector), charset)
 
-    async def _index(self, project_id: str, resource: Resource) -> LineIndex:
+    async def _load_index(self, project_id: str, resource: Resource) -> LineIndex:
         # By project, so that response times do not reveal the contents of others.
         key = (project_id, resource.digest)
         if key in self._indexes:
@@ -157,7 +157,7 @@ class ResourceTexts:
             async for chunk in reader:
                 await self.work.run(len(chunk), indexer.feed, chunk)
         index = self._indexes[key] = indexer.finish()
-        if len(self._indexes) > _INDEXES_KEPT:
+        if len(self._indexes) > _MAX_INDEXES:
             self._indexes.popitem(last=False)
         return index
 
@@ -180,7 +180,7 @@ class ResourceTexts:
                     return
         await self.work.run(min(resource.size_bytes, LARGE_BYTES), scan.finish)
 
-    async def _value(
+    async def _read_value(
         self, project_id: str, resource: Resource, pointer: str
     ) -> tuple[JsonExcerpt, str]:
         limit = self.limits.page_text_bytes
@@ -192,10 +192,10 @@ class ResourceTexts:
             )
         async with self.memory.reserving(resource.size_bytes) as memory:
             data = await read_whole(self.blobs, project_id, resource.digest)
-            work = partial(self._value_in, memory, data, resource.mime_type)
+            work = partial(self._parse_value, memory, data, resource.mime_type)
             return await self.work.run(len(data), work, pointer)
 
-    def _value_in(
+    def _parse_value(
         self, memory: MemoryReservation, data: bytes, mime_type: str, pointer: str
     ) -> tuple[JsonExcerpt, str]:
         if len(data) > FREE_BYTES:
@@ -210,7 +210,7 @@ class ResourceTexts:
 def find_in_text(
     text: str, query: TextQuery, *, max_depth: int
 ) -> tuple[int | None, LineExcerpt | Matches | JsonExcerpt]:
-    """Answer a query on a text; return its number of lines and the result."""
+    """Run a query on a text; return the number of lines of the text, and the result."""
     if query.pointer is not None:
         if len(text) > LARGE_BYTES:
             # Larger JSON would need reserved memory.
@@ -221,14 +221,14 @@ def find_in_text(
         return None, _value_in(text.encode("utf-8", "replace").decode(), query.pointer, max_depth)
     total = text.count("\n") + (not text.endswith("\n")) if text else 0
     first, last = query.lines.within(total)
-    collector = _collector(query, first, last)
+    collector = _make_collector(query, first, last)
     blocks = LineBlocks()
     for block in [*blocks.feed(text), *blocks.finish()] if first <= last else ():
         collector.feed(block)
-    return total, _found(collector)
+    return total, _finish(collector)
 
 
-def _collector(query: TextQuery, first: int, last: int) -> LineCollector | MatchCollector:
+def _make_collector(query: TextQuery, first: int, last: int) -> LineCollector | MatchCollector:
     if query.grep is None:
         return LineCollector(first, last)
     return MatchCollector(
@@ -240,7 +240,7 @@ def _collector(query: TextQuery, first: int, last: int) -> LineCollector | Match
     )
 
 
-def _found(collector: LineCollector | MatchCollector) -> LineExcerpt | Matches:
+def _finish(collector: LineCollector | MatchCollector) -> LineExcerpt | Matches:
     return collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
 
 

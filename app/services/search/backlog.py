@@ -1,8 +1,8 @@
-"""The backlog of the search index: its age, and how much time indexing takes for it.
+"""The backlog of the search index: its age, and the share of time that indexing takes.
 
-Entries have no times, but numbers in the order of their creation. A process notes the newest number
-every few seconds, so it knows about when the oldest waiting entry was created: after the last note
-with a smaller number. Ages begin with the process.
+Queued entries have no times, only numbers in the order of their creation. A process records the
+newest number every few seconds. So the oldest waiting entry was created after the last recorded
+number that is smaller. Ages are counted from the start of the process.
 """
 
 import time
@@ -16,8 +16,8 @@ from app.stores.records.search_queue import measure_queue
 from app.telemetry.metrics import Metrics
 
 _MEASURED_SECONDS = 5.0
-# Of two days.
-_MAX_NOTES = 34_560
+# The samples of two days.
+_MAX_SAMPLES = 34_560
 AGED_SECONDS = 60.0
 """The age of a backlog from which on indexing takes its largest share of the time."""
 # Seconds of pause after a second of work, with an age of 0 and from the age above on.
@@ -25,7 +25,7 @@ _PAUSE, _PAUSE_IF_AGED = 4.0, 1.0
 _PAUSE_IF_BUSY, _PAUSE_IF_BUSY_AND_AGED = 24.0, 10.0
 
 
-class _Note(NamedTuple):
+class _Sample(NamedTuple):
     time: float
     newest: int
 
@@ -34,18 +34,18 @@ class _Note(NamedTuple):
 class BacklogClock:
     """Estimates how long the oldest entry of the queue has waited."""
 
-    _notes: deque[_Note] = field(default_factory=lambda: deque(maxlen=_MAX_NOTES))
+    _samples: deque[_Sample] = field(default_factory=lambda: deque(maxlen=_MAX_SAMPLES))
 
     def age_seconds(self, queue: EntryQueue, now: float) -> float:
-        """Note the newest number of a queue, and return the age of its oldest entry, or 0."""
+        """Record the newest number of a queue; return the age of its oldest entry, or 0."""
         if queue.oldest is None:
-            self._notes.clear()
-        self._notes.append(_Note(now, queue.newest))
+            self._samples.clear()
+        self._samples.append(_Sample(now, queue.newest))
         if queue.oldest is None:
             return 0.0
-        while len(self._notes) > 1 and self._notes[1].newest < queue.oldest:
-            self._notes.popleft()
-        return now - self._notes[0].time
+        while len(self._samples) > 1 and self._samples[1].newest < queue.oldest:
+            self._samples.popleft()
+        return now - self._samples[0].time
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ reads some entries, prepares their words in the event loop, and writes them in o
                         (`app.services.search.backlog`)
     in a search         the newest entries first, before the search, so that it finds them
 
-Several processes may index at once. If two take the same entries, the second one writes nothing. Of
-a long backlog, each takes a step at random among the oldest.
+Several processes may index at once. If two take the same entries, the second one writes nothing. If
+the backlog is long, each process takes entries at random from the oldest ones.
 """
 
 import time
@@ -41,11 +41,11 @@ from pagefault_dialects.model.page import MODALITIES
 from pagefault_dialects.model.resource import resource_kind
 
 _log = structlog.get_logger(__name__)
-# A step of 500 costs hardly less for each entry, and writers wait for it four times as long.
+# A step of 500 is hardly cheaper for each entry, and blocks writers four times as long.
 _STEP_ENTRIES = 128
 _PAGES_AT_ONCE = 8
-# Of a long backlog, the oldest entries of so many steps are indexed in any order.
-_STEPS_APART = 8
+# With a long backlog, a step takes entries at random from the oldest ones of this many steps.
+_RANDOM_STEPS = 8
 _RANDOM = SystemRandom()
 _IDLE_SECONDS = 1.0
 _FAILED_SECONDS = 15.0
@@ -96,7 +96,7 @@ class SearchIndexing:
     async def index_all(self) -> int:
         """Run a step in every project; return the number of indexed entries.
 
-        A project whose step fails is left out for 15 seconds.
+        A project whose step fails is skipped for 15 seconds.
         """
         return (await self._index_all()).entries
 
@@ -172,19 +172,19 @@ class SearchIndexing:
         )
 
     async def _write(self, project_id: str, index: Callable[[UnitOfWork], int]) -> _Work:
-        """Run a function that indexes in a transaction of its own; time it without its waiting."""
+        """Run a function that indexes in a transaction, and measure its time without waits."""
 
-        def timed(unit: UnitOfWork) -> _Work:
+        def index_and_time(unit: UnitOfWork) -> _Work:
             began = time.monotonic()
             return _Work(index(unit), time.monotonic() - began)
 
         # Entries that are lost in a crash are indexed again, so the write need not be durable.
-        return await self.records.write(project_id, timed, is_alone=True, is_durable=False)
+        return await self.records.write(project_id, index_and_time, is_alone=True, is_durable=False)
 
 
 def _choose_skip(waiting: int) -> int:
     """Return how many entries a step skips, at random, so that processes take different ones."""
-    steps = min(_STEPS_APART, waiting // (2 * _STEP_ENTRIES))
+    steps = min(_RANDOM_STEPS, waiting // (2 * _STEP_ENTRIES))
     return _STEP_ENTRIES * _RANDOM.randrange(steps) if steps else 0
 
 

@@ -38,9 +38,9 @@ from pagefault_dialects.texts.cuts import cut_short
 
 _ENTRY_KINDS: frozenset[IndexedKind] = frozenset({"tool_result", "message", "interaction", "file"})
 _RECORDINGS: tuple[Modality, ...] = ("audio", "video")
-_SNIPPED_BYTES = 64 * 1024
-_READ_AT_ONCE = 16
-_LONGEST_TITLE_CHARS = 120
+_MAX_SNIPPET_SOURCE_BYTES = 64 * 1024
+_BATCH_SIZE = 16
+_MAX_TITLE_CHARS = 120
 _PAGE_KINDS: frozenset[SearchKind] = frozenset({"page", "transcript"})
 
 
@@ -54,7 +54,7 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchAnswer:
+class FoundRecords:
     """Hits, best first, with the next cursor and the number of entries that are not indexed yet."""
 
     hits: Sequence[SearchMatch]
@@ -83,7 +83,7 @@ class Search:
 
     async def search(
         self, project_id: str, request: SearchRequest, *, cursor: str | None, limit: int
-    ) -> SearchAnswer:
+    ) -> FoundRecords:
         """Return up to `limit` hits, best first, and the next cursor.
 
         Raises:
@@ -98,26 +98,27 @@ class Search:
             pending = await self.indexing.catch_up(project_id)
 
         def load(unit: UnitOfWork) -> _LoadedMatches:
-            found = find(query, _places(unit, request), weights)
-            matches = found.after(_find_named(unit, request), last)
+            found = find(query, _choose_indexes(unit, request), weights)
+            matches = found.after(_find_by_id(unit, request), last)
             numbers = {
-                place: [match.number for match in matches[:limit] if match.index_id == place]
-                for place in (IN_ENTRIES, IN_PAGES)
+                index_id: [match.number for match in matches[:limit] if match.index_id == index_id]
+                for index_id in (IN_ENTRIES, IN_PAGES)
             }
             return _LoadedMatches(
                 found,
                 matches,
-                unit[PageRecords].numbered(numbers[IN_PAGES], content_up_to=_SNIPPED_BYTES),
+                unit[PageRecords].numbered(
+                    numbers[IN_PAGES], content_up_to=_MAX_SNIPPET_SOURCE_BYTES
+                ),
                 unit[SearchEntryRecords].entries(numbers[IN_ENTRIES]),
             )
 
         loaded = await self.records.read(project_id, load)
         hits = await self._load_hits(project_id, request, loaded, limit)
-        more = len(loaded.matches) > limit
-        next_cursor = (
-            cursors.encode(loaded.matches[limit - 1], loaded.found.weights) if more else None
-        )
-        return SearchAnswer(hits, next_cursor, pending)
+        next_cursor = None
+        if len(loaded.matches) > limit:
+            next_cursor = cursors.encode(loaded.matches[limit - 1], loaded.found.weights)
+        return FoundRecords(hits, next_cursor, pending)
 
     async def _load_hits(
         self, project_id: str, request: SearchRequest, loaded: _LoadedMatches, limit: int
@@ -126,8 +127,8 @@ class Search:
         terms = tuple(loaded.found.terms) or parse_search(request.text).terms
         passages = Passages(SearchQuery(terms))
         hits: list[SearchMatch] = []
-        for start in range(0, min(limit, len(loaded.matches)), _READ_AT_ONCE):
-            batch = loaded.matches[start : min(limit, start + _READ_AT_ONCE)]
+        for start in range(0, min(limit, len(loaded.matches)), _BATCH_SIZE):
+            batch = loaded.matches[start : min(limit, start + _BATCH_SIZE)]
             entries = [
                 loaded.entries[match.number]
                 for match in batch
@@ -145,25 +146,25 @@ def _sources(entries: Sequence[WaitingEntry], unit: UnitOfWork) -> dict[WaitingE
     return unit[SearchEntryRecords].sources(entries)
 
 
-def _places(unit: UnitOfWork, request: SearchRequest) -> list[SearchedIndex]:
+def _choose_indexes(unit: UnitOfWork, request: SearchRequest) -> list[SearchedIndex]:
     """Return the indexes of the requested kinds."""
     kinds = set(request.kinds)
-    places = []
+    chosen = []
     if not kinds or kinds & _PAGE_KINDS:
-        places.append(page_place(unit, request.session_id, *_modalities(request)))
+        chosen.append(page_place(unit, request.session_id, *_modalities(request)))
     if not kinds or kinds & _ENTRY_KINDS:
         index = choose_entry_index(unit)
         marks = index.required_marks(session_id=request.session_id, kinds=kinds & _ENTRY_KINDS)
-        places.append(SearchedIndex(IN_ENTRIES, index, marks))
-    return places
+        chosen.append(SearchedIndex(IN_ENTRIES, index, marks))
+    return chosen
 
 
 def _modalities(request: SearchRequest) -> Sequence[Modality]:
     return _RECORDINGS if "transcript" in request.kinds and "page" not in request.kinds else ()
 
 
-def _find_named(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int]]:
-    """Return pages and entries whose ids are in the query, as (place, number)."""
+def _find_by_id(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int]]:
+    """Return pages and entries whose ids are in the query: each its index and number."""
     kinds, ids = set(request.kinds), ids_in(request.text)
     numbers: list[int] = []
     if not kinds or kinds & _PAGE_KINDS:
@@ -171,7 +172,7 @@ def _find_named(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int
             numbers += find_pages_by_id(
                 unit, request.text, PageFilters(request.session_id, modality)
             )
-    named = [(IN_PAGES, number) for number in numbers]
+    by_id = [(IN_PAGES, number) for number in numbers]
     if not kinds or kinds & _ENTRY_KINDS:
         ids = [parse_resource_id(resource_id) or resource_id for resource_id in ids]
         entry_kinds = (kinds & _ENTRY_KINDS) or _ENTRY_KINDS
@@ -179,8 +180,8 @@ def _find_named(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int
         if request.session_id is not None:
             sources = unit[SearchEntryRecords].sources(entries)
             entries = [entry for entry in entries if _is_in(sources.get(entry), request.session_id)]
-        named += [(IN_ENTRIES, entry.number) for entry in entries]
-    return named
+        by_id += [(IN_ENTRIES, entry.number) for entry in entries]
+    return by_id
 
 
 def _is_in(source: EntrySource | None, session_id: str) -> bool:
@@ -200,7 +201,7 @@ def _make_hits(
             hits.append(_page_hit(pages[match.number], passages))
         elif match.index_id == IN_ENTRIES and match.number in sources:
             source = sources[match.number]
-            # The index is updated some seconds after a session loses a file.
+            # The index is only updated some seconds after a file is removed from a session.
             if session_id is None or _is_in(source, session_id):
                 hits.append(_entry_hit(source, passages, session_id))
     return hits
@@ -216,8 +217,8 @@ def _page_hit(stored: StoredPage, passages: Passages) -> SearchMatch:
         session_id=descriptor["session_id"],
         seq=None,
         modality=descriptor["modality"],
-        title=title and cut_short(title, _LONGEST_TITLE_CHARS),
-        snippet=passages.of(stored_texts(stored)),
+        title=title and cut_short(title, _MAX_TITLE_CHARS),
+        snippet=passages.find(stored_texts(stored)),
         created_at=stored.created_at,
     )
 
@@ -235,7 +236,7 @@ def _entry_hit(source: EntrySource, passages: Passages, session_id: str | None) 
         session_id=session_id if is_file and session_id else source.session_id,
         seq=source.seq,
         modality=next((modality for modality in MODALITIES if modality == kind), None),
-        title=texts.title and cut_short(texts.title, _LONGEST_TITLE_CHARS),
-        snippet=passages.of(texts.fields),
+        title=texts.title and cut_short(texts.title, _MAX_TITLE_CHARS),
+        snippet=passages.find(texts.fields),
         created_at=source.created_at,
     )

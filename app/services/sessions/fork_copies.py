@@ -56,7 +56,7 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
     counts = unit[SessionCopyRecords].measure(session_id, up_to).counts
     session = Session(fork_id, now, now, up_to, counts, origin)
     if not unit[SessionRecords].add(session):
-        raise name_taken(fork_id)
+        raise fork_exists_error(fork_id)
     unit[SessionCopyRecords].copy(session_id, up_to, fork_id)
     for field in unit[FrontierRecords].all_of(session_id):
         copied = StoredFrontier(field.name, field.frontier.up_to(up_to), field.sent, version=1)
@@ -79,8 +79,8 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
     return session
 
 
-def name_taken(fork_id: str) -> ConflictError:
-    """Return the error that another session has the id of a fork."""
+def fork_exists_error(fork_id: str) -> ConflictError:
+    """Return the error for a fork whose id another session has."""
     return ConflictError(
         f"There is a session with the id {fork_id} in this project already. Take another id, or "
         "delete that session first. Nothing was stored.",

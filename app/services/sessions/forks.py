@@ -17,8 +17,8 @@ import structlog
 from app.errors import OverloadedError
 from app.models.session import ForkOrigin
 from app.services.concurrency.background import log_failures
-from app.services.sessions.fork_copies import find_origin, name_taken, write_fork
-from app.services.sessions.sessions import SessionWithUse, uses_of
+from app.services.sessions.fork_copies import find_origin, fork_exists_error, write_fork
+from app.services.sessions.sessions import SessionWithUse, find_uses
 from app.stores.records.records import Records
 from app.stores.records.session_copies import Beginning, SessionCopyRecords
 from app.stores.records.sessions import SessionRecords
@@ -28,7 +28,7 @@ _log = structlog.get_logger(__name__)
 _MAX_AT_ONCE = 10_000
 _MAX_BYTES_AT_ONCE = 128 * 1024 * 1024
 MAX_PENDING = 4
-"""Maximum of long forks that are copied or wait; each keeps the writer busy for seconds."""
+"""The maximum of long forks that are copied or waiting; each blocks other writers for seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class SessionForks:
         is_long = beginning.entries > _MAX_AT_ONCE or beginning.size_bytes > _MAX_BYTES_AT_ONCE
         if is_long:
             found: SessionWithUse | PendingSession | None = await self.records.read(
-                project_id, lambda unit: _existing(unit, session_id, up_to, fork_id)
+                project_id, lambda unit: _find_existing(unit, session_id, up_to, fork_id)
             )
-            # The same request may have come meanwhile.
+            # An equal request may have started the copy meanwhile.
             found = found or self._find_pending(project_id, session_id, up_to, fork_id)
             return found or self._begin(project_id, session_id, up_to, fork_id, beginning.entries)
         return await self._write(project_id, session_id, up_to, fork_id)
@@ -101,16 +101,16 @@ class SessionForks:
         pending = self._pending.get((project_id, fork_id))
         if pending is None or pending.origin == ForkOrigin(session_id, up_to):
             return pending
-        raise name_taken(fork_id)
+        raise fork_exists_error(fork_id)
 
     async def _write(
         self, project_id: str, session_id: str, up_to: int, fork_id: str
     ) -> SessionWithUse:
         def write(unit: UnitOfWork) -> SessionWithUse:
-            if (existing := _existing(unit, session_id, up_to, fork_id)) is not None:
+            if (existing := _find_existing(unit, session_id, up_to, fork_id)) is not None:
                 return existing
             session = write_fork(unit, session_id, up_to, fork_id)
-            return SessionWithUse(session, uses_of(unit, [fork_id])[fork_id], is_new=True)
+            return SessionWithUse(session, find_uses(unit, [fork_id])[fork_id], is_new=True)
 
         return await self.records.write(project_id, write, is_alone=True)
 
@@ -137,7 +137,9 @@ class SessionForks:
         return pending
 
 
-def _existing(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> SessionWithUse | None:
+def _find_existing(
+    unit: UnitOfWork, session_id: str, up_to: int, fork_id: str
+) -> SessionWithUse | None:
     """Return the session with the new id if it is this fork.
 
     Raises:
@@ -149,5 +151,5 @@ def _existing(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> Se
     if session is None:
         return None
     if session.forked_from != origin:
-        raise name_taken(fork_id)
-    return SessionWithUse(session, uses_of(unit, [fork_id])[fork_id])
+        raise fork_exists_error(fork_id)
+    return SessionWithUse(session, find_uses(unit, [fork_id])[fork_id])

@@ -41,7 +41,7 @@ from pagefault_dialects.messages.message_references import references_in
 from pagefault_dialects.model.base import thawed
 from pagefault_dialects.model.resource import parse_resource_id
 
-_NOT_ONE = "The body is not an interaction; `errors` says where."
+_NOT_AN_INTERACTION = "The body is not an interaction; `errors` says where."
 _MAX_FAULTS = 100
 _EXAMPLE: JsonDict = {
     "input": {
@@ -99,20 +99,22 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
     if kind == "multimodal" and isinstance(value.get("input"), Mapping):
         # Validated as the declared kind, so that faults point to misspelt members.
         try:
-            validate_model(MultiModalInput, value["input"], _NOT_ONE)
+            validate_model(MultiModalInput, value["input"], _NOT_AN_INTERACTION)
         except InvalidPayloadError as exc:
             faults = [Fault(f"/input{fault.pointer}", fault.detail) for fault in exc.faults]
             raise InvalidPayloadError(exc.detail, faults=faults) from exc
-    elif kind is None and (faults := [*islice(_unknown_members(value.get("input")), _MAX_FAULTS)]):
-        raise InvalidPayloadError(_NOT_ONE, faults=faults)
-    draft = validate_model(InteractionDraft, value, _NOT_ONE)
+    elif kind is None and (
+        faults := [*islice(_find_unknown_members(value.get("input")), _MAX_FAULTS)]
+    ):
+        raise InvalidPayloadError(_NOT_AN_INTERACTION, faults=faults)
+    draft = validate_model(InteractionDraft, value, _NOT_AN_INTERACTION)
     if draft.asserted_kind not in (None, draft.input_kind):
         raise InvalidPayloadError(
             "The input is of another kind than `input_kind` says.",
             faults=[Fault("/input", f"is {draft.input_kind}, and not {draft.asserted_kind}")],
         )
-    rich = draft.input if isinstance(draft.input, MultiModalInput) else None
-    if rich is not None and len(rich.attached_ids()) > limits.media_per_result:
+    multimodal = draft.input if isinstance(draft.input, MultiModalInput) else None
+    if multimodal is not None and len(multimodal.attached_ids()) > limits.media_per_result:
         raise PayloadTooLargeError(
             f"An interaction may have {limits.media_per_result} attachments. Nothing was stored."
         )
@@ -123,7 +125,7 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
     return ReadInteraction(draft, input_json, output, references, identity)
 
 
-def _unknown_members(value: JsonValue) -> Iterator[Fault]:
+def _find_unknown_members(value: JsonValue) -> Iterator[Fault]:
     """Yield a fault for each unknown member of an attachment.
 
     With such members, the whole input would count as a legacy object, without its attachments.
@@ -193,7 +195,7 @@ def resolve_attachments(
             faults=missing,
         )
     resolved = []
-    for key, value in _once(item for _, item in attached).items():
+    for key, value in _distinct_ids(item for _, item in attached).items():
         resource = found.get(key)
         resource_id = resource.resource_id if resource else None
         resolved.append(AttachedResource(value, resource_id, resource))
@@ -201,7 +203,7 @@ def resolve_attachments(
 
 
 def bindings_of(attachments: Iterable[AttachedResource]) -> Bindings:
-    """Return the resources of attachments whose ids do not name them, by attachment."""
+    """Return the resource of each attachment whose id is not that of the resource."""
     return {
         attachment_key(attachment.attached_id): attachment.resource_id
         for attachment in attachments
@@ -214,7 +216,10 @@ def attachments_of(
 ) -> list[tuple[AttachedResource, ...]]:
     """Return the attachments of each interaction, looked up together."""
     attached = [
-        [(name, bound_resource_id(name, interaction.bindings)) for name in _ids(interaction)]
+        [
+            (name, bound_resource_id(name, interaction.bindings))
+            for name in _attached_ids(interaction)
+        ]
         for interaction in stored
     ]
     resource_ids = {resource_id for ids in attached for _, resource_id in ids if resource_id}
@@ -228,14 +233,14 @@ def attachments_of(
     ]
 
 
-def _ids(stored: StoredInteraction) -> Collection[str]:
+def _attached_ids(stored: StoredInteraction) -> Collection[str]:
     if stored.input_kind != "multimodal":
         return ()
-    rich = MultiModalInput.model_validate(parse_stored_json(stored.input))
-    return _once(attached_id for _, attached_id in rich.attached_ids()).values()
+    multimodal = MultiModalInput.model_validate(parse_stored_json(stored.input))
+    return _distinct_ids(attached_id for _, attached_id in multimodal.attached_ids()).values()
 
 
-def _once(attached_ids: Iterable[str]) -> dict[str, str]:
+def _distinct_ids(attached_ids: Iterable[str]) -> dict[str, str]:
     """Return the first spelling of each id, in order of first use."""
     spellings: dict[str, str] = {}
     for attached_id in attached_ids:

@@ -66,7 +66,7 @@ class Sessions:
             if session is None:
                 # Another request deleted it at the same time.
                 raise StoreUnavailableError("database")
-            use = uses_of(unit, [session_id])[session_id]
+            use = find_uses(unit, [session_id])[session_id]
             condition(None if is_new else sha256(session_record(session, use)).hexdigest())
             return SessionWithUse(session, use, is_new)
 
@@ -76,12 +76,12 @@ class Sessions:
         """Return the session, with its counts and sizes.
 
         Raises:
-            NotFoundError: It does not exist.
+            NotFoundError: The session does not exist.
         """
 
         def find(unit: UnitOfWork) -> SessionWithUse:
             session = require_found(unit[SessionRecords].find(session_id), "session")
-            return SessionWithUse(session, uses_of(unit, [session_id])[session_id])
+            return SessionWithUse(session, find_uses(unit, [session_id])[session_id])
 
         return await self.records.read(project_id, find)
 
@@ -93,17 +93,17 @@ class Sessions:
         *,
         condition: WriteCondition,
     ) -> SessionWithUse:
-        """Change the marks of a session. Its place in lists stays.
+        """Change the marks of a session. Its position in lists does not change.
 
         Raises:
-            NotFoundError: It does not exist.
+            NotFoundError: The session does not exist.
             PreconditionFailedError: The condition does not hold; nothing was stored.
             StoreUnavailableError: The database did not answer; nothing was stored.
         """
 
         def mark(unit: UnitOfWork) -> SessionWithUse:
             session = require_found(unit[SessionRecords].find_and_lock(session_id), "session")
-            use = uses_of(unit, [session_id])[session_id]
+            use = find_uses(unit, [session_id])[session_id]
             condition(sha256(session_record(session, use)).hexdigest())
             marked = replace(session, marks=change(session.marks))
             unit[SessionRecords].mark(session_id, marked.marks)
@@ -112,30 +112,30 @@ class Sessions:
         return await self.records.write(project_id, mark)
 
     async def list(
-        self, project_id: str, chosen: SessionFilter, *, cursor: str | None, limit: int
+        self, project_id: str, filters: SessionFilter, *, cursor: str | None, limit: int
     ) -> tuple[Sequence[SessionWithUse], str | None]:
         """Return up to `limit` sessions, last written to first, and the next cursor.
 
         Args:
             project_id: The caller's project.
-            chosen: The sessions that are listed.
-            cursor: The end of the previous list.
-            limit: The maximum of sessions in a list.
+            filters: The filters of the list.
+            cursor: The cursor of the previous list.
+            limit: The maximum of sessions.
 
         Raises:
-            InvalidCursorError: The cursor is not this list's, or of one with other filters.
+            InvalidCursorError: The cursor is of another list, or of a list with other filters.
         """
-        query_digest = digest_query(chosen.id_part, chosen.pinned, chosen.tag)
+        query_digest = digest_query(filters.id_part, filters.pinned, filters.tag)
         before = decode_moment_cursor("sessions", cursor, query_digest)
 
         def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
-            rows = unit[SessionRecords].page(chosen, before=before, limit=limit + 1)
-            use = uses_of(unit, [row.session_id for row in rows[:limit]])
+            rows = unit[SessionRecords].page(filters, before=before, limit=limit + 1)
+            use = find_uses(unit, [row.session_id for row in rows[:limit]])
             listed = [SessionWithUse(row, use[row.session_id]) for row in rows[:limit]]
             return listed, len(rows) > limit
 
-        listed, more = await self.records.read(project_id, find)
-        if not more:
+        listed, has_more = await self.records.read(project_id, find)
+        if not has_more:
             return listed, None
         last = listed[-1].session
         return listed, encode_moment_cursor(
@@ -168,7 +168,7 @@ class Sessions:
                 session_id,
                 utc_now(),
                 session_id=session_id,
-                # The last number of this session: a new one with its id starts again at 1.
+                # The last number of this session; a new session with its id starts at 1.
                 seq=session.last_seq + 1,
                 members={"deleted": deleted_entries(deleted).as_value()},
             )
@@ -181,7 +181,7 @@ class Sessions:
         return deleted
 
 
-def uses_of(unit: UnitOfWork, session_ids: Collection[str]) -> dict[str, SessionUse]:
+def find_uses(unit: UnitOfWork, session_ids: Collection[str]) -> dict[str, SessionUse]:
     """Return the storage use and title of each of at most 1,000 sessions."""
     openings = unit[SessionResourceRecords].openings(session_ids)
     return {

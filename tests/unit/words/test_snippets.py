@@ -43,12 +43,12 @@ LOREM = "lorem ipsum dolor sit amet consetetur sadipscing elitr sed diam nonumy 
 def test_snippet_is_the_passage_with_the_match(
     fields: list[str], query: str, expected: str | None
 ) -> None:
-    assert Passages(parse_search(query)).of(fields) == expected
+    assert Passages(parse_search(query)).find(fields) == expected
 
 
 @pytest.mark.parametrize("word", ["zebra", "Zébra", "\uff3a\uff45\uff42\uff52\uff41"])
 def test_long_text_is_cut_between_words_on_both_sides(word: str) -> None:
-    shown = Passages(parse_search("zebra")).of([LOREM * 9 + word + " " + LOREM * 9])
+    shown = Passages(parse_search("zebra")).find([LOREM * 9 + word + " " + LOREM * 9])
     assert shown is not None
     assert (shown[0], shown[-1]) == ("…", "…")
     assert word in shown
@@ -57,18 +57,18 @@ def test_long_text_is_cut_between_words_on_both_sides(word: str) -> None:
 
 
 def test_snippet_is_as_long_as_asked() -> None:
-    shown = Passages(parse_search("dolor"), length=40).of([LOREM * 9])
+    shown = Passages(parse_search("dolor"), length=40).find([LOREM * 9])
     assert shown == "…ipsum dolor sit amet consetetur…"
 
 
 def test_no_letter_is_parted_from_its_marks() -> None:
-    shown = Passages(parse_search("東")).of(["กิ" * 500 + "東" + "ข้" * 500])
+    shown = Passages(parse_search("東")).find(["กิ" * 500 + "東" + "ข้" * 500])
     assert shown is not None
     assert shown[1:-1].replace("กิ", "").replace("ข้", "") == "東"
 
 
 def test_match_far_behind_in_a_long_text_is_found() -> None:
-    shown = Passages(parse_search("zebra"), length=20).of(["é ﬁ ß " * 300_000 + "zebra"])
+    shown = Passages(parse_search("zebra"), length=20).find(["é ﬁ ß " * 300_000 + "zebra"])
     assert shown == "…ß é ﬁ ß é ﬁ ß zebra"
 
 
@@ -78,7 +78,7 @@ def test_snippet_is_part_of_the_text_and_one_line(text: str, query: str) -> None
         asked = parse_search(query)
     except InvalidPayloadError:
         return
-    shown = Passages(asked, length=30).of([text])
+    shown = Passages(asked, length=30).find([text])
     if shown is not None:
         assert "\n" not in shown
         assert shown.strip("… ") in " ".join(text.split())
@@ -94,4 +94,4 @@ def test_every_word_of_a_text_has_a_snippet(text: str, data: st.DataObject) -> N
         asked = parse_search(word)
     except InvalidPayloadError:
         return
-    assert Passages(asked).of([text]) is not None
+    assert Passages(asked).find([text]) is not None

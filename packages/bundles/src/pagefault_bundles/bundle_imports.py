@@ -19,7 +19,7 @@ from app.models.session import Session, SessionUse
 from app.services.concurrency.background import run_to_completion
 from app.services.pages.page_bodies import refers_to_text
 from app.services.quotas.storage_quota import StorageQuota
-from app.services.sessions.sessions import SessionWithUse, uses_of
+from app.services.sessions.sessions import SessionWithUse, find_uses
 from app.stores.blobs.store import BlobStore
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.frontier_moves import FrontierMoveRecords
@@ -122,7 +122,7 @@ class BundleImports:
                 members={"imported": imported_entries(session.counts).as_value()},
             )
             unit.add_event(event)
-            return uses_of(unit, [session.session_id])[session.session_id]
+            return find_uses(unit, [session.session_id])[session.session_id]
 
         return await self.records.write(project_id, write, is_alone=True)
 

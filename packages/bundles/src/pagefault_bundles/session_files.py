@@ -173,7 +173,7 @@ class SessionFiles:
             max_bytes = self.limits.session_file_bytes * _UNPACKED
             bundle = await anyio.to_thread.run_sync(read, file, max_bytes)
             size_bytes = sum(each.size for each in bundle.manifest.files)
-            async with self.memory.holding(_COPIES * size_bytes):
+            async with self.memory.reserving(_COPIES * size_bytes):
                 check = BundleCheck(bundle, project_id, self.limits)
                 return await anyio.to_thread.run_sync(_bundle_file, check)
 

@@ -207,7 +207,7 @@ async def test_projects_take_turns_at_the_worker() -> None:
 
 
 async def test_deadline_says_nothing_of_an_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.images.image_work._LEAST_SECONDS", -10.0)
+    monkeypatch.setattr("app.services.images.image_work._MIN_SECONDS", -10.0)
     async with image_work() as (images, _):
         with pytest.raises(UndecidedError):
             await run(images, saved(picture(1_280, 820), "JPEG"))
