@@ -27,7 +27,7 @@ import anyio.to_thread
 
 from app.config.settings import Settings
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.page_lists import PageLists, page_place
+from app.services.pages.page_lists import PageLists, narrow_page_index
 from app.stores.records.finding import find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -300,8 +300,8 @@ async def timed(records: Records, searches: Sequence[Search]) -> tuple[list[floa
 
 def _found(search: Search, unit: UnitOfWork) -> int:
     """Search, and read the snippets of the matches; return the number of matches."""
-    place = page_place(unit, search.session_id, search.modality)
-    matches = find(parse_search(search.text), [place]).matches
+    index = narrow_page_index(unit, search.session_id, search.modality)
+    matches = find(parse_search(search.text), [index]).matches
     unit[PageRecords].numbered([match.number for match in matches[:SHOWN]], content_up_to=2**40)
     return len(matches)
 

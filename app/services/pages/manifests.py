@@ -77,7 +77,7 @@ class PageManifests:
 
         Raises:
             NotFoundError: There is no such session.
-            InvalidCursorError: The cursor is not one of this list.
+            InvalidCursorError: The cursor is of another list.
         """
         after, listed_before = None, 0
         if cursor is not None:

@@ -127,8 +127,8 @@ class PageLists:
         def search(
             unit: UnitOfWork,
         ) -> tuple[RankedMatches, Sequence[RankedMatch], list[StoredPage]]:
-            place = page_place(unit, filters.session_id, filters.modality)
-            found = find(query, [place], weights)
+            index = narrow_page_index(unit, filters.session_id, filters.modality)
+            found = find(query, [index], weights)
             by_id = [(IN_PAGES, number) for number in find_pages_by_id(unit, text, filters)]
             matches = found.after(by_id, last)
             numbers = [match.number for match in matches[:limit]]
@@ -158,7 +158,7 @@ class PageLists:
         return hits, cursors.encode(end, found.weights)
 
 
-def page_place(
+def narrow_page_index(
     unit: UnitOfWork, session_id: str | None, *modalities: Modality | None
 ) -> SearchedIndex:
     """Return the index of pages, narrowed to a session and to modalities."""

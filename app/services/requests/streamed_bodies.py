@@ -93,9 +93,9 @@ class StreamedBodies:
     limit_bytes: int
     """The largest medium."""
     piece_bytes: int = LARGE_BYTES
-    """Size of a piece; a body up to this size is kept in memory."""
+    """The size of a piece; a body up to this size is kept in memory."""
     long_chars: int = LONG_CHARS
-    """Length from which strings become drafts."""
+    """The length from which on strings become drafts."""
 
     @asynccontextmanager
     async def receive(
@@ -115,7 +115,7 @@ class StreamedBodies:
         drafts: list[BlobDraft] = []
 
         def new_draft() -> BlobDraft:
-            if not receiving.is_in_pieces:
+            if not receiver.is_in_pieces:
                 return InMemoryDraft(self.blobs, project_id, limit_bytes=self.limit_bytes)
             drafts.append(self.blobs.draft(project_id, limit_bytes=self.limit_bytes))
             return drafts[-1]
@@ -124,17 +124,17 @@ class StreamedBodies:
             memory.keep_text(text_bytes, _COPIES * self.piece_bytes)
 
         json = JsonStream(new_draft, keep_text, long_chars=self.long_chars)
-        receiving = _Receiving(json, self.work, memory, self.piece_bytes)
+        receiver = _BodyReceiver(json, self.work, memory, self.piece_bytes)
         try:
             async with memory.arrival():
-                body = await receiving.body(memory.measure_pace(chunks))
+                body = await receiver.receive(memory.measure_pace(chunks))
             if body.size_bytes > FREE_BYTES:
                 await weigh_all(body.last_piece, memory, self.work)
                 await memory.begin_work(body.bytes_in_memory)
             yield body
         finally:
             with anyio.CancelScope(shield=True):
-                await receiving.wait_for_step()
+                await receiver.wait_for_step()
                 json.clear()
                 try:
                     for draft in drafts:
@@ -144,10 +144,10 @@ class StreamedBodies:
 
 
 @dataclass(slots=True, eq=False)
-class _Receiving:
-    """The reception of one body, whose current step runs in a task of its own.
+class _BodyReceiver:
+    """Receives one body, and processes each piece in a task while the next one arrives.
 
-    Pieces have one size, so that the result does not depend on the chunks of the client.
+    All pieces have the same size, so that the result does not depend on the chunks of the client.
     """
 
     json: JsonStream[BlobDraft]
@@ -159,23 +159,24 @@ class _Receiving:
     _kept_bytes: int = 0
     _step: asyncio.Future[None] | None = None
 
-    async def body(self, chunks: AsyncIterator[bytes]) -> ReceivedBody:
+    async def receive(self, chunks: AsyncIterator[bytes]) -> ReceivedBody:
+        """Receive all chunks; the last piece is left to the caller."""
         piece: list[bytes] = []
-        size_bytes = waiting = 0
+        size_bytes = unprocessed = 0
         async for chunk in chunks:
             piece.append(chunk)
             size_bytes += len(chunk)
-            waiting += len(chunk)
-            await self._hold(waiting)
-            while waiting > self.piece_bytes:
-                waiting -= self.piece_bytes
-                rest = piece[-1][len(piece[-1]) - waiting :] if waiting else b""
-                piece[-1] = piece[-1][: len(piece[-1]) - waiting]
-                await self._begin(piece)
+            unprocessed += len(chunk)
+            await self._reserve(unprocessed)
+            while unprocessed > self.piece_bytes:
+                unprocessed -= self.piece_bytes
+                rest = piece[-1][len(piece[-1]) - unprocessed :] if unprocessed else b""
+                piece[-1] = piece[-1][: len(piece[-1]) - unprocessed]
+                await self._start_step(piece)
                 piece = [rest]
-                await self._hold(waiting)
-        await self._ended()
-        await self._hold(waiting)
+                await self._reserve(unprocessed)
+        await self._finish_step()
+        await self._reserve(unprocessed)
         return ReceivedBody(self.json, piece, size_bytes, self.memory)
 
     async def wait_for_step(self) -> None:
@@ -183,18 +184,18 @@ class _Receiving:
         if self._step is not None:
             await asyncio.gather(self._step, return_exceptions=True)
 
-    async def _hold(self, waiting: int) -> None:
-        if self._kept_bytes + waiting > self.memory.size_bytes:
-            await self.memory.keep(self._kept_bytes + waiting)
+    async def _reserve(self, piece_bytes: int) -> None:
+        if self._kept_bytes + piece_bytes > self.memory.size_bytes:
+            await self.memory.keep(self._kept_bytes + piece_bytes)
 
-    async def _begin(self, piece: list[bytes]) -> None:
-        await self._ended()
+    async def _start_step(self, piece: list[bytes]) -> None:
+        await self._finish_step()
         self.is_in_pieces = True
         # Both the pieces that arrived and the one that they are joined to.
         self._kept_bytes += _COPIES * self.piece_bytes
         self._step = asyncio.ensure_future(self.work.run(self.piece_bytes, self._feed, piece))
 
-    async def _ended(self) -> None:
+    async def _finish_step(self) -> None:
         if self._step is not None:
             # A cancelled caller does not wait here; `wait_for_step` waits.
             await asyncio.shield(self._step)

@@ -13,7 +13,7 @@ from app.models.search_entry import (
     SearchMatch,
     WaitingEntry,
 )
-from app.services.pages.page_lists import SearchCursors, find_pages_by_id, page_place
+from app.services.pages.page_lists import SearchCursors, find_pages_by_id, narrow_page_index
 from app.services.pages.stored_pages import read_descriptor, stored_texts
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.finding import (
@@ -151,7 +151,7 @@ def _choose_indexes(unit: UnitOfWork, request: SearchRequest) -> list[SearchedIn
     kinds = set(request.kinds)
     chosen = []
     if not kinds or kinds & _PAGE_KINDS:
-        chosen.append(page_place(unit, request.session_id, *_modalities(request)))
+        chosen.append(narrow_page_index(unit, request.session_id, *_modalities(request)))
     if not kinds or kinds & _ENTRY_KINDS:
         index = choose_entry_index(unit)
         marks = index.required_marks(session_id=request.session_id, kinds=kinds & _ENTRY_KINDS)

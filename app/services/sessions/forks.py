@@ -25,8 +25,8 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
 _log = structlog.get_logger(__name__)
-_MAX_AT_ONCE = 10_000
-_MAX_BYTES_AT_ONCE = 128 * 1024 * 1024
+_MAX_DIRECT_ENTRIES = 10_000
+_MAX_DIRECT_BYTES = 128 * 1024 * 1024
 MAX_PENDING = 4
 """The maximum of long forks that are copied or waiting; each blocks other writers for seconds."""
 
@@ -74,14 +74,18 @@ class SessionForks:
             return unit[SessionCopyRecords].measure(session_id, up_to)
 
         beginning = await self.records.read(project_id, measure)
-        is_long = beginning.entries > _MAX_AT_ONCE or beginning.size_bytes > _MAX_BYTES_AT_ONCE
+        is_long = (
+            beginning.entries > _MAX_DIRECT_ENTRIES or beginning.size_bytes > _MAX_DIRECT_BYTES
+        )
         if is_long:
             found: SessionWithUse | PendingSession | None = await self.records.read(
                 project_id, lambda unit: _find_existing(unit, session_id, up_to, fork_id)
             )
             # An equal request may have started the copy meanwhile.
             found = found or self._find_pending(project_id, session_id, up_to, fork_id)
-            return found or self._begin(project_id, session_id, up_to, fork_id, beginning.entries)
+            return found or self._copy_later(
+                project_id, session_id, up_to, fork_id, beginning.entries
+            )
         return await self._write(project_id, session_id, up_to, fork_id)
 
     @asynccontextmanager
@@ -97,7 +101,11 @@ class SessionForks:
     def _find_pending(
         self, project_id: str, session_id: str, up_to: int, fork_id: str
     ) -> PendingSession | None:
-        """Return the fork if it is being copied; raise if another fork with its id is."""
+        """Return the fork if it is being copied.
+
+        Raises:
+            ConflictError: Another fork with its id is being copied.
+        """
         pending = self._pending.get((project_id, fork_id))
         if pending is None or pending.origin == ForkOrigin(session_id, up_to):
             return pending
@@ -114,7 +122,7 @@ class SessionForks:
 
         return await self.records.write(project_id, write, is_alone=True)
 
-    def _begin(
+    def _copy_later(
         self, project_id: str, session_id: str, up_to: int, fork_id: str, entries: int
     ) -> PendingSession:
         if len(self._pending) >= MAX_PENDING:

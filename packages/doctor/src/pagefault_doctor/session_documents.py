@@ -19,12 +19,12 @@ import anyio.to_thread
 from app.errors import StoreFullError
 from app.models.message import StoredEntry, StoredMessage
 from app.models.session import Session, SessionUse
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.renders.loaded_sessions import LoadedSession, find_referenced_ids
 from app.services.renders.prompt_turns import prompt_model, prompt_turns
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
-from app.services.sessions.sessions import uses_of
+from app.services.sessions.sessions import find_uses
 from app.stores.blobs.store import BlobMissingError, BlobStore
 from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
@@ -126,7 +126,7 @@ class Document:
     head: bytes
     draft: _Draft
     size_bytes: int
-    memory: HeldMemory
+    memory: MemoryReservation
     """The memory that sending it takes."""
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class SessionDocuments:
         plan = await self.records.read(project_id, lambda unit: _plan(unit, session_id))
         if plan.text_bytes > MAX_DOCUMENT_BYTES:
             raise _too_large(session_id, plan.text_bytes, has_files=False, is_exact=False)
-        memory = await self.budget.hold(_SENDING_BYTES + _COPIES * plan.stretch_bytes)
+        memory = await self.budget.reserve(_SENDING_BYTES + _COPIES * plan.stretch_bytes)
         draft = _Draft()
         try:
             sizes = await self.blobs.sizes(project_id, plan.digests)
@@ -228,7 +228,7 @@ def _plan(unit: UnitOfWork, session_id: str) -> _Plan:
         last_seq = rows[-1].seq
     resources = unit[SessionResourceRecords].all_of(session_id)
     digests = frozenset(resource.digest for resource in resources)
-    use = uses_of(unit, [session_id])[session_id]
+    use = find_uses(unit, [session_id])[session_id]
     return _Plan(session, use, last_seq, text_bytes, stretch_bytes, digests)
 
 
