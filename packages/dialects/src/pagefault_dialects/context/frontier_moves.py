@@ -144,16 +144,19 @@ class _FrontierMove:
     def __init__(
         self, history: EvictableTurns, frontier: Frontier, excess: Load, weighing: Weighing
     ) -> None:
-        self._history, self._weighing, self._missing = history, weighing, excess
+        self._history, self._weighing = history, weighing
+        # The load that is still to be saved.
+        self._missing = excess
         self._frontier = chain_levels(frontier)
         self._positions = {
             name: position for name, position in self._frontier if isinstance(position, int)
         }
         self._folded: set[int] = set()
         self._levels: dict[int, Levels] = {}
-        # Steps reduced to previews, steps reduced to lines, and the latter with whole arguments.
+        # Steps reduced to previews, and steps reduced to lines.
         self._previews = _StepQueue()
         self._lines = _StepQueue()
+        # The steps of `_lines` whose arguments are not cut yet.
         self._lines_with_arguments: deque[_Group] = deque()
 
     @property
@@ -164,19 +167,21 @@ class _FrontierMove:
     def run(self) -> None:
         """Apply level after level until enough is saved."""
         history = self._history
-        steps = self._groups(history.old_steps)
-        self._advance(self._groups(sorted({*history.old_steps, *history.old_media})), "media")
+        steps = self._group_by_position(history.old_steps)
+        self._advance(
+            self._group_by_position(sorted({*history.old_steps, *history.old_media})), "media"
+        )
         self._queue_reduced_steps(steps)
         self._advance_results(steps, "texts")
         self._advance_results(steps, "results")
         self._advance(steps, "recalled")
         self._advance(steps, "arguments")
         self._advance(steps, "folded")
-        messages = self._groups(history.old_messages)
+        messages = self._group_by_position(history.old_messages)
         self._advance(messages, "texts")
         self._advance(messages, "folded")
 
-    def _groups(self, indexes: Iterable[int]) -> Sequence[_Group]:
+    def _group_by_position(self, indexes: Iterable[int]) -> Sequence[_Group]:
         passages = self._history.passages
         grouped = groupby(indexes, key=lambda index: passages[index].position)
         return [_Group(position, tuple(item)) for position, item in grouped]
@@ -314,6 +319,7 @@ class _FrontierMove:
         return weighing.turns(turns) - Load((1 - folded_neighbours) * _FOLD_TOKENS)
 
     def _is_enough(self, level: Level) -> bool:
+        """Return whether nothing has to be saved any more that this level can save."""
         missing = self._missing
         exceeds_media = missing.media > 0 or missing.base64_chars > 0
         return missing.tokens <= 0 and not (exceeds_media and level == "media")

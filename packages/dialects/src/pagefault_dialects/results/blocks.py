@@ -86,18 +86,19 @@ BlockOutcome = list[NormalizedPart] | NestedContent
 
 def is_typed_block(value: object) -> bool:
     """Return whether a value is a block with a type, and has the members that the type requires."""
-    return isinstance(value, dict) and _typed_reader(value) is not None
+    return isinstance(value, dict) and _find_reader(value) is not None
 
 
 def read_block(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
     """Return the parts of a block, or its nested content; `None` if the object is a record."""
-    reader = _typed_reader(block)
+    reader = _find_reader(block)
     if reader:
         return reader(without_frame(block) if is_of_langchain(block) else block, context)
     return _read_untyped(block, context)
 
 
-def _typed_reader(block: JsonBlock) -> Callable[[JsonBlock, ReadContext], BlockOutcome] | None:
+def _find_reader(block: JsonBlock) -> Callable[[JsonBlock, ReadContext], BlockOutcome] | None:
+    """Return the reader for the type of a block; `None` if members are missing for that type."""
     block_type = block.get("type")
     if not isinstance(block_type, str):
         return None

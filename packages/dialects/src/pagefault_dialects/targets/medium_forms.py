@@ -66,18 +66,18 @@ class MediumForm:
             return False
         return base64_length(self.smaller.size_bytes) < self.base64_chars
 
-    def step_down(self, obstacle: Obstacle, *, to_words: bool) -> None:
+    def step_down(self, obstacle: Obstacle, *, to_text: bool) -> None:
         """Replace the medium by its smaller or repaired image, or by text.
 
         Args:
             obstacle: The reason.
-            to_words: Replace it by text even if there is an image.
+            to_text: Replace it by text even if there is an image.
         """
-        if self.smaller is not None and not to_words:
-            self._note(obstacle.becomes, obstacle)
+        if self.smaller is not None and not to_text:
+            self._move_to(obstacle.becomes, obstacle)
             self.attachment, self.smaller = self.smaller, None
         else:
-            self._note("placeholder" if self.words is None else self.words.kind, obstacle)
+            self._move_to("placeholder" if self.words is None else self.words.kind, obstacle)
             self.attachment = None
             if self.text is not None:
                 self._note_text(self.text)
@@ -86,17 +86,18 @@ class MediumForm:
         """Step down because of the ignored obstacle, if there is one."""
         obstacle, self.ignored_obstacle = self.ignored_obstacle, None
         if obstacle is not None and self.rung == "original":
-            self.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
+            self.step_down(obstacle, to_text=not obstacle.fixable_by_resize)
 
     def items(self) -> list[ResolvedItem]:
         """Return the items that are rendered: the attachment with its notes, or a text."""
         medium = self.ref.medium
         if self.attachment is None:
-            return [TextItem(medium.pointer, self._text(medium))]
+            return [TextItem(medium.pointer, self._replacement_text(medium))]
         notes = [medium.before, self._describe_changes(self.attachment)]
         return [*(TextItem(medium.pointer, text) for text in notes if text), self.attachment]
 
-    def _text(self, medium: Medium) -> str:
+    def _replacement_text(self, medium: Medium) -> str:
+        """Return the text that replaces the medium: its words, or one line."""
         if medium.instead is not None:
             return medium.instead
         if self.words is None:
@@ -120,6 +121,7 @@ class MediumForm:
         return f"[{', '.join([medium_words(medium), *(changes or ['shown in fewer bytes'])])}]"
 
     def _note_text(self, text: FileText) -> None:
+        """Add a loss entry for each difference between a text file and the text that is shown."""
         if text.charset:
             reason = f"The text is in {text.charset}, and was decoded; the bytes stay."
             self._note_step(text.charset, "text", Obstacle("decoded", reason))
@@ -130,9 +132,10 @@ class MediumForm:
             reason = f"The text of the file is too long to be shown whole: {text.rest} left out."
             self._note_step("text", "preview", Obstacle("text-too-long", reason))
 
-    def _note(self, to: Rung, obstacle: Obstacle) -> None:
-        self._note_step(self.rung, to, obstacle)
-        self.rung = to
+    def _move_to(self, rung: Rung, obstacle: Obstacle) -> None:
+        """Change the rung, and add a loss entry."""
+        self._note_step(self.rung, rung, obstacle)
+        self.rung = rung
 
     def _note_step(self, from_: str, to: str, obstacle: Obstacle) -> None:
         medium = self.ref.medium
@@ -181,7 +184,7 @@ def limit_count(forms: Sequence[MediumForm], kind: MediaClass, max_media: int | 
         f"At most {max_media} of this kind ({kind}) may be there; the newest stay.",
     )
     for form in attached[: max(0, len(attached) - max_media)]:
-        form.step_down(obstacle, to_words=True)
+        form.step_down(obstacle, to_text=True)
 
 
 def limit_size(forms: Sequence[MediumForm], max_base64: int) -> None:
@@ -193,16 +196,16 @@ def limit_size(forms: Sequence[MediumForm], max_base64: int) -> None:
     for form in forms:
         # A medium that does not fit alone would first evict all others, and then itself.
         while form.base64_chars > max_base64:
-            form.step_down(obstacle, to_words=not form.is_smaller_useful)
+            form.step_down(obstacle, to_text=not form.is_smaller_useful)
     total = sum(form.base64_chars for form in forms)
-    for to_words in (False, True):
+    for to_text in (False, True):
         for form in forms:
             if total <= max_base64:
                 return
-            if not form.base64_chars or not (to_words or form.is_smaller_useful):
+            if not form.base64_chars or not (to_text or form.is_smaller_useful):
                 continue
             total -= form.base64_chars
-            form.step_down(obstacle, to_words=to_words)
+            form.step_down(obstacle, to_text=to_text)
             total += form.base64_chars
 
 

@@ -78,7 +78,7 @@ class IdRule:
         if self.exact_chars is not None:
             return self._of_exact_length(text, self.exact_chars)
         first = self.first or f"[{self.characters}]"
-        if _fitting(first, self.characters, self.max_chars).fullmatch(text):
+        if _id_pattern(first, self.characters, self.max_chars).fullmatch(text):
             return text
         digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         cleaned = re.sub(rf"[^{self.characters}]", "_", text)
@@ -99,7 +99,7 @@ class IdRule:
 
 
 @cache
-def _fitting(first: str, characters: str, max_chars: int) -> re.Pattern[str]:
+def _id_pattern(first: str, characters: str, max_chars: int) -> re.Pattern[str]:
     return re.compile(rf"{first}[{characters}]{{0,{max_chars - 1}}}")
 
 
@@ -198,8 +198,8 @@ class Profile:
         return self.media.get(media_class(kind))
 
 
-def narrowed(profile: Profile, options: RenderOptions) -> Profile:
-    """Return a target narrowed to the requested image size."""
+def limit_image_size(profile: Profile, options: RenderOptions) -> Profile:
+    """Return a target whose images are limited to the requested size as well."""
     image, max_side = profile.media.get("image"), options.max_image_pixels
     if max_side is None or image is None:
         return profile

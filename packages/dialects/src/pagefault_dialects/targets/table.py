@@ -21,7 +21,13 @@ from pagefault_dialects.targets import (
     vercel,
 )
 from pagefault_dialects.targets.media_lines import write_text
-from pagefault_dialects.targets.profile import IdRule, MediaClass, MediaRule, Profile, narrowed
+from pagefault_dialects.targets.profile import (
+    IdRule,
+    MediaClass,
+    MediaRule,
+    Profile,
+    limit_image_size,
+)
 from pagefault_dialects.targets.tokens import (
     TokenRule,
     tokens_by_tiles_of_512,
@@ -290,4 +296,4 @@ def find_profile(target: str, options: RenderOptions) -> Profile:
         )
     if target == "mcp":
         profile = mcp.of_revision(profile, options.protocol_version)
-    return narrowed(profile, options)
+    return limit_image_size(profile, options)
