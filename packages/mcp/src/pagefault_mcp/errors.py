@@ -1,4 +1,4 @@
-"""Reasons of failures as text for people, without the data that was sent."""
+"""Texts of errors for people; they never contain data that was sent, such as keys."""
 
 import socket
 import ssl
@@ -8,7 +8,7 @@ import httpx
 
 from pagefault_dialects.errors import PagefaultError
 
-_BY_KIND: tuple[tuple[type[Exception], str], ...] = (
+_REASONS_BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
     # The text of this error has the value of the header, which may be a key.
     (httpx.LocalProtocolError, "a header cannot be sent"),
     (httpx.UnsupportedProtocol, "its address is neither http nor https"),
@@ -19,7 +19,7 @@ _BY_KIND: tuple[tuple[type[Exception], str], ...] = (
     (ValueError, "a header or its address cannot be sent"),
 )
 _BROKE_OFF = "the connection broke off"
-_BY_CAUSE: tuple[tuple[type[Exception], str], ...] = (
+_REASONS_BY_CAUSE: tuple[tuple[type[Exception], str], ...] = (
     (socket.gaierror, "the name of its host is not known"),
     (ConnectionRefusedError, "the connection was refused"),
     (ConnectionResetError, _BROKE_OFF),
@@ -33,7 +33,7 @@ def one_line(text: str) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the text of an error; of a group, that of the first."""
+    """Return the text of an error; for a group, that of its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, PagefaultError):
@@ -43,35 +43,35 @@ def reason_of(error: BaseException) -> str:
 
 
 def unreachable_reason(error: Exception) -> str:
-    """Return the reason why an exchange with an address failed."""
-    for kind, words in _BY_KIND:
-        if isinstance(error, kind):
-            return words
-    for cause in _causes(error):
-        if (reason := _system_reason(cause)) is not None:
+    """Return the reason why an HTTP request got no response, without details that may be secret."""
+    for error_type, reason in _REASONS_BY_TYPE:
+        if isinstance(error, error_type):
             return reason
+    for cause in _causes(error):
+        if (cause_reason := _system_reason(cause)) is not None:
+            return cause_reason
     text = str(error).rstrip(".")
     return text[:1].lower() + text[1:] or _BROKE_OFF
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes in turn; of a group, those of the first."""
-    following: BaseException | None = error
-    while following is not None:
-        yield following
-        if isinstance(following, BaseExceptionGroup):
-            following = following.exceptions[0]
+    """Yield an error and its chain of causes; a group continues with its first error."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        if isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
         else:
-            following = following.__cause__ or following.__context__
+            cause = cause.__cause__ or cause.__context__
 
 
 def _system_reason(error: BaseException) -> str | None:
-    for kind, words in _BY_CAUSE:
-        if isinstance(error, kind):
-            return words
+    for error_type, reason in _REASONS_BY_CAUSE:
+        if isinstance(error, error_type):
+            return reason
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted ({error.verify_message})"
     if isinstance(error, ssl.SSLError):
-        reason = (error.reason or "no reason is said").replace("_", " ").lower()
-        return f"TLS failed ({reason})"
+        tls_reason = (error.reason or "no reason is said").replace("_", " ").lower()
+        return f"TLS failed ({tls_reason})"
     return error.strerror.lower() if isinstance(error, OSError) and error.strerror else None

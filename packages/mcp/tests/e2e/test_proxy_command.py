@@ -477,7 +477,7 @@ def test_calls_in_a_batch_are_stored_and_rendered_like_single_ones(tmp_path: Pat
     assert picture["result"]["content"][2]["text"] == HANDLE
     ((listed,),) = (json.loads(batches[1]),)
     assert [tool["name"] for tool in listed["result"]["tools"]][-6:] == OWN_TOOLS
-    # Progress precedes its answer; our tools answer separately.
+    # Progress precedes its answer; the memory's tools answer separately.
     assert sorted(str(single.get("id", single.get("method"))) for single in singles) == [
         "4",
         "5",

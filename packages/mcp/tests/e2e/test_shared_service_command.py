@@ -26,7 +26,7 @@ from packages.mcp.tests.e2e.test_proxy_command import (
     talking,
 )
 from packages.mcp.tests.e2e.test_proxy_listen import call, listening
-from pagefault_mcp.service_client.shared_folder import SharedSetup, make_folder, socket_of
+from pagefault_mcp.service_client.shared_folder import SharedSetup, find_socket, make_folder
 from tests.kit import mcp_server
 from tests.kit.process import (
     COMMAND,
@@ -183,9 +183,9 @@ def test_service_goes_on_without_the_proxy_that_started_it(tmp_path: Path) -> No
             assert starting.poll() is None
         starting.kill()
         starting.wait(WAIT_SECONDS)
-        while socket_of(folder) is None:
+        while find_socket(folder) is None:
             assert starting.returncode
-        transport = httpx.HTTPTransport(uds=str(socket_of(folder)))
+        transport = httpx.HTTPTransport(uds=str(find_socket(folder)))
         with httpx.Client(transport=transport, base_url="http://localhost") as client:
             assert client.get("/healthz").is_success
     wait_for_end(pid_in(folder))

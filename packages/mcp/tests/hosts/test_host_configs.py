@@ -436,8 +436,8 @@ def test_tools_of_the_memory_come_with_one_server_only(
     first: dict[str, object], *, brought: bool
 ) -> None:
     after = wrap({"memory": first, "b": {"command": "b"}, "c": {"command": "c"}})
-    with_tools = ["--no-tools" not in after[name]["args"] for name in "bc"]
-    assert with_tools == [brought, False]
+    append_tools = ["--no-tools" not in after[name]["args"] for name in "bc"]
+    assert append_tools == [brought, False]
     assert after["memory"] == first
 
 

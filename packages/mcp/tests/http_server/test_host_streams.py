@@ -11,11 +11,11 @@ from pagefault_mcp.http_server.host_streams import (
 from pagefault_mcp.messages.lines import Line
 
 
-def keep(sent: SentEvents, stream: str, text: bytes) -> str:
+def add(sent: SentEvents, stream: str, text: bytes) -> str:
     """Send a line; the id of the event."""
     with Line() as line:
         line.add(text)
-        return sent.keep(stream, line)
+        return sent.add(stream, line)
 
 
 def texts(sent: SentEvents, event_id: str) -> list[bytes]:
@@ -27,7 +27,7 @@ def test_oldest_events_give_way_by_number_and_by_bytes() -> None:
     for most, text in ((MAX_EVENTS, b"{}\n"), (4, b"x" * (MAX_BYTES // 4))):
         sent = SentEvents()
         before = sent.begin("1")
-        ids = [keep(sent, "1", text) for _ in range(most + 1)]
+        ids = [add(sent, "1", text) for _ in range(most + 1)]
         assert len(texts(sent, ids[0])) == most
         with pytest.raises(NoSuchEventError):
             sent.after(before)
@@ -36,10 +36,10 @@ def test_oldest_events_give_way_by_number_and_by_bytes() -> None:
 def test_stream_that_missed_nothing_is_known_however_much_was_sent_on_others() -> None:
     sent = SentEvents()
     sent.begin("1")
-    own = keep(sent, "1", b"{}\n")
+    own = add(sent, "1", b"{}\n")
     sent.begin("2")
     for _ in range(2 * MAX_EVENTS):
-        keep(sent, "2", b"{}\n")
+        add(sent, "2", b"{}\n")
     assert sent.after(own) == ("1", [])
     # One that has ended is known for as long as anything of it is kept.
     sent.end("1")
@@ -53,9 +53,9 @@ def test_event_that_is_too_large_is_an_error_for_each_request_it_answers() -> No
     sent = SentEvents()
     before = sent.begin("1")
     long = b'"%s"' % (b"x" * MAX_BYTES)
-    keep(sent, "1", b'{"jsonrpc":"2.0","method":"m","params":{"a":%s}}\n' % long)
-    keep(sent, "1", b'{"jsonrpc":"2.0","id":"a","result":{"a":%s}}\n' % long)
-    keep(sent, "1", b'{"jsonrpc":"2.0","id":2,"result":{}}\n')
+    add(sent, "1", b'{"jsonrpc":"2.0","method":"m","params":{"a":%s}}\n' % long)
+    add(sent, "1", b'{"jsonrpc":"2.0","id":"a","result":{"a":%s}}\n' % long)
+    add(sent, "1", b'{"jsonrpc":"2.0","id":2,"result":{}}\n')
     replaced, small = texts(sent, before)
     assert replaced.startswith(b'{"jsonrpc": "2.0", "id": "a", "error"')
     assert small == b'{"jsonrpc":"2.0","id":2,"result":{}}\n'
@@ -67,6 +67,6 @@ def test_event_that_is_too_large_is_an_error_for_each_request_it_answers() -> No
 def test_event_that_was_never_sent_is_told(event_id: str) -> None:
     sent = SentEvents()
     sent.begin("1")
-    keep(sent, "1", b"{}\n")
+    add(sent, "1", b"{}\n")
     with pytest.raises(NoSuchEventError):
         sent.after(event_id)

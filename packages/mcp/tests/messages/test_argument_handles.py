@@ -3,7 +3,7 @@
 import pytest
 
 from pagefault_dialects.json.values import JsonValue
-from pagefault_mcp.messages.argument_handles import FileArgument, find_file_arguments, find_mentions
+from pagefault_mcp.messages.argument_handles import FileArgument, find_file_arguments, find_handles
 
 BASE64 = {"type": "string", "contentEncoding": "base64"}
 IMAGE = {"type": "object", "properties": {"data": BASE64, "note": {"type": "string"}}}
@@ -110,7 +110,8 @@ def test_handles_are_found_where_steps_lead_and_nowhere_else() -> None:
         FileArgument(("pair", "a"), "base64"),
     ]
     found = [
-        (mention.holder, mention.key, mention.form) for mention in find_mentions(arguments, places)
+        (mention.container, mention.key, mention.form)
+        for mention in find_handles(arguments, places)
     ]
     assert found == [
         (arguments["files"], "b", "base64"),

@@ -7,7 +7,11 @@ from contextlib import contextmanager
 import pytest
 
 from pagefault_mcp.messages.lines import Line, LinePiece
-from pagefault_mcp.messages.rewritten_messages import has_only_handles, rewrite_line, with_content
+from pagefault_mcp.messages.rewritten_messages import (
+    has_only_handles,
+    replace_content,
+    rewrite_line,
+)
 
 HANDLE = "@blob:" + "0123456789abcdef" * 2
 LONG = "x" * 1024 * 1024
@@ -25,7 +29,7 @@ def line_of(value: object) -> Iterator[Line]:
 def rewritten(result: object, rendering: object, *, is_typed: bool = False) -> object:
     """Return the rewritten result; `None` if it is unchanged."""
     with line_of({"id": 1, "result": result}) as line, line_of(rendering) as other:
-        pieces = with_content(
+        pieces = replace_content(
             line, line.members["result"], LinePiece(other, other.whole), is_typed=is_typed
         )
         got: object = pieces and json.loads(b"".join(rewrite_line(line, [pieces])))

@@ -8,11 +8,11 @@ import pytest
 
 from pagefault_mcp.messages.lines import Line
 from pagefault_mcp.messages.request_tracker import (
-    CallAnswer,
+    CallResponse,
     Deferral,
     RequestTracker,
     find_deferral,
-    task_end,
+    find_task_end,
 )
 
 Taken = TypeVar("Taken")
@@ -58,7 +58,7 @@ def with_a_task(is_in_task: bool) -> RequestTracker:
     """A call was answered by a task."""
     requests = RequestTracker({}, takes_paths=False, warn=pytest.fail)
     request = {"id": 1, "method": "tools/call", "params": {"name": "a"}}
-    call = with_line(requests.note, request)
+    call = with_line(requests.track, request)
     assert call is not None
     requests.defer(call, Deferral("t", is_in_task=is_in_task))
     return requests
@@ -77,8 +77,8 @@ def test_end_of_a_task_is_its_result_or_its_error_or_words(
     task: object, expected: tuple[object, bool] | None
 ) -> None:
     def read(line: Line) -> tuple[object, bool] | None:
-        end = task_end(line, line.members["result"])
-        return None if end is None else (json.loads(line.read(end.answer)), end.is_success)
+        end = find_task_end(line, line.members["result"])
+        return None if end is None else (json.loads(line.read(end.span)), end.is_success)
 
     assert with_line(read, {"id": 1, "result": task}) == expected
 
@@ -99,23 +99,23 @@ def test_task_is_read_in_the_answers_that_hold_it(
 ) -> None:
     requests = with_a_task(is_in_task)
     for number, status in ((2, "working"), (3, "completed")):
-        with_line(requests.note, {"id": number, "method": method, "params": {"taskId": "t"}})
+        with_line(requests.track, {"id": number, "method": method, "params": {"taskId": "t"}})
         answered = with_line(
-            requests.take_answer, {"id": number, "result": {**ENDED, "status": status}}
+            requests.take_response, {"id": number, "result": {**ENDED, "status": status}}
         )
-        assert isinstance(answered, CallAnswer) is (ends and status == "completed")
-    assert with_line(requests.take_answer, {"id": 3, "result": ENDED}) is None
+        assert isinstance(answered, CallResponse) is (ends and status == "completed")
+    assert with_line(requests.take_response, {"id": 3, "result": ENDED}) is None
 
 
 def test_poll_that_fails_or_was_cancelled_ends_no_task() -> None:
     requests = with_a_task(is_in_task=True)
     request = {"method": "tasks/get", "params": {"taskId": "t"}}
-    with_line(requests.note, {"id": 2, **request})
-    assert with_line(requests.take_answer, {"id": 2, "error": {"code": -32602}}) is None
-    with_line(requests.note, {"id": 3, **request})
-    with_line(requests.note, {"method": "notifications/cancelled", "params": {"requestId": 3}})
-    late = with_line(requests.take_answer, {"id": 3, "result": ENDED})
-    assert isinstance(late, CallAnswer)
+    with_line(requests.track, {"id": 2, **request})
+    assert with_line(requests.take_response, {"id": 2, "error": {"code": -32602}}) is None
+    with_line(requests.track, {"id": 3, **request})
+    with_line(requests.track, {"method": "notifications/cancelled", "params": {"requestId": 3}})
+    late = with_line(requests.take_response, {"id": 3, "result": ENDED})
+    assert isinstance(late, CallResponse)
 
 
 @pytest.mark.parametrize(
@@ -134,5 +134,5 @@ def test_notification_of_a_task_that_has_ended_has_its_result(
     ends: bool,
 ) -> None:
     notification = {"method": "notifications/tasks", "params": params}
-    answered = with_line(with_a_task(is_in_task).take_answer, notification)
-    assert isinstance(answered, CallAnswer) is ends
+    answered = with_line(with_a_task(is_in_task).take_response, notification)
+    assert isinstance(answered, CallResponse) is ends

@@ -38,14 +38,16 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
     os.mkfifo(is_over)
     script = 'exec <&-; echo "reads no more"; read _ <"$0"; exit 7'
     async with start_server(["sh", "-c", script, str(is_over)]) as server:
-        assert await anext(server.received()) == b"reads no more\n"
+        assert await anext(server.receive_pieces()) == b"reads no more\n"
         host = Host(RenderOptions(), prefix=None)
         setup = SharedSetup(tmp_path / "data", project=None, env_file=None, version="1")
         store = shared_service(setup, "s", host, pytest.fail).store
         proxy = Proxy(ignore, server.write, store, pytest.fail, {}, takes_paths=False)
-        await proxy.from_host(pipe_of(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server)
+        await proxy.forward_from_host(
+            pipe_of(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server
+        )
         is_over.write_text("")
-        assert await server.ended() == (7, "the server sh ended with status 7")
+        assert await server.wait_for_exit() == (7, "the server sh ended with status 7")
 
 
 async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
@@ -61,10 +63,10 @@ async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
             b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
         )
         async with store.client, anyio.create_task_group() as group:
-            group.start_soon(proxy.from_server, server.received())
-            await proxy.from_host(pipe_of(called, cancelled), server)
+            group.start_soon(proxy.forward_from_server, server.receive_pieces())
+            await proxy.forward_from_host(pipe_of(called, cancelled), server)
         assert len(warned) == 1
-        assert not proxy._notes
+        assert not proxy._recorded_calls
 
 
 async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
@@ -98,8 +100,8 @@ async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
                 hanging.close()
 
         proxy = Proxy(hear, tell, service.store, warned.append, {}, takes_paths=False)
-        group.start_soon(proxy.from_server, server.received())
-        await proxy.from_host(pipe_of(json.dumps(call).encode() + b"\n"), server)
+        group.start_soon(proxy.forward_from_server, server.receive_pieces())
+        await proxy.forward_from_host(pipe_of(json.dumps(call).encode() + b"\n"), server)
     (answer,) = json.loads(b"".join(written))["result"]["content"]
     assert json.loads(answer["text"]) == arguments
     assert warned[0] == (

@@ -5,7 +5,7 @@ import pytest
 
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_mcp.proxy.proxy_process import Host, remote_service
-from pagefault_mcp.service_client.service_exchange import NoAnswerError
+from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.service_store import StoredResult
 
 
@@ -21,9 +21,11 @@ async def test_client_that_cannot_be_made_fails_each_result_alone_and_says_why(
     host = Host(RenderOptions(), prefix=None)
     url = httpx.URL("https://user:secret@service.example")
     service = remote_service(url, httpx.Headers(), "demo", host, warned.append)
-    async with service.used():
-        with pytest.raises(NoAnswerError, match=r"https://service\.example cannot be reached: "):
-            await service.store.rendering(StoredResult("1", is_changed=True), "2025-06-18")
+    async with service.connected():
+        with pytest.raises(
+            ServiceRequestError, match=r"https://service\.example cannot be reached: "
+        ):
+            await service.store.render(StoredResult("1", is_changed=True), "2025-06-18")
         await service.check(service.store.client)
     warnings = "\n".join(warned)
     assert "Results are passed on and not stored until it takes them." in warnings

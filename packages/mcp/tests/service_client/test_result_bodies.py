@@ -9,7 +9,7 @@ import pytest
 from pagefault_mcp.messages.lines import Line
 from pagefault_mcp.messages.request_tracker import PendingCall
 from pagefault_mcp.service_client.collected_files import CollectedFile
-from pagefault_mcp.service_client.service_exchange import result_body, takes_files
+from pagefault_mcp.service_client.service_exchange import has_content_list, result_body
 
 pytestmark = pytest.mark.anyio
 
@@ -78,4 +78,4 @@ async def test_files_are_the_last_blocks_of_the_content(
 async def test_result_without_a_list_of_content_takes_no_files(result: object) -> None:
     with Line() as line:
         line.add(json.dumps({"id": 1, "result": result}).encode())
-        assert not takes_files(line, line.members["result"])
+        assert not has_content_list(line, line.members["result"])

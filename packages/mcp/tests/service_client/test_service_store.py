@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_mcp.service_client.service_exchange import NoAnswerError, ServiceRefusedError
-from pagefault_mcp.service_client.service_store import ServiceStore, StoredResult, detail_of
+from pagefault_mcp.service_client.service_exchange import ServiceRefusedError, ServiceRequestError
+from pagefault_mcp.service_client.service_store import ServiceStore, StoredResult, parse_detail
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -21,15 +21,15 @@ pytestmark = pytest.mark.engines("embedded")
     ],
 )
 def test_detail_is_read_where_there_is_one(answer: bytes, detail: str | None) -> None:
-    assert detail_of(httpx.Response(500, content=answer)) == detail
+    assert parse_detail(httpx.Response(500, content=answer)) == detail
 
 
 @pytest.mark.anyio
 async def test_id_that_is_in_no_address_is_a_failure_in_words() -> None:
     async with httpx.AsyncClient(base_url="http://127.0.0.1:1") as client:
         store = ServiceStore(client, "demo", RenderOptions(), None, "the service")
-        with pytest.raises(NoAnswerError, match="its address is not valid"):
-            await store.rendering(StoredResult("\x00", is_changed=True), "2025-06-18")
+        with pytest.raises(ServiceRequestError, match="its address is not valid"):
+            await store.render(StoredResult("\x00", is_changed=True), "2025-06-18")
 
 
 @pytest.mark.anyio
@@ -42,8 +42,8 @@ async def test_gateway_that_gives_up_does_not_say_that_nothing_was_done(
     transport = httpx.MockTransport(lambda _: httpx.Response(status))
     async with httpx.AsyncClient(base_url="http://service", transport=transport) as client:
         store = ServiceStore(client, "demo", RenderOptions(), None, "the service")
-        with pytest.raises(NoAnswerError) as refused:
-            await store.rendering(StoredResult("1", is_changed=True), "2025-06-18")
+        with pytest.raises(ServiceRequestError) as refused:
+            await store.render(StoredResult("1", is_changed=True), "2025-06-18")
     assert isinstance(refused.value, ServiceRefusedError) == is_sure
 
 
@@ -56,4 +56,4 @@ async def test_service_of_an_earlier_version_is_told_of() -> None:
         with pytest.raises(
             ServiceRefusedError, match=r"tool result\. The service may be of an earlier version"
         ):
-            await store.rendering(StoredResult("1", is_changed=True), "2025-06-18")
+            await store.render(StoredResult("1", is_changed=True), "2025-06-18")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pagefault_mcp.service_client.shared_folder import SharedSetup, make_folder, socket_of
+from pagefault_mcp.service_client.shared_folder import SharedSetup, find_socket, make_folder
 
 
 @pytest.fixture
@@ -89,9 +89,9 @@ def test_folder_that_others_got_into_is_closed_to_them(setup: SharedSetup) -> No
 def test_no_service_is_where_no_address_is(tmp_path: Path, written: bytes | None) -> None:
     if written is not None:
         (tmp_path / "address").write_bytes(written)
-    assert socket_of(tmp_path) is None
+    assert find_socket(tmp_path) is None
 
 
 def test_address_may_have_any_bytes(tmp_path: Path) -> None:
     (tmp_path / "address").write_bytes(b"/tmp/\xff/socket")
-    assert os.fsencode(str(socket_of(tmp_path))) == b"/tmp/\xff/socket"
+    assert os.fsencode(str(find_socket(tmp_path))) == b"/tmp/\xff/socket"

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pagefault_mcp.server.serve_proxies import _listen_in
-from pagefault_mcp.service_client.service_exchange import NoAnswerError
+from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.shared_folder import SharedSetup, make_folder
 from pagefault_mcp.service_client.shared_service import SharedService, _program
 
@@ -30,7 +30,9 @@ async def test_start_that_hangs_is_not_waited_for(
         fcntl.flock(other, fcntl.LOCK_EX)
         async with httpx.AsyncClient(transport=SharedService(setup)) as client:
             for _ in range(2):
-                with pytest.raises(NoAnswerError, match=r"has not answered for 0\.05 seconds"):
+                with pytest.raises(
+                    ServiceRequestError, match=r"has not answered for 0\.05 seconds"
+                ):
                     await client.get("http://localhost/healthz")
 
 
@@ -72,6 +74,6 @@ def test_log_that_is_too_long_is_emptied_and_the_reason_is_told(
         async with httpx.AsyncClient(transport=SharedService(setup)) as client:
             await client.get("http://localhost/healthz")
 
-    with pytest.raises(NoAnswerError, match="the shared service cannot be started: no room"):
+    with pytest.raises(ServiceRequestError, match="the shared service cannot be started: no room"):
         anyio.run(ask)
     assert log.read_text() == "once\npagefault: no room\n"

@@ -58,7 +58,7 @@ async def exchange(
 
         async def receive() -> None:
             nonlocal got
-            got = b"".join([item async for item in upstream.received()])
+            got = b"".join([item async for item in upstream.receive_pieces()])
 
         async with anyio.create_task_group() as group:
             group.start_soon(receive)
@@ -248,7 +248,7 @@ ANSWERS = [
 async def test_answer_that_is_on_its_way_is_not_cut(handler: Handler, last: list[bytes]) -> None:
     async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
         upstream = HttpUpstream(client, "http://127.0.0.1:1/mcp", lambda _: None, "http")
-        pieces = upstream.received()
+        pieces = upstream.receive_pieces()
         got: list[bytes] = []
 
         async def receive() -> None:

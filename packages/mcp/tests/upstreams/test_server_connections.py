@@ -22,16 +22,16 @@ async def test_server_that_is_told_to_end_more_than_once_ends_with_its_own_statu
         async with start_server(["sleep", "60"]) as server:
             # One of the signals hits a process that has ended but was not yet waited for.
             for _ in range(30):
-                server.interrupt()
-            ended.append(await server.ended())
+                server.terminate()
+            ended.append(await server.wait_for_exit())
     assert ended == [(143, "the server sleep ended with signal 15")] * 10
 
 
 async def test_server_that_has_ended_is_told_nothing() -> None:
     async with start_server(["true"]) as server:
-        assert await server.ended() == (0, "")
-        server.interrupt()
-        assert await server.ended() == (0, "")
+        assert await server.wait_for_exit() == (0, "")
+        server.terminate()
+        assert await server.wait_for_exit() == (0, "")
 
 
 def test_server_whose_own_program_goes_on_is_not_read_for_ever_once_its_host_has_left() -> None:
@@ -43,9 +43,9 @@ server_connections._GRACE_SECONDS = 0.1
 async def leave():
     command = ["sh", "-c", "sleep 120 & echo $!; exec cat"]
     async with start_server(command) as server, anyio.create_task_group() as group:
-        async for piece in server.received():
+        async for piece in server.receive_pieces():
             print(piece.decode())
-            group.start_soon(server.leave)
+            group.start_soon(server.disconnect)
 anyio.run(leave)
 """
     done = subprocess.run(  # noqa: S603 - our own code
@@ -72,11 +72,11 @@ async def test_all_that_a_server_wrote_before_it_ended_is_read_however_slowly(
     ):
         await server.end()
         monkeypatch.setattr(server_connections, "_GRACE_SECONDS", 0)
-        received = server.received()
-        size_bytes = len(await anext(received))
-        group.start_soon(server.leave)
+        receive_pieces = server.receive_pieces()
+        size_bytes = len(await anext(receive_pieces))
+        group.start_soon(server.disconnect)
         for _ in range(1_000):
             await anyio.lowlevel.checkpoint()
-        async for piece in received:
+        async for piece in receive_pieces:
             size_bytes += len(piece)
     assert size_bytes == wrote

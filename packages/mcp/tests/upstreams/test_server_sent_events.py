@@ -58,6 +58,6 @@ def test_position_is_what_the_last_events_say_of_it() -> None:
     position = Position()
     positions = []
     for event, _ in EVENTS:
-        position.note(event)
+        position.advance(event)
         positions.append((position.event_id, position.wait_seconds))
     assert positions == [expected for _, expected in EVENTS]

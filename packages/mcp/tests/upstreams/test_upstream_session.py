@@ -105,7 +105,7 @@ class Pipe:
 
     def __init__(self, upstream: HttpUpstream) -> None:
         self.upstream = upstream
-        self.lines = upstream.received()
+        self.lines = upstream.receive_pieces()
 
     async def say(self, *messages: object) -> None:
         for message in messages:

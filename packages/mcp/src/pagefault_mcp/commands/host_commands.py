@@ -54,9 +54,14 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
-    for_server: dict[str, object] = {"COMMAND": command, "--upstream": upstream, "--header": header}
-    for_server |= {"--transport": transport != "auto", "--listen": listen}
-    _check_config(config, for_server, {"--undo": undo, "--dry-run": dry_run})
+    server_options: dict[str, object] = {
+        "COMMAND": command,
+        "--upstream": upstream,
+        "--header": header,
+        "--transport": transport != "auto",
+        "--listen": listen,
+    }
+    _check_config(config, server_options, {"--undo": undo, "--dry-run": dry_run})
     if config is not None and undo:
         return _rewrite_config(config, {}, [], undo=True, dry_run=dry_run)
     limits = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
@@ -86,7 +91,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
 
 def _limit_options(limits: RenderOptions) -> dict[str, object]:
-    return {f"--{name.replace('_', '-')}": most for name, most in changed_options(limits).items()}
+    return {f"--{name.replace('_', '-')}": value for name, value in changed_options(limits).items()}
 
 
 def _require_session(session: str | None) -> str:
@@ -113,7 +118,7 @@ def _read_server(
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """The session that keeps results, in a service at a URL or in the shared one."""
+    """The options of the session that keeps results, and of the service that has it."""
 
     session: str
     url: str | None
@@ -144,10 +149,10 @@ class _Memory:
 
     def check_collected(self, folder: Path | None, files: Path | None) -> None:
         """Raise if the proxy itself writes into the folder of `--collect`."""
-        written = {"--files": files}
+        written_folders = {"--files": files}
         if self.url is None:
-            written["--data-dir"] = _default_data_dir(self.data_dir)
-        for name, path in written.items():
+            written_folders["--data-dir"] = _default_data_dir(self.data_dir)
+        for name, path in written_folders.items():
             if folder and path and path.resolve().is_relative_to(folder.resolve()):
                 raise typer.BadParameter(
                     f"has the folder of {name} in it, {path}: name another one",
@@ -190,14 +195,16 @@ class _Memory:
             return _run_proxy(shared, server, host)
         address = options.parse_address(listen)
         from app.cli.terminal import project_settings
-        from pagefault_mcp.http_server.host_listener import Entrance, serve_hosts
+        from pagefault_mcp.http_server.host_listener import ListenOptions, serve_hosts
 
         environment = dict(os.environ)
         settings, _ = project_settings(data_dir, self.env_file, self.project)
         # The server behind the proxy does not inherit variables from a settings file.
         os.environ.clear()
         os.environ.update(environment)
-        return _run_proxy(shared, server, host, partial(serve_hosts, Entrance(*address, settings)))
+        return _run_proxy(
+            shared, server, host, partial(serve_hosts, ListenOptions(*address, settings))
+        )
 
 
 def _run_proxy(
@@ -237,13 +244,15 @@ def _refuse_beside_url(other_options: dict[str, object]) -> None:
 
 
 def _check_config(
-    config: Path | None, for_server: dict[str, object], for_config: dict[str, object]
+    config: Path | None, server_options: dict[str, object], config_options: dict[str, object]
 ) -> None:
     """Raise if options for one server are combined with `--config`, or the reverse."""
     if config is None:
-        common.reject_options(for_config, "is for --config")
+        common.reject_options(config_options, "is for --config")
     else:
-        common.reject_options(for_server, "cannot be combined with --config: leave one of them out")
+        common.reject_options(
+            server_options, "cannot be combined with --config: leave one of them out"
+        )
 
 
 def _rewrite_config(
@@ -313,7 +322,7 @@ def serve_mcp(
 
 
 def _default_data_dir(data_dir: Path | None) -> Path:
-    """Return the given data directory, else that of the user."""
+    """Return the data directory of the option, or else of the environment, or else the user's."""
     if data_dir is not None:
         return data_dir
     # Not the working directory, which is arbitrary for the servers of a host.

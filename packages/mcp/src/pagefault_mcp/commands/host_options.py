@@ -26,7 +26,7 @@ def _service(use: str, otherwise: str) -> Any:  # noqa: ANN401 - the same
 
 
 def _check_prefix(value: str) -> str:
-    """Raise if names of tools would exceed the providers' 64 characters; ours have up to 12."""
+    """Raise unless tools with the prefix have valid names: of 64 characters, ours take up to 12."""
     if not re.fullmatch("[A-Za-z0-9_-]{0,52}", value):
         raise typer.BadParameter("is not up to 52 letters of ASCII, digits, `_` and `-`")
     return value

@@ -5,8 +5,8 @@ settings under `mcp`. Only the command or URL of a server is rewritten. Comments
 and other members of the file are preserved, character for character.
 
 `--dry-run` prints the changes without secrets. Any value of a server may be a secret: an argument,
-a URL with a password or a key in its path, a server that is commented out. So an allow-list
-decides: words of the proxy's own command are printed, others only if they match a known pattern.
+a URL with a password or a key in its path, a server that is commented out. So words of the proxy's
+own command are printed, and all others are masked unless they match the pattern of an allow-list.
 """
 
 import json
@@ -96,7 +96,7 @@ def _describe_arguments(server: HostServer, command: str) -> Iterator[str]:
 
 
 def _mask_words(command: str, args: Sequence[str]) -> Iterator[str]:
-    """Yield a server's arguments, all masked but names of options and the package."""
+    """Yield a server's arguments; all are masked except names of options and of the package."""
     is_package_next = re.split(r"[/\\]", command)[-1].lower() in _RUNNERS
     for word in args:
         option, equals, _ = word.partition("=")
@@ -133,16 +133,18 @@ _Edit: TypeAlias = tuple[Span, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """The start of a proxied server's command line; the server's own command follows it."""
+    """The command line of a proxy, which a server's own command follows."""
 
     command: str
+    """The path of the `pagefault` command."""
     options: Sequence[str]
+    """The options of `pagefault proxy`."""
 
     def wrap(self, text: bytes) -> bytes:
         """Return a configuration with every server behind the proxy.
 
-        Servers that are behind it are unchanged. One proxy, not each, offers the memory's tools,
-        unless a server of the file does already.
+        Servers that are behind it already are unchanged. Only one proxy offers the memory's tools,
+        and none if a server of the file offers them already.
 
         Raises:
             ConfigError: It is not the configuration of a host.
@@ -173,14 +175,14 @@ class Wrapping:
         if values.get("command") is None:
             yield from self._edits_of_url(text, server, replaces_all=replaces_all)
             return
-        members = {place.name: place.value for place in server.places}
-        ours = _json(["proxy", *self.options, "--", values["command"], *server.args])
-        written = _json(self.command)
+        members = {member.name: member.value for member in server.members}
+        args = _json(["proxy", *self.options, "--", values["command"], *server.args])
+        command = _json(self.command)
         if "args" in members:
-            yield members["args"], ours
+            yield members["args"], args
         else:
-            written += b', "args": ' + ours
-        yield members["command"], written
+            command += b', "args": ' + args
+        yield members["command"], command
 
     def _edits_of_url(
         self, text: bytes, server: HostServer, *, replaces_all: bool
@@ -192,38 +194,38 @@ class Wrapping:
         args = ["proxy", *self.options, "--upstream", server.url, *words]
         if replaces_all:
             replaced = {*_LOCATORS, "type"}
-            kept = {key: value for key, value in server.values.items() if key not in replaced}
-            line = text[text.rfind(b"\n", 0, server.place.start) + 1 : server.place.start]
+            others = {key: value for key, value in server.values.items() if key not in replaced}
+            line = text[text.rfind(b"\n", 0, server.span.start) + 1 : server.span.start]
             indent = line[: len(line) - len(line.lstrip())]
-            whole = _json({"command": self.command, "args": args, **kept}, indent=2)
-            yield server.place, whole.replace(b"\n", b"\n" + indent)
+            whole = _json({"command": self.command, "args": args, **others}, indent=2)
+            yield server.span, whole.replace(b"\n", b"\n" + indent)
             return
-        written = b'"command": ' + _json(self.command) + b', "args": ' + _json(args)
+        command = b'"command": ' + _json(self.command) + b', "args": ' + _json(args)
         # VS Code and Cursor require a type, although a command implies it.
-        yield from ((field.value, b'"stdio"') for field in server.places if field.name == "type")
-        first, *further = (field for field in server.places if field.name in _LOCATORS)
-        yield Span(first.key.start, first.value.end), written
-        for place in further:
-            end, suffix = place.value.end, text[place.value.end : place.end + 1].lstrip()
+        yield from ((item.value, b'"stdio"') for item in server.members if item.name == "type")
+        first, *removed = (item for item in server.members if item.name in _LOCATORS)
+        yield Span(first.key.start, first.value.end), command
+        for member in removed:
+            end, suffix = member.value.end, text[member.value.end : member.end + 1].lstrip()
             if suffix.startswith(b","):
                 # A comma may follow the last member too.
                 end = text.index(b",", end) + 1
-            elif place is not server.places[-1]:
-                end = place.end + 1
+            elif member is not server.members[-1]:
+                end = member.end + 1
             else:
-                before = next(item for item in reversed(server.places) if item not in further)
-                yield Span(before.end, before.end + 1), b""
-            yield _with_blanks(text, Span(place.key.start, end)), b""
+                previous = next(item for item in reversed(server.members) if item not in removed)
+                yield Span(previous.end, previous.end + 1), b""
+            yield _with_blanks(text, Span(member.key.start, end)), b""
 
 
-def _with_blanks(text: bytes, place: Span) -> Span:
+def _with_blanks(text: bytes, span: Span) -> Span:
     """Return a span with the blanks before it, or its whole line if nothing else is on it."""
-    start = text.rfind(b"\n", 0, place.start) + 1
-    end = text.find(b"\n", place.end)
-    before, behind = text[start : place.start], text[place.end : max(end, place.end)]
-    if end > 0 and not before.strip() and not behind.strip():
+    start = text.rfind(b"\n", 0, span.start) + 1
+    end = text.find(b"\n", span.end)
+    before, after = text[start : span.start], text[span.end : max(end, span.end)]
+    if end > 0 and not before.strip() and not after.strip():
         return Span(start, end + 1)
-    return Span(start + len(before.rstrip()), place.end)
+    return Span(start + len(before.rstrip()), span.end)
 
 
 def _json(value: object, indent: int | None = None) -> bytes:
@@ -232,11 +234,11 @@ def _json(value: object, indent: int | None = None) -> bytes:
 
 
 def _apply_edits(text: bytes, edits: Iterable[_Edit]) -> bytes:
-    pieces, at = [], 0
-    for place, written in sorted(edits):
-        pieces += [text[at : place.start], written]
-        at = place.end
-    return b"".join([*pieces, text[at:]])
+    pieces, position = [], 0
+    for span, replacement in sorted(edits):
+        pieces += [text[position : span.start], replacement]
+        position = span.end
+    return b"".join([*pieces, text[position:]])
 
 
 def find_wrapping(options: Sequence[str]) -> Wrapping:
@@ -302,9 +304,10 @@ def _describe_skipped(text: bytes) -> Iterator[str]:
 
 
 def _is_current_backup(backup: bytes, now: bytes) -> bool:
-    """Return whether a backup is of the file before its first change.
+    """Return whether a backup belongs to the present changes of a file.
 
-    If no server of the backup is behind the proxy now, the file was restored by hand.
+    If no server of the backup is behind the proxy now, the file was restored by hand, and its next
+    change needs a new backup.
     """
     behind = {server.name for server in read_servers(now) if server.is_behind_proxy}
     try:
@@ -319,14 +322,14 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
         raise ConfigError(f"there is no {backup.name}: this file was not changed here")
     before = backup.read_bytes()
     # Repeat the edits with the options in the file. If they make the same file, it can be restored.
-    wrapped = {field.name: field for field in read_servers(now) if field.is_behind_proxy}
+    wrapped = {server.name: server for server in read_servers(now) if server.is_behind_proxy}
     for replaces_all in (False, True):
         edits: list[_Edit] = []
         for server in read_servers(before):
             if server.name in wrapped and not server.is_behind_proxy:
-                one = wrapped[server.name]
-                ours = Wrapping(one.values["command"], one.own_options)
-                edits += ours.edits(before, server, replaces_all=replaces_all)
+                current = wrapped[server.name]
+                wrapping = Wrapping(current.values["command"], current.proxy_options)
+                edits += wrapping.edits(before, server, replaces_all=replaces_all)
         if _apply_edits(before, edits) == now:
             return before
     raise ConfigError(

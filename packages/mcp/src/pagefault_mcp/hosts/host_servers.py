@@ -1,4 +1,4 @@
-"""The servers in the configuration of a host, with their positions in its text."""
+"""Parsing of a host's configuration: the servers in it, with their positions in the text."""
 
 import json
 import re
@@ -18,15 +18,15 @@ _LAST_COMMA = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 
 URLS = ("httpUrl", "serverUrl", "url")
 """The members for the URL of a server: Gemini's, Windsurf's, and that of all others."""
-# Members that make a host log in at a URL.
-_LOGINS = frozenset({"auth", "oauth", "headersHelper"})
-# Python finds its modules by these, and so would the proxy.
+# Members that make the host itself log in at a URL.
+_LOGIN_MEMBERS = frozenset({"auth", "oauth", "headersHelper"})
+# Python finds its modules by these, so they would also change those of the proxy.
 _PATHS_OF_PYTHON = frozenset({"PYTHONHOME", "PYTHONPATH"})
-# The URL of a service's own server, and the key for it, as in the documents.
-_MEMORY = re.compile(r"[^?#]*/mcp/?\?(?:[^#]*&)?session=")
-_KEY = re.compile(r"PAGEFAULT_API_KEY|Bearer pf_")
+# The URL of the memory's own server, and its key, as the documentation writes them.
+_MEMORY_URL = re.compile(r"[^?#]*/mcp/?\?(?:[^#]*&)?session=")
+_PAGEFAULT_KEY = re.compile(r"PAGEFAULT_API_KEY|Bearer pf_")
 _LAUNCHER = re.compile(r"uvx?|pipx|env|cmd|wsl|docker|podman|python[\d.]*")
-_OURS = re.compile(r"(?:pagefault|app\.cli\.main)(?:\[[^]]*\])?(?:(?:[@:]|==)[^@]+)?")
+_PAGEFAULT_PROGRAM = re.compile(r"(?:pagefault|app\.cli\.main)(?:\[[^]]*\])?(?:(?:[@:]|==)[^@]+)?")
 
 
 class ConfigError(Exception):
@@ -44,12 +44,15 @@ class ConfigMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HostServer:
-    """A server in a configuration, with its position and those of its members."""
+    """A server in the configuration of a host."""
 
     name: str
     values: dict[str, Any]
-    place: Span
-    places: Sequence[ConfigMember]
+    """Its members, parsed."""
+    span: Span
+    """The position of its object in the text."""
+    members: Sequence[ConfigMember]
+    """The positions of its members."""
 
     @property
     def args(self) -> list[str]:
@@ -66,12 +69,12 @@ class HostServer:
     @property
     def is_behind_proxy(self) -> bool:
         """True if the proxy starts it already."""
-        return self._own_words[:1] == ["proxy"]
+        return self._pagefault_arguments[:1] == ["proxy"]
 
     @property
-    def own_options(self) -> Sequence[str]:
+    def proxy_options(self) -> Sequence[str]:
         """The options of the `pagefault` command that starts it."""
-        words = self._own_words[1:]
+        words = self._pagefault_arguments[1:]
         ends = [words.index(name) for name in ("--", "--upstream") if name in words]
         return words[: min(ends, default=len(words))]
 
@@ -83,12 +86,12 @@ class HostServer:
     @property
     def offers_tools(self) -> bool:
         """True if it offers the memory's tools to the model."""
-        by_proxy = self.is_behind_proxy and "--no-tools" not in self.own_options
+        by_proxy = self.is_behind_proxy and "--no-tools" not in self.proxy_options
         return self.is_enabled and (by_proxy or self._is_memory)
 
     @property
     def reason_to_leave(self) -> str | None:
-        """The reason not to put it behind the proxy, or `None`."""
+        """The reason not to put it behind the proxy; `None` if there is none."""
         if self._is_memory:
             return "it is the memory itself"
         if self.values.get("command") is None:
@@ -96,17 +99,19 @@ class HostServer:
         return self._reason_to_leave_command()
 
     @property
-    def _own_words(self) -> list[str]:
+    def _pagefault_arguments(self) -> list[str]:
         command = self.values.get("command")
-        return _words_behind_pagefault(command, self.args) if isinstance(command, str) else []
+        return _arguments_of_pagefault(command, self.args) if isinstance(command, str) else []
 
     @property
     def _is_memory(self) -> bool:
-        if self._own_words:
-            return self._own_words[0] == "mcp"
+        if self._pagefault_arguments:
+            return self._pagefault_arguments[0] == "mcp"
         headers = json.dumps(self.values.get("headers"))
         is_at_url = self.values.get("command") is None and self.url is not None
-        return is_at_url and bool(_MEMORY.match(str(self.url)) or _KEY.search(headers))
+        return is_at_url and bool(
+            _MEMORY_URL.match(str(self.url)) or _PAGEFAULT_KEY.search(headers)
+        )
 
     def _reason_to_leave_command(self) -> str | None:
         args, env = self.values.get("args"), self.values.get("env")
@@ -126,7 +131,7 @@ class HostServer:
             return "it has no command and no URL"
         if not _is_web(self.url):
             return "its URL is not one of HTTP"
-        if not headers or _LOGINS & self.values.keys():
+        if not headers or _LOGIN_MEMBERS & self.values.keys():
             return "it has a URL at which the host logs in by itself, if it has to"
         if not isinstance(headers, dict) or not _is_list_of_strings([*headers.values()]):
             return "its headers are not an object of strings"
@@ -154,14 +159,14 @@ def _is_list_of_strings(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _words_behind_pagefault(command: str, args: list[str]) -> list[str]:
+def _arguments_of_pagefault(command: str, args: list[str]) -> list[str]:
     """Return the arguments of the `pagefault` command in a command line, or an empty list."""
     if _program(command) == "pagefault":
         return args
     if _LAUNCHER.fullmatch(_program(command)):
-        for before, (word, following) in enumerate(pairwise(args)):
-            if _OURS.fullmatch(_program(word)) and following in ("proxy", "mcp"):
-                return args[before + 1 :]
+        for index, (word, following) in enumerate(pairwise(args)):
+            if _PAGEFAULT_PROGRAM.fullmatch(_program(word)) and following in ("proxy", "mcp"):
+                return args[index + 1 :]
     return []
 
 
@@ -191,14 +196,14 @@ def read_servers(text: bytes) -> Iterator[HostServer]:
     if servers is None:
         raise ConfigError("has no mcpServers and no servers: it is no configuration of a host")
     # Hosts read the last of two members with the same name.
-    for name, (_, _, place, _) in {
+    for name, (_, _, value, _) in {
         member.name: member for member in _read_members(plain, servers)
     }.items():
-        values = json.loads(plain[place.start : place.end])
+        values = json.loads(plain[value.start : value.end])
         if isinstance(values, dict):
-            yield HostServer(name, values, place, _read_members(plain, place))
+            yield HostServer(name, values, value, _read_members(plain, value))
         else:
-            yield HostServer(name, {}, place, ())
+            yield HostServer(name, {}, value, ())
 
 
 def _without_comments(text: bytes) -> bytes:
@@ -225,9 +230,9 @@ def _read_members(text: bytes, span: Span) -> list[ConfigMember]:
     scanner = MemberScanner(span.start)
     scanner.feed(text[span.start : span.end])
     members = []
-    for key, place in scanner.members:
-        value = text[place.start : place.end]
-        start = place.end - len(value.lstrip())
+    for key, value_span in scanner.members:
+        value = text[value_span.start : value_span.end]
+        start, end = value_span.end - len(value.lstrip()), value_span.end
         name = str(json.loads(text[key.start : key.end]))
-        members.append(ConfigMember(name, key, Span(start, start + len(value.strip())), place.end))
+        members.append(ConfigMember(name, key, Span(start, start + len(value.strip())), end))
     return members

@@ -1,7 +1,7 @@
 """The proxy as a server of Streamable HTTP, for hosts that connect to servers by URL.
 
-In revisions from 2025-03-26 to 2025-11-25, each session has a server of its own. Hosts of
-2026-07-28 have no sessions, and share a server. An answer is JSON, or a stream if other messages
+In revisions from 2025-03-26 to 2025-11-25, each session of a host has a server of its own. Hosts of
+2026-07-28 have no sessions, and share a server. A response is JSON, or a stream if other messages
 precede it.
 
 Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable HTTP".
@@ -37,7 +37,7 @@ from pagefault_mcp.http_server.host_streams import (
     HostEventResponse,
     NoSuchEventError,
     SentEvent,
-    events_of,
+    encode_events,
 )
 from pagefault_mcp.messages.lines import Line, is_id, join_lines, member, parse_member
 from pagefault_mcp.messages.message_limits import LONGEST_ID_CHARS, parse_message
@@ -73,17 +73,18 @@ _PRIMED_SINCE = "2025-11-25"
 
 
 @dataclass(frozen=True, slots=True)
-class _Posted:
+class _PostedMessage:
     """A message or a batch that a host has posted."""
 
     value: Any
+    """The parsed JSON."""
     line: bytes
-    """Its line, with the line end."""
+    """The JSON on one line, with the line end."""
 
 
 @dataclass(slots=True, eq=False)
 class HostEndpoint:
-    """The endpoint for hosts, an ASGI application."""
+    """The endpoint for hosts, as an ASGI application."""
 
     connect: Connect
     """Connects to a server."""
@@ -118,7 +119,7 @@ class HostEndpoint:
         """End all sessions, and wait until their servers have ended."""
         sessions = [*self._sessions.values(), *([self._shared] if self._shared else [])]
         for session in sessions:
-            session.leave()
+            session.disconnect()
         for session in sessions:
             await session.ended.wait()
 
@@ -128,7 +129,7 @@ class HostEndpoint:
         try:
             response = await self._answer(request)
         except RequestRefusedError as exc:
-            response = _refusal(exc)
+            response = _refusal_response(exc)
         except PagefaultError as exc:
             response = problem_response(exc, instance=PATH, request_id="-")
         except ClientDisconnect:
@@ -145,10 +146,10 @@ class HostEndpoint:
             return Response(status_code=405, headers={"allow": "POST, GET, DELETE"})
         session = self._session(request)
         if request.method == "DELETE":
-            session.leave()
+            session.disconnect()
             del self._sessions[request.headers[SESSION]]
             return Response(status_code=204)
-        if "text/event-stream" not in _read_accepted(request):
+        if "text/event-stream" not in _accepted_types(request):
             raise RequestRefusedError(
                 406, "a stream is text/event-stream, which has to be accepted"
             )
@@ -157,7 +158,7 @@ class HostEndpoint:
         return _follow_stream(session, session.open_stream(), request)
 
     async def _post(self, request: Request) -> Response:
-        session, headers, exchange = await self._ask(request)
+        session, headers, exchange = await self._forward(request)
         if not exchange.waiting:
             await session.release(exchange)
             return Response(status_code=202, headers=headers)
@@ -166,48 +167,48 @@ class HostEndpoint:
             with anyio.move_on_after(_FIRST_SECONDS):
                 first = await exchange.next_line()
             if first is not None and "error" in first.members and SESSION in headers:
-                # The session did not begin, so no later request can name it.
-                self._sessions.pop(headers.pop(SESSION)).leave()
+                # `initialize` has failed, so there is no session that later requests could name.
+                self._sessions.pop(headers.pop(SESSION)).disconnect()
             if first is not None and exchange.has_ended and not exchange.lines:
                 await session.release(exchange)
-                return _json(first, headers, is_modern=session is self._shared)
+                return _json_response(first, headers, is_modern=session is self._shared)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await session.release(exchange)
             raise
         if first is not None:
             exchange.lines.appendleft(first)
-        # An answer that is there at once ends the stream, so no priming event is needed.
+        # A response that is there at once ends the stream, so no priming event is needed.
         is_primed = first is None and _is_primed(request)
-        events = events_of(session.sent, exchange, is_primed=is_primed)
-        return HostEventResponse(events, partial(session.leave_exchange, exchange, 0), headers)
+        events = encode_events(session.sent, exchange, is_primed=is_primed)
+        return HostEventResponse(events, partial(session.detach, exchange, 0), headers)
 
-    async def _ask(self, request: Request) -> tuple[HostSession, dict[str, str], Exchange]:
-        """Forward the body of a request; its memory is released afterwards.
+    async def _forward(self, request: Request) -> tuple[HostSession, dict[str, str], Exchange]:
+        """Forward the body of a request, and release its memory; return its session and exchange.
 
         Raises:
             PagefaultError: The body is too large or too slow, or there is no memory for it.
         """
         limits = self.limits.model_copy(update={"body_bytes": self._max_bytes(request)})
-        read = partial(_read, max_depth=limits.json_depth)
+        read = partial(_parse_posted, max_depth=limits.json_depth)
         async with self._bodies.read(stream_body(request, limits), read) as posted:
             session, headers = await self._session_for(request, posted.value)
-            return session, headers, await session.ask(posted.line, posted.value)
+            return session, headers, await session.forward(posted.line, posted.value)
 
     def _max_bytes(self, request: Request) -> int:
         """Check the headers of a message; return the limit of its body."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type != "application/json":
             raise RequestRefusedError(415, "a message is application/json")
-        if not {"application/json", "text/event-stream"}.issubset(_read_accepted(request)):
+        if not {"application/json", "text/event-stream"}.issubset(_accepted_types(request)):
             raise RequestRefusedError(406, "accept application/json and text/event-stream")
         version = request.headers.get(PROTOCOL_VERSION)
         if version in REVISIONS:
             return _MAX_BODY_BYTES
         if version is not None and version not in HANDSHAKE_REVISIONS:
-            known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
+            revisions = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
             raise RequestRefusedError(
-                400, f"there is no revision {version[:32]} of MCP here, but {known}"
+                400, f"there is no revision {version[:32]} of MCP here, but {revisions}"
             )
         if SESSION not in request.headers:
             # Without a session, only `initialize` is allowed.
@@ -220,7 +221,7 @@ class HostEndpoint:
         request: Request,
         value: Any,  # noqa: ANN401 - any JSON
     ) -> tuple[HostSession, dict[str, str]]:
-        """Return the session of a message, and headers for the answer."""
+        """Return the session of a message, and headers for the response."""
         message = value if isinstance(value, dict) else {}
         version = request.headers.get(PROTOCOL_VERSION)
         # The revision of a message may be any JSON value.
@@ -249,11 +250,11 @@ class HostEndpoint:
         return session
 
     async def _shared_session(self, request: Request, message: dict[str, Any]) -> HostSession:
-        """Return the shared session of hosts without sessions; check the message first."""
+        """Check a message of a revision without sessions; return the session that all share."""
         if "id" in message:
-            refused = find_refusal(message, dict(request.headers))
-            if refused is not None:
-                raise refused
+            refusal = find_refusal(message, dict(request.headers))
+            if refusal is not None:
+                raise refusal
         elif not message:
             raise RequestRefusedError(400, "this revision of MCP has no batches")
         async with self._opening:
@@ -291,7 +292,11 @@ class HostEndpoint:
         return session
 
     def _end_longest_idle(self, idle_seconds: float) -> bool:
-        """End the session that has been idle the longest, if for at least so many seconds."""
+        """End the session that has been idle the longest; return False if that was not long enough.
+
+        Args:
+            idle_seconds: The shortest idle time of a session that is ended.
+        """
         idle = [
             (session.last_used_at, key)
             for key, session in self._sessions.items()
@@ -300,7 +305,7 @@ class HostEndpoint:
         last_used_at, key = min(idle, default=(anyio.current_time(), ""))
         if anyio.current_time() - last_used_at < idle_seconds:
             return False
-        self._sessions.pop(key).leave()
+        self._sessions.pop(key).disconnect()
         return True
 
     async def _end_idle_sessions(self) -> None:
@@ -316,11 +321,11 @@ def _follow_stream(
 ) -> HostEventResponse:
     """Return the response of a stream, with missed events first."""
     reader = stream.attach()
-    events = events_of(
+    events = encode_events(
         session.sent, stream, reader=reader, missed=missed, is_primed=_is_primed(request)
     )
-    leave = session.close_stream if stream is session.stream else session.leave_exchange
-    return HostEventResponse(events, partial(leave, stream, reader))
+    disconnect = session.close_stream if stream is session.stream else session.detach
+    return HostEventResponse(events, partial(disconnect, stream, reader))
 
 
 def _resume_stream(session: HostSession, request: Request) -> HostEventResponse:
@@ -341,8 +346,8 @@ def _is_primed(request: Request) -> bool:
     return request.headers.get(PROTOCOL_VERSION, "") >= _PRIMED_SINCE
 
 
-def _read(body: bytes, *, max_depth: int) -> _Posted:
-    """Parse a body, and check that it is a message or a batch; blocks if it is long.
+def _parse_posted(body: bytes, *, max_depth: int) -> _PostedMessage:
+    """Parse a body, and check that it is a message or a batch. Blocks.
 
     Raises:
         RequestRefusedError: It is neither a message nor a batch.
@@ -355,21 +360,21 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
     if not messages or not all(isinstance(message, dict) for message in messages):
         raise RequestRefusedError(400, "a message is a JSON object, or a list of them")
     ids = [message["id"] for message in messages if "method" in message and "id" in message]
-    if not all(is_id(identifier) and not isinstance(identifier, float) for identifier in ids):
+    if not all(is_id(request_id) and not isinstance(request_id, float) for request_id in ids):
         raise RequestRefusedError(400, "the id of a request is a string or a whole number")
     tokens = [member(message, "params", "_meta", "progressToken") for message in messages]
     if any(
-        isinstance(identifier, str) and len(identifier) > LONGEST_ID_CHARS
-        for identifier in (*ids, *tokens)
+        isinstance(request_id, str) and len(request_id) > LONGEST_ID_CHARS
+        for request_id in (*ids, *tokens)
     ):
         # Ids and tokens are kept in memory while the request is open.
         raise RequestRefusedError(
             400, f"an id or a token has at most {LONGEST_ID_CHARS} characters"
         )
-    return _Posted(value, join_lines(body) + b"\n")
+    return _PostedMessage(value, join_lines(body) + b"\n")
 
 
-def _read_accepted(request: Request) -> set[str]:
+def _accepted_types(request: Request) -> set[str]:
     accepted = request.headers.get("accept", "*/*").lower().split(",")
     ranges = {item.partition(";")[0].strip() for item in accepted}
     if "*/*" in ranges:
@@ -377,21 +382,21 @@ def _read_accepted(request: Request) -> set[str]:
     return ranges
 
 
-def _refusal(refused: RequestRefusedError) -> Response:
+def _refusal_response(refusal: RequestRefusedError) -> Response:
     # As in `problem_response`.
-    refused.__traceback__ = None
-    error: dict[str, Any] = {"code": refused.code, "message": refused.text}
-    if refused.data is not None:
-        error["data"] = refused.data
-    request_id = refused.request_id if is_id(refused.request_id) else None
-    headers = {"retry-after": "10"} if refused.status == 503 else None
+    refusal.__traceback__ = None
+    error: dict[str, Any] = {"code": refusal.code, "message": refusal.text}
+    if refusal.data is not None:
+        error["data"] = refusal.data
+    request_id = refusal.request_id if is_id(refusal.request_id) else None
+    headers = {"retry-after": "10"} if refusal.status == 503 else None
     # Escaped ASCII, since an id may have a lone surrogate.
     content = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
-    return Response(content, refused.status, headers=headers, media_type="application/json")
+    return Response(content, refusal.status, headers=headers, media_type="application/json")
 
 
-def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
-    """Return the response of a single answer."""
+def _json_response(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
+    """Return an HTTP response with one JSON-RPC response."""
     status = 200
     if is_modern and "error" in line.members:
         code = member(parse_member(line, line.members["error"]), "code")

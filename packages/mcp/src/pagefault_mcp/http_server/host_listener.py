@@ -23,7 +23,7 @@ from pagefault_mcp.http_server.host_endpoint import HostEndpoint
 from pagefault_mcp.proxy.proxy import ProxyFactory
 from pagefault_mcp.proxy.proxy_process import Service, end_on_signals
 from pagefault_mcp.server.refusals import PATH, McpRefusals
-from pagefault_mcp.service_client.service_exchange import NoAnswerError
+from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.service_store import ServiceStore
 from pagefault_mcp.service_client.shared_folder import KEY_PATH
 from pagefault_mcp.upstreams.server_connections import Connect
@@ -33,15 +33,15 @@ _MAX_CONNECTIONS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
-    """The address that hosts connect to, with its access rules."""
+class ListenOptions:
+    """The address to listen on, and the rules of access."""
 
     host: str
-    """The address to listen on."""
+    """The host name or IP address."""
     port: int
     """The port; 0 takes a free one."""
     settings: Settings
-    """The settings of authentication and of host names."""
+    """The settings of authentication, host names and origins."""
 
     @property
     def is_open(self) -> bool:
@@ -49,7 +49,7 @@ class Entrance:
         return self.settings.auth == "none"
 
     def add_guards(self, app: ASGIApp, store: ServiceStore) -> McpRefusals:
-        """Wrap an application in the guards of keys, hosts and origins."""
+        """Wrap an application in checks of keys, host names and origins."""
         settings = self.settings
         guard = BrowserGuard(
             app if self.is_open else KeyGuard(app, store),
@@ -62,21 +62,21 @@ class Entrance:
 
 
 def serve_hosts(
-    entrance: Entrance, service: Service, connect: Connect, make_proxy: ProxyFactory
+    options: ListenOptions, service: Service, connect: Connect, make_proxy: ProxyFactory
 ) -> int:
     """Serve hosts until a signal; return the exit status.
 
     Args:
-        entrance: The address, and its access rules.
+        options: The address, and its access rules.
         service: The service that has the results and the keys.
         connect: Connects to a server.
         make_proxy: Returns a proxy between two writers.
     """
-    host, port = entrance.host, entrance.port
-    shown_host = f"[{host}]" if ":" in host else host
-    if entrance.is_open and not is_loopback(host):
+    host, port = options.host, options.port
+    url_host = f"[{host}]" if ":" in host else host
+    if options.is_open and not is_loopback(host):
         print_error(
-            f"--listen {shown_host}:{port} is not loopback, and no keys are asked for: whoever "
+            f"--listen {url_host}:{port} is not loopback, and no keys are asked for: whoever "
             "reaches it could use the server. Listen on 127.0.0.1, or set PAGEFAULT_AUTH=api-key."
         )
         return EXIT_CANNOT_START
@@ -85,25 +85,25 @@ def serve_hosts(
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as exc:
         print_error(
-            f"cannot listen on {shown_host}:{port}: {exc.strerror}. Name another port; "
+            f"cannot listen on {url_host}:{port}: {exc.strerror}. Name another port; "
             "`--listen 127.0.0.1:0` takes a free one."
         )
         return EXIT_CANNOT_START
-    url = f"http://{shown_host}:{listener.getsockname()[1]}{PATH}"
+    url = f"http://{url_host}:{listener.getsockname()[1]}{PATH}"
     print_line(f"The MCP server is at {url}", to=ERR)
-    return anyio.run(_serve, entrance, listener, service, connect, make_proxy)
+    return anyio.run(_serve, options, listener, service, connect, make_proxy)
 
 
 async def _serve(
-    entrance: Entrance,
+    options: ListenOptions,
     listener: socket.socket,
     service: Service,
     connect: Connect,
     make_proxy: ProxyFactory,
 ) -> int:
-    endpoint = HostEndpoint(connect, make_proxy, print_error, entrance.settings.limits)
+    endpoint = HostEndpoint(connect, make_proxy, print_error, options.settings.limits)
     config = uvicorn.Config(
-        entrance.add_guards(endpoint, service.store),
+        options.add_guards(endpoint, service.store),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -114,7 +114,7 @@ async def _serve(
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
     )
     server = _Server(config, endpoint)
-    async with service.used(), anyio.create_task_group() as group:
+    async with service.connected(), anyio.create_task_group() as group:
         async with endpoint.running():
             group.start_soon(end_on_signals, partial(setattr, server, "should_exit", True))
             await server.serve(sockets=[listener])
@@ -155,8 +155,8 @@ class KeyGuard:
             try:
                 await self._check(scope)
             except PagefaultError as exc:
-                answer = problem_response(exc, instance=scope["path"], request_id="-")
-                await answer(scope, receive, send)
+                response = problem_response(exc, instance=scope["path"], request_id="-")
+                await response(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
@@ -166,12 +166,12 @@ class KeyGuard:
         if authorization is None:
             raise UnauthorizedError
         try:
-            answer = await self.store.client.get(
+            response = await self.store.client.get(
                 KEY_PATH, headers={b"authorization": authorization}
             )
-        except (NoAnswerError, httpx.HTTPError) as exc:
+        except (ServiceRequestError, httpx.HTTPError) as exc:
             raise StoreUnavailableError("keys") from exc
-        if answer.status_code == httpx.codes.UNAUTHORIZED:
+        if response.status_code == httpx.codes.UNAUTHORIZED:
             raise UnauthorizedError
-        if not answer.is_success:
+        if not response.is_success:
             raise StoreUnavailableError("keys")

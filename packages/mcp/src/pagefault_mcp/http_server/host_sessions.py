@@ -1,8 +1,8 @@
 """Sessions of hosts over HTTP: each connects the requests of a host to a server of its own.
 
-Posted messages become lines for the proxy. An answer is sent to the request that it answers, after
-its progress notifications. Other messages of the server are sent to the only open request, or to
-the stream that the host has opened.
+Posted messages become lines for the proxy. The response to a POST has the server's answers to its
+requests, after their progress notifications. Other messages of the server are sent on the response
+of the only open POST, or on the stream that the host has opened.
 
 A broken stream stays open for its host. Messages for it are kept among the recent events, and are
 sent when the host resumes the stream.
@@ -42,16 +42,16 @@ from pagefault_mcp.upstreams.upstream_messages import CANCELLED, cancelled_id
 
 _MAX_PARSED_BYTES = 1024 * 1024
 # Chunks of up to 256 KiB.
-_WAITING = 4
+_MAX_QUEUED_CHUNKS = 4
 # Broken streams with unanswered requests.
 _MAX_BROKEN = 32
 # Longer than the time that a server has to exit by itself.
-_LONGEST_LEAVE_SECONDS = 12.0
+_DISCONNECT_SECONDS = 12.0
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
 class HostSession:
-    """A host, the proxy, and the server behind it.
+    """A session: the proxy, and the server behind it, for one host or for several.
 
     Args:
         make_proxy: Returns the proxy between two writers.
@@ -73,15 +73,17 @@ class HostSession:
         self._make_proxy = make_proxy
         self._warn = warn
         self._is_shared = is_shared
-        self._to_proxy, self._from_host = anyio.create_memory_object_stream[bytes](_WAITING)
-        self._out, self._from_proxy = anyio.create_memory_object_stream[bytes](_WAITING)
+        self._to_proxy, self._from_host = anyio.create_memory_object_stream[bytes](
+            _MAX_QUEUED_CHUNKS
+        )
+        self._out, self._from_proxy = anyio.create_memory_object_stream[bytes](_MAX_QUEUED_CHUNKS)
         self._exchanges: list[Exchange] = []
         self._exchanges_by_id: dict[object, Exchange] = {}
         self._exchanges_by_token: dict[object, Exchange] = {}
         self._stream_names = map(str, count(1))
         self.stream: Exchange | None = None
-        self._stream_name = ""
-        self._undelivered = Exchange()
+        self._last_stream_name = ""
+        self._without_stream = Exchange()
         self.disconnected, self.ended = anyio.Event(), anyio.Event()
         self.has_succeeded = False
         self.last_used_at = 0.0
@@ -94,7 +96,12 @@ class HostSession:
         return not is_open and self.stream is None
 
     async def run(self, connect: Connect, *, task_status: anyio.abc.TaskStatus[str | None]) -> None:
-        """Connect to a server and serve until it ends; report first if it cannot be started."""
+        """Connect to a server and serve until it ends.
+
+        Args:
+            connect: Connects to the server.
+            task_status: Gets `None` when the server is connected, or the reason of a failure.
+        """
         reason = "the session has ended"
         try:
             with ExitStack() as ended:
@@ -103,7 +110,7 @@ class HostSession:
                     ended.callback(proxy.clean_up)
                     task_status.started(None)
                     await self._serve(proxy, server)
-            _, message = await server.ended()
+            _, message = await server.wait_for_exit()
             if message:
                 reason = message
                 self._warn(message)
@@ -117,23 +124,23 @@ class HostSession:
 
     async def _serve(self, proxy: Proxy, server: Connection) -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(self._end_in_time, group.cancel_scope)
-            async with anyio.create_task_group() as answers:
-                answers.start_soon(self._route_all)
+            group.start_soon(self._end_after_timeout, group.cancel_scope)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._route_lines)
                 async with anyio.create_task_group() as host:
-                    host.start_soon(proxy.from_host, self._from_host, server)
-                    await proxy.from_server(server.received())
+                    host.start_soon(proxy.forward_from_host, self._from_host, server)
+                    await proxy.forward_from_server(server.receive_pieces())
                     host.cancel_scope.cancel()
                 await self._out.aclose()
             group.cancel_scope.cancel()
 
-    async def _end_in_time(self, scope: anyio.CancelScope) -> None:
-        """End the session some time after its host, since the server may not read its input."""
+    async def _end_after_timeout(self, scope: anyio.CancelScope) -> None:
+        """End the session some time after the host has disconnected: the server may not read."""
         await self.disconnected.wait()
-        await anyio.sleep(_LONGEST_LEAVE_SECONDS)
+        await anyio.sleep(_DISCONNECT_SECONDS)
         scope.cancel()
 
-    def leave(self) -> None:
+    def disconnect(self) -> None:
         """Close the input of the proxy, since the host has disconnected."""
         self.disconnected.set()
         self._to_proxy.close()
@@ -143,7 +150,7 @@ class HostSession:
         for exchange in [*self._exchanges]:
             for request_id in list(exchange.waiting):
                 line = Line()
-                line.add(error_line(exchange.renamed.get(str(request_id), request_id), reason))
+                line.add(error_line(exchange.original_ids.get(str(request_id), request_id), reason))
                 exchange.put(line)
             exchange.end()
             if not exchange.is_attached:
@@ -151,11 +158,11 @@ class HostSession:
                 exchange.close()
         if self.stream is not None:
             self.stream.end()
-        self._undelivered.close()
+        self._without_stream.close()
         self._to_proxy.close()
 
-    async def ask(self, text: bytes, value: Any) -> Exchange:  # noqa: ANN401 - any JSON
-        """Forward a posted message or batch; return the exchange, which the caller releases.
+    async def forward(self, text: bytes, value: Any) -> Exchange:  # noqa: ANN401 - any JSON
+        """Forward a posted message or batch; return its exchange, which the caller releases.
 
         Args:
             text: The message or batch, as a line.
@@ -172,7 +179,7 @@ class HostSession:
             if self._is_shared:
                 is_short = len(text) <= IN_MEMORY_BYTES
                 text, request_id, token = await run_in_loop_if(
-                    is_short, _rename_request, text, request_id, token, exchange
+                    is_short, _replace_ids, text, request_id, token, exchange
                 )
             if is_id(request_id):
                 exchange.waiting.add(request_id)
@@ -189,17 +196,17 @@ class HostSession:
         return exchange
 
     def _cancel(self, request_id: object) -> None:
-        """Stop waiting for an answer; a late one is still delivered."""
+        """Stop waiting for the response to a request; a late one is still delivered."""
         exchange = self._exchanges_by_id.get(request_id)
         if exchange is None:
             return
         exchange.waiting.discard(request_id)
         if not (exchange.waiting or exchange.is_attached):
-            self._forget(exchange)
+            self._remove(exchange)
 
     async def release(self, exchange: Exchange) -> None:
-        """Remove an exchange; cancel its open requests if the session is shared."""
-        self._forget(exchange)
+        """Remove an exchange at the end of its connection; if shared, cancel its open requests."""
+        self._remove(exchange)
         if self._is_shared and not self.ended.is_set():
             for request_id in exchange.waiting:
                 params = {"requestId": request_id, "reason": "the host has left"}
@@ -207,10 +214,10 @@ class HostSession:
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await self._to_proxy.send(json.dumps(cancel).encode() + b"\n")
         if self._is_shared and self.is_idle and not self.has_succeeded:
-            # The server does not support the revision of its hosts, so it is not used again.
-            self.leave()
+            # The server does not support the revision of these hosts, so it is not used again.
+            self.disconnect()
 
-    def _forget(self, exchange: Exchange) -> None:
+    def _remove(self, exchange: Exchange) -> None:
         for exchanges in (self._exchanges_by_id, self._exchanges_by_token):
             for key in [key for key, value in exchanges.items() if value is exchange]:
                 del exchanges[key]
@@ -220,8 +227,8 @@ class HostSession:
         if self.sent is not None:
             self.sent.end(exchange.name)
 
-    async def leave_exchange(self, exchange: Exchange, reader: int) -> None:
-        """Detach a connection from an exchange: all messages are sent, or the stream broke."""
+    async def detach(self, exchange: Exchange, reader: int) -> None:
+        """Detach a connection from an exchange, which stays if a broken stream can be resumed."""
         if reader != exchange.reader:
             return
         is_broken = exchange.lines or exchange.waiting
@@ -230,22 +237,22 @@ class HostSession:
             return
         exchange.is_attached = False
         self.last_used_at = anyio.current_time()
-        self._keep_unsent(exchange)
+        self._save_unsent(exchange)
         broken = [item for item in self._exchanges if not item.is_attached]
         for oldest in broken[: max(0, len(broken) - _MAX_BROKEN)]:
-            self._forget(oldest)
+            self._remove(oldest)
 
-    def _keep_unsent(self, exchange: Exchange) -> None:
-        """Keep the unsent messages of a broken stream; remove the stream if it has ended."""
+    def _save_unsent(self, exchange: Exchange) -> None:
+        """Move unsent messages of a broken stream to the recent events, for when it is resumed."""
         assert self.sent is not None  # noqa: S101 - only such sessions are resumed
         while exchange.lines:
             with exchange.lines.popleft() as line:
-                self.sent.keep(exchange.name, line)
+                self.sent.add(exchange.name, line)
         if exchange.has_ended:
-            self._forget(exchange)
+            self._remove(exchange)
 
     def resume(self, event_id: str) -> tuple[list[SentEvent], Exchange | None]:
-        """Return the events after an event, and the stream if it is still open.
+        """Return the events of a stream after one of them, and the stream if it is still open.
 
         Raises:
             NoSuchEventError: The event was never sent, or later ones were dropped.
@@ -255,7 +262,7 @@ class HostSession:
         self.last_used_at = anyio.current_time()
         streams = [*self._exchanges, *([self.stream] if self.stream else [])]
         exchange = next((stream for stream in streams if stream.name == name), None)
-        if exchange is None and name == self._stream_name:
+        if exchange is None and name == self._last_stream_name:
             exchange = self.open_stream(name)
         return missed, exchange
 
@@ -268,29 +275,29 @@ class HostSession:
         if self.stream is not None:
             self.stream.end()
         if self.sent is not None and name is None:
-            self.sent.end(self._stream_name)
+            self.sent.end(self._last_stream_name)
         # Messages that arrived without an open stream.
-        self.stream, self._undelivered = self._undelivered, Exchange()
-        self._stream_name = self.stream.name = name or next(self._stream_names)
+        self.stream, self._without_stream = self._without_stream, Exchange()
+        self._last_stream_name = self.stream.name = name or next(self._stream_names)
         return self.stream
 
     async def close_stream(self, stream: Exchange, reader: int) -> None:
-        """Detach a connection from a stream; its unsent messages wait for the next stream."""
+        """Detach a connection from the host's stream; its unsent messages wait for the next one."""
         if reader != stream.reader:
             return
         if self.stream is stream:
             self.stream = None
-            self._undelivered.lines.extendleft(reversed(stream.lines))
+            self._without_stream.lines.extendleft(reversed(stream.lines))
             stream.lines.clear()
         stream.close()
 
-    async def _route_all(self) -> None:
+    async def _route_lines(self) -> None:
         async with aclosing(read_lines(self._from_proxy)) as lines:
             async for line in lines:
                 self._route(line)
 
     def _route(self, line: Line) -> None:
-        """Deliver a line of the proxy to its exchange."""
+        """Put a line of the proxy into the exchange that it belongs to."""
         answered = set(answered_ids(line.messages))
         exchange = next(
             (self._exchanges_by_id[item] for item in answered if item in self._exchanges_by_id),
@@ -304,17 +311,17 @@ class HostSession:
             for item in answered:
                 self._exchanges_by_id.pop(item, None)
         if exchange is None:
-            # An answer without an open request.
+            # No exchange waits for this response.
             line.close()
             return
-        exchange.put(_restore_names(line, exchange.renamed) if exchange.renamed else line)
+        exchange.put(_restore_ids(line, exchange.original_ids) if exchange.original_ids else line)
         if exchange in self._exchanges and not exchange.waiting:
             exchange.end()
         if not exchange.is_attached:
-            self._keep_unsent(exchange)
+            self._save_unsent(exchange)
 
     def _exchange_for(self, line: Line) -> Exchange | None:
-        """Return the exchange for a notification or a request of the server, if there is one."""
+        """Return the exchange for a message that is no response, if there is one."""
         is_parsed = line.size_bytes <= _MAX_PARSED_BYTES and line.members
         message = parse_member(line, line.whole) if is_parsed else None
         token = member(message, "params", "progressToken")
@@ -331,49 +338,57 @@ class HostSession:
             return None
         if self.stream is not None:
             return self.stream
-        return self._exchanges[-1] if self._exchanges else self._undelivered
+        return self._exchanges[-1] if self._exchanges else self._without_stream
 
 
-def _rename_request(
+def _replace_ids(
     text: bytes, request_id: object, token: object, exchange: Exchange
 ) -> tuple[bytes, object, object]:
-    """Replace the id and the progress token of a request by unique ones."""
+    """Replace the id and the progress token of a request by unique ones.
+
+    Returns:
+        The line, the id and the token, all replaced.
+    """
     line = Line()
     line.add(text)
-    places = [(request_id, line.members.get("id")), (token, _token_place(line))]
+    id_span, token_span = line.members.get("id"), _token_span(line)
     line.close()
     names: dict[Span | None, str] = {}
     # From the end, so that earlier positions stay valid.
-    for own, place in sorted(places, key=lambda place: place[1] or (0, 0), reverse=True):
-        if not is_id(own) or place is None:
+    for original, span in sorted(
+        [(request_id, id_span), (token, token_span)],
+        key=lambda item: item[1] or (0, 0),
+        reverse=True,
+    ):
+        if not is_id(original) or span is None:
             continue
         name = f"pf-{uuid4().hex}"
-        exchange.renamed[name] = own
-        text = text[: place.start] + b'"%s"' % name.encode() + text[place.end :]
-        names[place] = name
-    return text, names.get(places[0][1]), names.get(places[1][1])
+        exchange.original_ids[name] = original
+        text = text[: span.start] + b'"%s"' % name.encode() + text[span.end :]
+        names[span] = name
+    return text, names.get(id_span), names.get(token_span)
 
 
-def _token_place(line: Line) -> Span | None:
-    place: Span | None = line.whole
+def _token_span(line: Line) -> Span | None:
+    span: Span | None = line.whole
     for name in ("params", "_meta", "progressToken"):
-        place = None if place is None else locate_members(line, place).get(name)
-    return place
+        span = None if span is None else locate_members(line, span).get(name)
+    return span
 
 
-def _restore_names(line: Line, renamed: Mapping[str, object]) -> Line:
+def _restore_ids(line: Line, original_ids: Mapping[str, object]) -> Line:
     """Return a line with the ids and tokens of the host restored.
 
-    The replacements are random, so every occurrence in the line is one of them.
+    The replacements are random, so a line does not contain them by chance.
     """
     is_short = line.size_bytes <= _MAX_PARSED_BYTES
-    place = line.whole if is_short else line.members.get("id", Span(0, 0))
-    text = line.read(place)
-    for name, own in renamed.items():
-        text = text.replace(b'"%s"' % name.encode(), json.dumps(own).encode())
-    suffix = line.pieces(Span(place.end, line.size_bytes))
+    span = line.whole if is_short else line.members.get("id", Span(0, 0))
+    text = line.read(span)
+    for name, original in original_ids.items():
+        text = text.replace(b'"%s"' % name.encode(), json.dumps(original).encode())
+    suffix = line.pieces(Span(span.end, line.size_bytes))
     restored = Line()
-    for piece in chain(line.pieces(Span(0, place.start)), [text], suffix):
+    for piece in chain(line.pieces(Span(0, span.start)), [text], suffix):
         restored.add(piece)
     line.close()
     return restored

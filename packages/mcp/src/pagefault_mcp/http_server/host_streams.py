@@ -1,9 +1,9 @@
-"""Messages for a host over HTTP, and the streams of events that send them.
+"""Streams of server-sent events to a host over HTTP, and their resumption.
 
 In a session, each event has an id. A host whose stream broke sends the id of the last event that it
 received, and receives the later events of that stream. Number and size of the kept events are
-limited, and the oldest are dropped first. An answer that was too large to be kept is replaced by an
-error.
+limited, and the oldest are dropped first. A response that was too large to be kept is replaced by
+an error.
 
 Source: specification of MCP, 2025-11-25, "Streamable HTTP", "Resumability and Redelivery"; HTML
 Living Standard, "Server-sent events".
@@ -44,7 +44,7 @@ class SentEvent:
     text: bytes | None
     """Its data; `None` if it was too large to be kept."""
     answers: tuple[RequestId, ...] = ()
-    """The requests that it answers, if its data was too large."""
+    """The ids of the requests that it answers, if its data was too large."""
 
     def texts(self) -> Sequence[bytes]:
         """Return the data of the event, or an error for each request that it answered."""
@@ -60,24 +60,24 @@ class SentEvents:
         self._events: deque[SentEvent] = deque()
         self._kept_bytes = 0
         self._last_number = 0
-        # The last dropped event of each known stream.
+        # By stream: the number of its last event that was dropped.
         self._dropped: dict[str, int] = {}
         self._ended: set[str] = set()
 
     def begin(self, stream: str) -> str:
-        """Begin or resume a stream; return the id of its position so far."""
+        """Begin or resume a stream; return an event id from which it can be resumed."""
         self._dropped.setdefault(stream, 0)
         self._ended.discard(stream)
         return f"{stream}-{self._last_number}"
 
     def end(self, stream: str) -> None:
-        """Mark the end of a stream, which stays known while its events are kept."""
+        """Mark the end of a stream, whose kept events can still be requested."""
         if stream in self._dropped:
             self._ended.add(stream)
-            self._forget(stream)
+            self._remove_ended(stream)
 
-    def keep(self, stream: str, line: Line) -> str:
-        """Keep a message that is sent on a stream; return the id of the event."""
+    def add(self, stream: str, line: Line) -> str:
+        """Add a message that is sent on a stream; return the id of its event."""
         self._last_number += 1
         event_id = f"{stream}-{self._last_number}"
         is_kept = line.size_bytes <= MAX_BYTES
@@ -89,7 +89,7 @@ class SentEvents:
             oldest = self._events.popleft()
             self._kept_bytes -= len(oldest.text or b"")
             self._dropped[oldest.stream] = oldest.number
-            self._forget(oldest.stream)
+            self._remove_ended(oldest.stream)
         return event_id
 
     def after(self, event_id: str) -> tuple[str, list[SentEvent]]:
@@ -109,65 +109,65 @@ class SentEvents:
         ]
         return stream, missed
 
-    def _forget(self, stream: str) -> None:
+    def _remove_ended(self, stream: str) -> None:
         if stream in self._ended and all(event.stream != stream for event in self._events):
             del self._dropped[stream]
             self._ended.discard(stream)
 
 
-_MAX_WAITING_LINES = 1_000
-_PING_SECONDS = 15.0
-_PING = b": nothing yet\n\n"
+_MAX_QUEUED_LINES = 1_000
+_KEEP_ALIVE_SECONDS = 15.0
+_KEEP_ALIVE = b": nothing yet\n\n"
 
 
 @dataclass(eq=False)
 class Exchange:
-    """An open POST of a host with its unsent answers, or a stream that it has opened."""
+    """A POST of a host and its unsent responses, or the stream that the host has opened by GET."""
 
     name: str = ""
     """Its name within the session."""
     waiting: set[object] = field(default_factory=set)
     """The ids of its unanswered requests, as they were sent to the server."""
-    renamed: dict[str, object] = field(default_factory=dict)
+    original_ids: dict[str, object] = field(default_factory=dict)
     """The ids and tokens of the host, by their replacements."""
     lines: deque[Line] = field(default_factory=deque)
     """The unsent messages. The consumer of a line closes it."""
     has_ended: bool = False
     """No more messages will arrive."""
     reader: int = 0
-    """The number of the connection that takes the lines, the last one attached."""
+    """The number of the connection that receives the lines: the last one attached."""
     is_attached: bool = True
     """A connection is attached."""
     can_resume: bool = False
     """The host has received an event id with which it can resume."""
-    _news: anyio.Event = field(default_factory=anyio.Event)
+    _is_changed: anyio.Event = field(default_factory=anyio.Event)
 
     def put(self, line: Line) -> None:
         """Queue a line; drop the oldest above the limit."""
         self.lines.append(line)
-        if len(self.lines) > _MAX_WAITING_LINES:
+        if len(self.lines) > _MAX_QUEUED_LINES:
             self.lines.popleft().close()
-        self._news.set()
+        self._is_changed.set()
 
     def attach(self) -> int:
         """Attach a connection in place of the current one; return its number."""
         self.reader += 1
         self.is_attached = True
-        self._news.set()
+        self._is_changed.set()
         return self.reader
 
     def end(self) -> None:
         """Mark the end of the messages."""
         self.has_ended = True
-        self._news.set()
+        self._is_changed.set()
 
     async def next_line(self, reader: int = 0) -> Line | None:
         """Return the next line; `None` at the end, or if another connection was attached."""
         while reader == self.reader and not self.lines:
             if self.has_ended:
                 return None
-            self._news = anyio.Event()
-            await self._news.wait()
+            self._is_changed = anyio.Event()
+            await self._is_changed.wait()
         return self.lines.popleft() if reader == self.reader else None
 
     def close(self) -> None:
@@ -178,18 +178,18 @@ class Exchange:
 
 
 class HostEventResponse(StreamingResponse):
-    """A stream of events that detaches its connection when it ends or breaks."""
+    """A response with a stream of events, which calls a function when it ends or breaks."""
 
     def __init__(
         self,
         events: AsyncGenerator[bytes, None],
-        leave: Callable[[], Awaitable[None]],
+        on_end: Callable[[], Awaitable[None]],
         headers: Mapping[str, str] | None = None,
     ) -> None:
         headers = {**(headers or {}), "cache-control": "no-store", "x-accel-buffering": "no"}
         super().__init__(events, headers=headers, media_type="text/event-stream")
         self._events = events
-        self._leave = leave
+        self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream."""
@@ -198,10 +198,10 @@ class HostEventResponse(StreamingResponse):
         finally:
             with anyio.CancelScope(shield=True):
                 await self._events.aclose()
-                await self._leave()
+                await self._on_end()
 
 
-async def events_of(
+async def encode_events(
     sent: SentEvents | None,
     exchange: Exchange,
     *,
@@ -209,14 +209,14 @@ async def events_of(
     missed: Sequence[SentEvent] = (),
     is_primed: bool = False,
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of a stream.
+    """Yield the bytes of a stream of events, until the exchange ends.
 
     Args:
         sent: The recent events; `None` for a host that cannot resume.
         exchange: The stream.
         reader: The number of the connection.
         missed: Events that the host did not receive before the stream broke.
-        is_primed: The stream begins with an event id, so that the host can resume it.
+        is_primed: The stream begins with an event that has only an id, for its resumption.
     """
     for event in missed:
         for text in event.texts():
@@ -228,15 +228,15 @@ async def events_of(
             yield b"id: %s\ndata: \n\n" % beginning.encode()
     while True:
         line: Line | None = None
-        with anyio.move_on_after(_PING_SECONDS) as waiting:
+        with anyio.move_on_after(_KEEP_ALIVE_SECONDS) as waiting:
             line = await exchange.next_line(reader)
         if waiting.cancelled_caught:
-            yield _PING
+            yield _KEEP_ALIVE
             continue
         if line is None:
             return
         with line:
-            event_id = None if sent is None else sent.keep(exchange.name, line)
+            event_id = None if sent is None else sent.add(exchange.name, line)
             exchange.can_resume = exchange.can_resume or event_id is not None
             yield _head(event_id)
             for piece in line.pieces():

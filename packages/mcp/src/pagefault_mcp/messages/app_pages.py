@@ -1,4 +1,4 @@
-"""Pages of MCP Apps: `ui://` resources, which a host shows beside the results of their tools.
+"""Pages of MCP Apps: HTML at `ui://` URIs, which a host shows beside the results of a tool.
 
 Source: extension of MCP `io.modelcontextprotocol/ui`, "MCP Apps", 2026-01-26.
 """
@@ -13,10 +13,10 @@ from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_mcp.messages.lines import member
 
 APP = "pagefault/app"
-"""The member of a part's `_meta` with the policy of a page."""
+"""The member of a part's `_meta` with the `ui` metadata of a page."""
 
 _LONGEST_URI_CHARS = 2_048
-_LONGEST_ABOUT_BYTES = 16_384
+_LONGEST_UI_META_BYTES = 16_384
 _PIECE_BYTES = 192 * 1024
 
 
@@ -26,7 +26,7 @@ class AppPage:
 
     uri: str
     html: bytes
-    about: JsonObject
+    ui_meta: JsonObject
     """The `ui` of its `_meta`: its policy, and the permissions that it asks for."""
 
     def block(self) -> Iterator[bytes]:
@@ -36,11 +36,11 @@ class AppPage:
             "type": "file",
             "filename": name if name.endswith(".html") else f"{name}.html",
             "uri": self.uri,
-            "_meta": {APP: self.about},
+            "_meta": {APP: self.ui_meta},
         }
         yield json_bytes(block)[:-1] + b',"data":"data:text/html;base64,'
-        for at in range(0, len(self.html), _PIECE_BYTES):
-            yield base64.b64encode(self.html[at : at + _PIECE_BYTES])
+        for start in range(0, len(self.html), _PIECE_BYTES):
+            yield base64.b64encode(self.html[start : start + _PIECE_BYTES])
         yield b'"}'
 
 
@@ -59,10 +59,10 @@ def read_page(uri: str, result: JsonValue) -> AppPage | None:
         if not isinstance(mime_type, str) or not mime_type.startswith("text/html"):
             continue
         html = text.encode("utf-8", "replace") if isinstance(text, str) else _decode(content)
-        about = member(content, "_meta", "ui")
-        is_short = isinstance(about, dict) and len(json_bytes(about)) <= _LONGEST_ABOUT_BYTES
+        ui_meta = member(content, "_meta", "ui")
+        is_short = isinstance(ui_meta, dict) and len(json_bytes(ui_meta)) <= _LONGEST_UI_META_BYTES
         if html:
-            return AppPage(uri, html, about if isinstance(about, dict) and is_short else {})
+            return AppPage(uri, html, ui_meta if isinstance(ui_meta, dict) and is_short else {})
     return None
 
 

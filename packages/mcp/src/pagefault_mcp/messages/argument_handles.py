@@ -1,7 +1,7 @@
-"""Handles in the arguments of calls, where the schema of a tool expects a file.
+"""Find handles (`@blob:…`) in the arguments of calls, where the schema of a tool expects a file.
 
-A handle is resolved only where the schema expects bytes, an address or a path; in other strings it
-stays text. It is the whole string, either bare or as the line in brackets of a rendering.
+A handle is resolved only where the schema expects bytes, a URL or a path; in other strings it stays
+text. The string has to be the handle alone, or a line such as `[image @blob:…]` of a rendering.
 """
 
 import re
@@ -20,9 +20,9 @@ _HANDLE = re.compile(r"\s*(?:\[[a-z]+ )?@blob:([0-9a-f]{32})(?![0-9A-Za-z])(?:[^
 _BASE64_FORMATS = frozenset({"byte", "binary", "base64"})
 _PATH_FORMATS = frozenset({"path", "file-path", "filepath"})
 _PATH_NAMES = re.compile(r"(?:^|_)(?:file|path|file_?path|filename)s?$|(?:Path|File)s?$")
-_DEEPEST = 16
+_MAX_DEPTH = 16
 _LONGEST_REFERENCE_CHARS = 1_000
-_MAX_PLACES = 100
+_MAX_FILE_ARGUMENTS = 100
 # Schemas may be recursive, and their references may multiply with each level.
 _MAX_SCHEMAS = 2_000
 
@@ -32,69 +32,74 @@ Step: TypeAlias = str | int | frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class FileArgument:
-    """A path in the arguments where a file is expected, `*` for all items, and its form."""
+    """An argument that is expected to be a file."""
 
     path: tuple[Step, ...]
+    """Its path in the arguments; `*` stands for all items of a list."""
     form: Form
+    """The form in which the tool expects the file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
-    """A handle in arguments: its container and key, its resource, and the expected form."""
+class HandleArgument:
+    """A handle in arguments, which a file has to replace."""
 
-    holder: Any
+    container: Any
+    """The object or list that has the handle."""
     key: str | int
+    """Its name or index in the container."""
     resource_id: str
     form: Form
+    """The form in which the tool expects the file."""
 
 
 def find_file_arguments(schema: JsonValue, *, takes_paths: bool) -> Sequence[FileArgument]:
-    """Return the places in the arguments of a tool where its schema expects files.
+    """Return the arguments of a tool that its schema expects to be files.
 
     Args:
         schema: The input schema, a JSON Schema; internal references are followed.
-        takes_paths: Include the paths of files.
+        takes_paths: Include arguments that are the path of a file.
     """
-    found = dict.fromkeys(_find_places(schema, takes_paths))
-    return list(islice(found, _MAX_PLACES))
+    found = dict.fromkeys(_walk_schema(schema, takes_paths))
+    return list(islice(found, _MAX_FILE_ARGUMENTS))
 
 
-def _find_places(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]:
-    """Yield places breadth-first."""
+def _walk_schema(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]:
+    """Yield the arguments that are files, breadth-first."""
     queue: deque[tuple[JsonValue, tuple[Step, ...]]] = deque([(schema, ())])
     for _ in range(_MAX_SCHEMAS):
         if not queue:
             return
         schema_node, path = queue.popleft()
-        if not isinstance(schema_node, dict) or len(path) > _DEEPEST:
+        if not isinstance(schema_node, dict) or len(path) > _MAX_DEPTH:
             continue
-        form = _form(schema_node, _name_of(path), takes_paths)
+        form = _expected_form(schema_node, _name_of(path), takes_paths)
         if path and form is not None:
             yield FileArgument(path, form)
-        inner = ((item, (*path, *steps)) for item, steps in _inner(schema_node, schema))
+        inner = ((item, (*path, *steps)) for item, steps in _subschemas(schema_node, schema))
         queue.extend(islice(inner, max(0, _MAX_SCHEMAS - len(queue))))
 
 
 def _name_of(path: Sequence[Step]) -> str:
-    """Return the name of a value; that of its list for an item, and "" for any other member."""
+    """Return the name of the last member on a path, so an item has that of its list; "" if none."""
     steps = (step for step in reversed(path) if step != "*" and not isinstance(step, int))
     last = next(steps, "")
     return last if isinstance(last, str) else ""
 
 
-def _inner(
+def _subschemas(
     schema_node: Mapping[str, JsonValue], root: JsonValue
 ) -> Iterator[tuple[JsonValue, list[Step]]]:
     """Yield the subschemas of a schema, with the steps to their values."""
     properties = schema_node.get("properties")
-    named = properties if isinstance(properties, dict) else {}
-    for name, member in named.items():
+    properties = properties if isinstance(properties, dict) else {}
+    for name, member in properties.items():
         yield member, [name]
     if isinstance(schema_node.get("additionalProperties"), dict):
-        yield schema_node["additionalProperties"], [frozenset(named)]
+        yield schema_node["additionalProperties"], [frozenset(properties)]
     yield schema_node.get("items"), ["*"]
-    for number, item in enumerate(_read_list(schema_node, "prefixItems")):
-        yield item, [number]
+    for index, item in enumerate(_read_list(schema_node, "prefixItems")):
+        yield item, [index]
     for key in ("anyOf", "oneOf", "allOf"):
         for option in _read_list(schema_node, key):
             yield option, []
@@ -118,17 +123,17 @@ def _follow_reference(root: JsonValue, reference: str) -> JsonValue:
     return root
 
 
-def _form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form | None:
-    kinds = schema.get("type")
-    is_text = kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
+def _expected_form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form | None:
+    types = schema.get("type")
+    is_text = types == "string" or (isinstance(types, list) and "string" in types)
     if not is_text:
         return None
-    named = schema.get("format")
-    text_format = named if isinstance(named, str) else None
+    text_format = schema.get("format")
+    text_format = text_format if isinstance(text_format, str) else None
     if schema.get("contentEncoding") == "base64" or text_format in _BASE64_FORMATS:
         return "base64"
     if text_format in ("uri", "url"):
-        # Not a link to this service, which other machines may not reach.
+        # A link would not do: the tool's server may not reach this service.
         return "data-uri"
     if takes_paths and (text_format in _PATH_FORMATS or _PATH_NAMES.search(name)):
         return "path"
@@ -140,17 +145,21 @@ def is_handle(text: JsonValue) -> bool:
     return isinstance(text, str) and _HANDLE.fullmatch(text) is not None
 
 
-def find_mentions(arguments: JsonValue, places: Sequence[FileArgument]) -> Iterator[Mention]:
-    """Yield the handles where files are expected."""
-    for place in places:
-        *inner, last = place.path
-        holders: list[JsonValue] = [arguments]
+def find_handles(
+    arguments: JsonValue, file_arguments: Sequence[FileArgument]
+) -> Iterator[HandleArgument]:
+    """Yield the handles among the arguments that are expected to be files."""
+    for argument in file_arguments:
+        *inner, last = argument.path
+        containers: list[JsonValue] = [arguments]
         for step in inner:
-            holders = [member for holder in holders for _, member in _members(holder, step)]
-        for holder in holders:
-            for key, member in _members(holder, last):
+            containers = [
+                member for container in containers for _, member in _members(container, step)
+            ]
+        for container in containers:
+            for key, member in _members(container, last):
                 if isinstance(member, str) and (found := _HANDLE.fullmatch(member)):
-                    yield Mention(holder, key, found.group(1), place.form)
+                    yield HandleArgument(container, key, found.group(1), argument.form)
 
 
 def _members(value: JsonValue, step: Step) -> Iterable[tuple[str | int, JsonValue]]:

@@ -1,4 +1,4 @@
-"""Paths of files in the texts of a result: quoted, linked, alone on a line, or between spaces."""
+"""Find paths of files in the texts of a result: quoted, linked, on a line alone, or as a word."""
 
 import os
 import re
@@ -12,12 +12,12 @@ from pagefault_dialects.json.values import JsonValue, values_in
 _LONGEST_PATH_CHARS = 1_024
 _MAX_NAMES = 5_000
 _MAX_TEXT_CHARS = 256 * 1024
-# Every alternative ends at the next sign of its own kind, so a search takes linear time.
+# Every alternative ends at the next quotation mark of its kind, so a search takes linear time.
 _QUOTED = re.compile(
     r"\]\(([^()\n]{1,1024}+)\)|\"([^\"\n]{1,1024}+)\"|'([^'\n]{1,1024}+)'|`([^`\n]{1,1024}+)`"
 )
 _WORD = re.compile(r"\S+")
-_BEFORE, _BEHIND = "\"'`([<{", "\"'`)]>},;:!?."
+_OPENING, _CLOSING = "\"'`([<{", "\"'`)]>},;:!?."
 
 
 def find_paths(result: JsonValue, folders: Sequence[str], bases: Sequence[str]) -> Iterator[str]:
@@ -27,8 +27,8 @@ def find_paths(result: JsonValue, folders: Sequence[str], bases: Sequence[str]) 
 
     Args:
         result: The result.
-        folders: The absolute paths of the folder.
-        bases: The folders that a relative path may be relative to.
+        folders: The absolute paths of the folder, with and without resolved links.
+        bases: The folders that relative paths in the result may be relative to.
     """
     texts = (value for value, _ in values_in(result) if isinstance(value, str))
     names = dict.fromkeys(islice(chain.from_iterable(map(_names_in, texts)), _MAX_NAMES))
@@ -41,17 +41,17 @@ def find_paths(result: JsonValue, folders: Sequence[str], bases: Sequence[str]) 
 
 
 def _names_in(text: str) -> Iterator[str]:
-    """Yield what may be a path in a text."""
+    """Yield the lines, quotations and words of a text that may be paths."""
     for line in text[:_MAX_TEXT_CHARS].splitlines():
         quoted = (next(filter(None, found.groups())) for found in _QUOTED.finditer(line))
-        words = (found.group().lstrip(_BEFORE).rstrip(_BEHIND) for found in _WORD.finditer(line))
+        words = (found.group().lstrip(_OPENING).rstrip(_CLOSING) for found in _WORD.finditer(line))
         for name in chain([line.strip(), line.rpartition(": ")[2].strip()], quoted, words):
             if 0 < len(name) <= _LONGEST_PATH_CHARS and "\0" not in name:
                 yield from _spellings(name)
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """Yield the path of a `file:` URI; else a name, and the name without percent-escapes."""
+    """Yield the path of a `file:` URI; for any other name, itself and its percent-decoded form."""
     if name[:5].lower() == "file:":
         with suppress(ValueError):
             parts = urlsplit(name)

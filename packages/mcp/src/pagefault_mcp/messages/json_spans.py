@@ -4,18 +4,17 @@ import re
 from typing import NamedTuple
 
 _STRUCTURE = re.compile(rb'["{}\[\],:]')
-# To the end of a string, or to a backslash at the end of the text. It never backtracks.
+# Matches up to the end of a string, or to a backslash that ends the text; never backtracks.
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _OPENING = frozenset(b"{[")
 _QUOTE, _COMMA, _COLON, _OBJECT, _LIST = b'",:{['
 # A search holds the interpreter lock, so it is limited to a window.
 _WINDOW_BYTES = 128 * 1024
-# A text with more members or items counts as one without any.
 _MAX_MEMBERS = 10_000
 
 
 class Span(NamedTuple):
-    """A piece of a text: from `start` to before `end`, in bytes."""
+    """A span of a text: from the byte at `start` up to, but not including, the one at `end`."""
 
     start: int
     end: int
@@ -32,9 +31,9 @@ class MemberScanner:
     """A scanner for the members of an object, or the items of a list, whose text comes in pieces.
 
     It keeps no text. Strings are skipped by a search for their end, so base64 of any length is
-    cheap. A text that is not one object has no members, and one that is not one list no items; JSON
-    is not validated further. Above 10,000 members or items there are none, unless `take_items`
-    consumes them as they are found.
+    cheap. `members` is empty unless the text is one object, and `items` unless it is one list; JSON
+    is not validated further. A text with more than 10,000 members or items counts as incomplete,
+    unless `take_items` consumes the items as they are found.
 
     Args:
         start: The position of the text; spans count from there.

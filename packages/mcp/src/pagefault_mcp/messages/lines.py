@@ -1,6 +1,7 @@
 """Lines of a pipe, of any length: short ones in memory, long ones in a temporary file.
 
-A line is a message or a batch of messages.
+A line is a message of JSON-RPC, or a batch of messages. A line is not parsed: code locates the
+members that it needs, and parses these.
 """
 
 import codecs
@@ -27,9 +28,9 @@ Scanned = TypeVar("Scanned")
 
 
 class Line:
-    """A line of a pipe, with its end, and the positions of its object's members.
+    """A line of a pipe, with the line end, and the positions of its object's members.
 
-    Callers close it, which removes the file of a long line.
+    Whoever consumes a line closes it, which removes the file of a long line.
     """
 
     def __init__(self) -> None:
@@ -37,7 +38,7 @@ class Line:
         # Closed by the consumer of the line.
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115
         self._scanner = MemberScanner()
-        self._found: dict[Span, dict[str, Span]] = {}
+        self._members_by_span: dict[Span, dict[str, Span]] = {}
 
     def __enter__(self) -> "Line":
         return self
@@ -62,7 +63,7 @@ class Line:
 
     @property
     def whole(self) -> Span:
-        """All of the line."""
+        """The span of the whole line."""
         return Span(0, self.size_bytes)
 
     @cached_property
@@ -81,11 +82,15 @@ class Line:
         items = [LinePiece(self, span) for span in self._scanner.items]
         return [item for item in items if item.members] and items
 
-    def members_at(self, place: Span) -> dict[str, Span]:
-        """Return the spans of the values of an object on the line; cached."""
-        if place not in self._found:
-            self._found[place] = _name_members(self, locate_piece_members(self, place))
-        return self._found[place]
+    def members_at(self, span: Span) -> dict[str, Span]:
+        """Return the spans of an object's values, by name; cached.
+
+        Args:
+            span: The span of the object on the line.
+        """
+        if span not in self._members_by_span:
+            self._members_by_span[span] = _name_members(self, scan_members(self, span))
+        return self._members_by_span[span]
 
     @property
     def messages(self) -> Sequence["Message"]:
@@ -93,16 +98,16 @@ class Line:
         return self.batch or (self,)
 
     def read(self, span: Span | None = None) -> bytes:
-        """Return a piece of the line, or all of it."""
+        """Return the bytes of a span, or of the whole line."""
         start, end = span or (0, self.size_bytes)
         self._file.seek(start)
         return self._file.read(end - start)
 
     def pieces(self, span: Span | None = None) -> Iterator[bytes]:
-        """Yield a piece of the line, or all of it, in pieces that fit into memory."""
+        """Yield a span of the line, or all of it, in pieces of up to 256 KiB."""
         start, end = span or (0, self.size_bytes)
-        for at in range(start, end, _PIECE_BYTES):
-            yield self.read(Span(at, min(end, at + _PIECE_BYTES)))
+        for piece_start in range(start, end, _PIECE_BYTES):
+            yield self.read(Span(piece_start, min(end, piece_start + _PIECE_BYTES)))
 
 
 @dataclass(eq=False)
@@ -120,13 +125,13 @@ class LinePiece:
     def members(self) -> dict[str, Span]:
         """The spans of the object's values by name; empty if the piece is not one object."""
         # Not cached on the line, which may have thousands of pieces.
-        return _name_members(self.line, locate_piece_members(self.line, self.whole))
+        return _name_members(self.line, scan_members(self.line, self.whole))
 
     def items(self) -> Iterator["LinePiece"]:
-        """Yield the items of a list of any length, while it is read.
+        """Yield the items of a list of any length while scanning it.
 
         Raises:
-            ValueError: The piece is not one list, which may become known only at its end.
+            ValueError: The piece is not one list. Items may have been yielded before.
         """
         scanner = MemberScanner(self.whole.start)
         for piece in self.pieces():
@@ -140,19 +145,19 @@ class LinePiece:
             raise ValueError
 
     def read(self, span: Span | None = None) -> bytes:
-        """Return a piece of the line, or all of this one."""
+        """Return the bytes of a span of the line, or of this piece."""
         return self.line.read(span or self.whole)
 
     def pieces(self, span: Span | None = None) -> Iterator[bytes]:
-        """Yield a piece of the line, or all of this one, in pieces that fit into memory."""
+        """Yield the bytes of a span of the line, or of this piece, up to 256 KiB at a time."""
         return self.line.pieces(span or self.whole)
 
 
 Message: TypeAlias = Line | LinePiece
 
 
-def locate_piece_members(message: Message, span: Span) -> MemberScanner:
-    """Return a scanner of the members of a piece of the line."""
+def scan_members(message: Message, span: Span) -> MemberScanner:
+    """Return a scanner that has read a span of the line."""
     scanner = MemberScanner(span.start)
     for piece in message.pieces(span):
         scanner.feed(piece)
@@ -160,7 +165,7 @@ def locate_piece_members(message: Message, span: Span) -> MemberScanner:
 
 
 def locate_members(message: Message, span: Span) -> dict[str, Span]:
-    """Return the spans of the values of an object on the line; empty for any other value.
+    """Return the spans of an object's values, by name; empty for any other value.
 
     Args:
         message: The line, or a message on it.
@@ -178,7 +183,7 @@ def _name_members(message: Message, scanner: MemberScanner) -> dict[str, Span]:
 
 
 def join_lines(text: bytes) -> bytes:
-    """Return JSON with blanks in place of line ends, which can only be between tokens."""
+    """Return JSON on one line: spaces replace line ends, which JSON has only between tokens."""
     return text.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
@@ -225,11 +230,11 @@ async def read_text(pieces: AsyncIterator[bytes]) -> Line:
 
 
 async def scan_text(text: Line, scan: Callable[[Line], Scanned]) -> Scanned:
-    """Return the result of a scan of a text, in a thread if the text is long.
+    """Call a function with a text and return its result; in a thread if the text is long.
 
     Args:
         text: The text.
-        scan: Reads it.
+        scan: The function.
     """
     return await anyio.to_thread.run_sync(scan, text) if text.is_long else scan(text)
 

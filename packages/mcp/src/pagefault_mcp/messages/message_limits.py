@@ -1,4 +1,4 @@
-"""Limits on one message of JSON-RPC, which are checked before any other code reads it.
+"""Limits on one message of JSON-RPC, checked before any other code reads the message.
 
 The SDK parses a message in the event loop, and the proxy scans for members in Python. The time of
 both grows with the number of values, and little with the length of strings.
@@ -49,14 +49,14 @@ def parse_message(body: bytes, *, max_depth: int) -> Any:  # noqa: ANN401 - any 
 
 
 def check_message(message: Mapping[str, Any], body: bytes) -> None:
-    """Raise if a message to the memory is larger than any that clients send.
+    """Raise if a message is larger than clients of the memory have reason to send.
 
     Args:
-        message: The message.
-        body: The same, as it was sent.
+        message: The parsed message.
+        body: Its bytes, as they were sent.
 
     Raises:
-        InvalidPayloadError: Its method or its id is too long; the answer would repeat it.
+        InvalidPayloadError: Its method or its id is too long; the response would repeat it.
         PayloadTooLargeError: It has more than 1 MiB beside its longest string.
     """
     for name, max_chars in (("method", LONGEST_METHOD_CHARS), ("id", LONGEST_ID_CHARS)):

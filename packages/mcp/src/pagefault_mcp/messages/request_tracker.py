@@ -1,9 +1,9 @@
-"""Tracking of the requests of a host: the calls of tools, and the messages that answer them.
+"""Tracking of the requests of a host: it finds the call that a message of the server answers.
 
-A server may answer a call with a task. In 2025-11-25 the host requests the result with
-`tasks/result`, whose answer has the form of the call's. In the extension of 2026-07-28 the answer
-to `tasks/get`, and `notifications/tasks`, have the task, with its result or error once it has
-ended.
+The response to a call may be a task without a result. In revision 2025-11-25 the host requests the
+result with `tasks/result`, whose response has the form of a call's response. In the extension of
+2026-07-28, the response to `tasks/get` and the notification `notifications/tasks` contain the task;
+once it has ended, the task contains its result or error.
 
 Source: specification of MCP, 2025-11-25, "Tasks"; extension `io.modelcontextprotocol/tasks`,
 2026-07-28; specification of MCP, 2026-07-28, "Multi Round-Trip Requests".
@@ -50,18 +50,18 @@ _WITHOUT_RESULT = ("failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class Deferral:
-    """An answer without the result of a call, which follows from a task or a repeated call."""
+    """A response to a call without its result; a task or a repeated call has the result later."""
 
     task_id: str | None = None
     """The task that has the result."""
     is_in_task: bool = False
-    """The result is a member of the task, as in 2026-07-28."""
+    """The result will be a member of the task, as in 2026-07-28."""
     state: str | None = None
-    """The `requestState` of the answer, with which the call is repeated."""
+    """The `requestState` of the response, with which the call is repeated."""
 
 
 def find_deferral(line: Message, result: Span) -> Deferral | None:
-    """Return the deferral in an answer; `None` if it has the result."""
+    """Return the deferral that a response contains; `None` if it has the result."""
     members = locate_members(line, result)
     kind = member_value(line, members, "resultType")
     if kind == "input_required":
@@ -81,13 +81,13 @@ def find_deferral(line: Message, result: Span) -> Deferral | None:
 class TaskEnd:
     """The end of a call: its result or its error."""
 
-    answer: Span
+    span: Span
     """The span of the result, of the error, or of the status message."""
     is_success: bool
-    """The answer is a result."""
+    """The response is a result."""
 
 
-def task_end(line: Message, task: Span) -> TaskEnd | None:
+def find_task_end(line: Message, task: Span) -> TaskEnd | None:
     """Return the end of a task; `None` while it is running.
 
     Args:
@@ -108,11 +108,11 @@ def task_end(line: Message, task: Span) -> TaskEnd | None:
 
 _MAX_TASKS = 1_000
 _MAX_CANCELLED = 50
-_MAX_PAGES = 16
+_MAX_APP_PAGES = 16
 _PAGES_CHANGED = ("notifications/resources/list_changed", "notifications/resources/updated")
 _MAX_NAME_CHARS = 200
 _BEGINNING_BYTES = 1_000
-_NOTED = ("initialize", "server/discover", "tools/list", TASK_RESULT, GET_TASK)
+_TRACKED_METHODS = ("initialize", "server/discover", "tools/list", TASK_RESULT, GET_TASK)
 _FIRST_LIST = "the first page of tools/list"
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
@@ -133,45 +133,48 @@ class PendingCall:
     """An unanswered call of a tool."""
 
     call_id: str
-    """Its id in the history. MCP has none, and ids of JSON-RPC are unique to a connection only."""
+    """Its id in the history. MCP has no ids of calls, and an id of JSON-RPC is unique only within
+    its connection."""
     name: str
     """The tool."""
     arguments: JsonValue
     """Its arguments; `None` if they cannot be parsed."""
-    written: str
+    arguments_json: str
     """The arguments as JSON text for the history; a summary if they are too long."""
     request_id: bytes
     """The id of the request, as it was written."""
     parsed_id: str | float | None
     """The parsed id; `None` if it is invalid."""
-    about: Mapping[str, JsonValue]
-    """The members of the protocol in `_meta`, of a request without a session."""
+    protocol_meta: Mapping[str, JsonValue]
+    """The members of `_meta` whose names begin with `io.modelcontextprotocol/`; a request without a
+    session has them."""
     state: str | None = None
-    """The state of the answer that required input; `None` for a first request."""
-    own_name: str | None = None
+    """The state of the response that required input; `None` for a first request."""
+    memory_tool: str | None = None
     """The name of our tool; `None` for a tool of the server."""
     server: str | None = None
     """The name of the server; `None` while it is unknown."""
-    is_noted: bool = False
-    """The history has the call already."""
+    is_recorded: bool = False
+    """The history has the call already: it is a repeated call."""
     traceparent: str | None = None
-    """The trace that the call belongs to, as the host has put it into `_meta`."""
+    """The W3C trace context that the host has put into `_meta`."""
 
 
 @dataclass(slots=True, eq=False)
-class OwnList:
-    """A request of the proxy for a page of the server's tools."""
+class ToolListRequest:
+    """A request of the proxy for one page of the list of the server's tools."""
 
     line: bytes
     """The request."""
     is_first: bool
+    """It requests the first page of the list."""
     is_answered: anyio.Event = field(default_factory=anyio.Event)
     cursor: JsonValue = None
     """The cursor of the next page, if there is one."""
 
 
 @dataclass(slots=True, eq=False)
-class OwnRead:
+class AppPageRequest:
     """A request of the proxy for the page of an app."""
 
     uri: str
@@ -189,23 +192,23 @@ class TaskPoll:
 
 
 @dataclass(frozen=True, slots=True)
-class CallAnswer:
+class CallResponse:
     """A message with the result or the error of a call."""
 
     call: PendingCall
     end: TaskEnd
-    """The span of either in the message."""
+    """The position of the result or the error in the message."""
 
 
-AnsweredRequest: TypeAlias = CallAnswer | OwnList | OwnRead | Literal["tools/list"]
+AnsweredRequest: TypeAlias = CallResponse | ToolListRequest | AppPageRequest | Literal["tools/list"]
 
 
 @dataclass(slots=True, eq=False)
 class RequestTracker:
     """The unanswered requests of a host that the proxy has to recognise."""
 
-    own_tools: Mapping[str, str]
-    """Our tools, by their names for the host."""
+    memory_tools: Mapping[str, str]
+    """The memory's tools, by their names for the host."""
     takes_paths: bool
     """Tools receive files as paths."""
     warn: Callable[[str], None]
@@ -220,15 +223,15 @@ class RequestTracker:
     """The names of the server's tools in the last list."""
     is_listed: bool = False
     """The last list is complete."""
-    places: dict[str, Sequence[FileArgument]] = field(default_factory=dict)
-    """The arguments of the server's tools that are files."""
+    file_arguments: dict[str, Sequence[FileArgument]] = field(default_factory=dict)
+    """The arguments that are files, by the names of the server's tools."""
     apps: dict[str, str] = field(default_factory=dict)
-    """The URIs of the pages of the server's tools."""
-    _pages: dict[str, OwnRead] = field(default_factory=dict)
+    """The URIs of the app pages of the server's tools, by the names of the tools."""
+    _pages: dict[str, AppPageRequest] = field(default_factory=dict)
     _is_negotiated: bool = False
     _has_requested: bool = False
-    _waiting: dict[RequestId, PendingCall | TaskPoll | OwnList | OwnRead | str] = field(
-        default_factory=dict
+    _waiting: dict[RequestId, PendingCall | TaskPoll | ToolListRequest | AppPageRequest | str] = (
+        field(default_factory=dict)
     )
     _cancelled: dict[RequestId, PendingCall | TaskPoll] = field(default_factory=dict)
     # By task ids; a `TaskPoll` marks a task that has its result as a member.
@@ -236,23 +239,23 @@ class RequestTracker:
     # By tool, arguments and state: the ids of calls that were answered with a request for input.
     _interrupted: dict[tuple[str, bytes, str], str] = field(default_factory=dict)
 
-    def note(self, line: Message) -> PendingCall | None:
-        """Process a message of the host; return its call of a tool, if it is one."""
+    def track(self, line: Message) -> PendingCall | None:
+        """Read a message of the host and track its request; return its call, if it calls a tool."""
         method = value_of(line, "method")
         if method == "notifications/cancelled":
             cancelled = member(value_of(line, "params"), "requestId")
             pending = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
             if is_id(cancelled) and isinstance(pending, PendingCall | TaskPoll):
                 # The server may answer a cancelled request nevertheless.
-                _keep(self._cancelled, cancelled, pending, most=_MAX_CANCELLED)
+                _add_bounded(self._cancelled, cancelled, pending, max_items=_MAX_CANCELLED)
         if method == "tools/call" and "id" in line.members:
-            return self._note_call(line)
+            return self._read_call(line)
         request_id = id_of(line)
-        if method not in _NOTED or request_id is None:
+        if method not in _TRACKED_METHODS or request_id is None:
             return None
         params = value_of(line, "params")
         if method in (TASK_RESULT, GET_TASK):
-            task = self._task(member(params, "taskId"))
+            task = self._find_task(member(params, "taskId"))
             if task is not None and isinstance(task, TaskPoll) == (method == GET_TASK):
                 self._waiting[request_id] = task
             return None
@@ -260,7 +263,7 @@ class RequestTracker:
         self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
         return None
 
-    def _note_call(self, line: Message) -> PendingCall | None:
+    def _read_call(self, line: Message) -> PendingCall | None:
         params = members_of(line, "params")
         name = member_value(line, params, "name")
         if not isinstance(name, str) or not name:
@@ -269,37 +272,40 @@ class RequestTracker:
         # A call without a session has the revision in `_meta`.
         if (revision := member(meta, REVISION)) is not None:
             self.revision = nearest_revision(revision)
-        about = meta if isinstance(meta, dict) else {}
+        protocol_meta = meta if isinstance(meta, dict) else {}
         traceparent = member(meta, "traceparent")
-        arguments, written = _arguments(line, params.get("arguments"))
+        arguments, arguments_json = _read_arguments(line, params.get("arguments"))
         return PendingCall(
             call_id=str(uuid_utils.uuid7()),
             name=name,
             arguments=arguments,
-            written=written,
+            arguments_json=arguments_json,
             request_id=line.read(line.members["id"]).strip(),
             parsed_id=id_of(line),
-            about={key: value for key, value in about.items() if key.startswith(_PROTOCOL)},
-            state=_state(line, params),
+            protocol_meta={
+                key: value for key, value in protocol_meta.items() if key.startswith(_PROTOCOL)
+            },
+            state=_read_state(line, params),
             server=self.server,
             traceparent=traceparent if isinstance(traceparent, str) else None,
         )
 
-    def lacks_list(self, call: PendingCall, *, is_remote: bool) -> bool:
+    def needs_list(self, call: PendingCall, *, is_remote: bool) -> bool:
         """Return whether the list of the server's tools has to be requested for a call.
 
-        The list decides whose tool it is, where it takes files, and, for a remote server, which
-        arguments are repeated in headers. A host may have it cached, so the proxy may not have seen
-        it. It is requested once until it changes, after the revision was negotiated.
+        The list tells whether the server has a tool of this name, which of its arguments are files,
+        and, for a remote server, which arguments are repeated in headers. A host may have cached
+        the list, so the proxy may not have seen it. The proxy requests it at most once until it
+        changes, and not before the revision was negotiated.
         """
-        is_modern = REVISION in call.about
+        is_modern = REVISION in call.protocol_meta
         is_unknown = not (self.is_listed or self._has_requested or call.name in self.tool_names)
-        has_handles = "@blob:" in call.written
-        is_needed = call.name in self.own_tools or has_handles or (is_remote and is_modern)
+        has_handles = "@blob:" in call.arguments_json
+        is_needed = call.name in self.memory_tools or has_handles or (is_remote and is_modern)
         return is_unknown and is_needed and (self._is_negotiated or is_modern)
 
-    def ask_for_list(self, call: PendingCall, cursor: JsonValue) -> OwnList:
-        """Return a request for a page of the server's tools, and wait for its answer.
+    def request_list(self, call: PendingCall, cursor: JsonValue) -> ToolListRequest:
+        """Return a request for one page of the list of the server's tools, and track it.
 
         Args:
             call: The call that needs the list.
@@ -307,31 +313,39 @@ class RequestTracker:
         """
         self._has_requested = True
         params = {"cursor": cursor} if cursor else {}
-        request_id, line = _own_request(call, "tools/list", params)
-        page = OwnList(line, is_first=not cursor)
+        request_id, line = _build_request(call, "tools/list", params)
+        page = ToolListRequest(line, is_first=not cursor)
         self._waiting[request_id] = page
         return page
 
-    def find_page(self, call: PendingCall) -> OwnRead | None:
-        """Return the request for the page of a call's tool; `None` if the tool has none."""
+    def find_page_request(self, call: PendingCall) -> AppPageRequest | None:
+        """Return the sent request for the app page of a call's tool; `None` if there is none."""
         return self._pages.get(self.apps.get(call.name, ""))
 
-    def ask_for_page(self, call: PendingCall) -> OwnRead | None:
-        """Return a new request for the page of a call's tool; `None` if it needs none."""
+    def request_page(self, call: PendingCall) -> AppPageRequest | None:
+        """Return a new request for the app page of a call's tool, and track it.
+
+        Returns:
+            `None` if the tool has no page, or it was requested already.
+        """
         uri = self.apps.get(call.name)
         if uri is None or uri in self._pages:
             return None
-        request_id, line = _own_request(call, "resources/read", {"uri": uri})
-        read = OwnRead(uri, line)
-        _keep(self._pages, uri, read, most=_MAX_PAGES)
+        request_id, line = _build_request(call, "resources/read", {"uri": uri})
+        read = AppPageRequest(uri, line)
+        _add_bounded(self._pages, uri, read, max_items=_MAX_APP_PAGES)
         self._waiting[request_id] = read
         return read
 
     def take_call(self, call: PendingCall) -> PendingCall | None:
-        """Return a call of our tools, or a call to track; `None` if its id is invalid."""
-        own_name = None if call.name in self.tool_names else self.own_tools.get(call.name)
-        if own_name is not None:
-            return replace(call, own_name=own_name)
+        """Track a call of the server's tool; in a call of the memory's tool, set `memory_tool`.
+
+        Returns:
+            The call; `None` if its id is invalid, and no response could be assigned to it.
+        """
+        memory_tool = None if call.name in self.tool_names else self.memory_tools.get(call.name)
+        if memory_tool is not None:
+            return replace(call, memory_tool=memory_tool)
         parsed_id = call.parsed_id
         if parsed_id is None:
             self.warn(
@@ -342,13 +356,13 @@ class RequestTracker:
         if call.arguments is None:
             self.warn(f"handles for {call.name} stay as they are: its arguments are {UNREADABLE}")
         if call.state is not None:
-            first_id = self._interrupted.pop(_interruption(call, call.state), None)
+            first_id = self._interrupted.pop(_repetition_key(call, call.state), None)
             if first_id is not None:
-                call = replace(call, call_id=first_id, is_noted=True)
+                call = replace(call, call_id=first_id, is_recorded=True)
         self._waiting[parsed_id] = call
         return call
 
-    def take_answer(self, line: Message) -> "AnsweredRequest | None":
+    def take_response(self, line: Message) -> "AnsweredRequest | None":
         """Process a message of the server; return and remove the request that it answers."""
         members = line.members
         if "method" in members:
@@ -356,12 +370,16 @@ class RequestTracker:
         if not ("result" in members or "error" in members):
             return None
         request_id = id_of(line)
-        late = None if request_id is None else self._cancelled.pop(request_id, None)
-        request = late if request_id is None else self._waiting.pop(request_id, late)
+        cancelled_request = None if request_id is None else self._cancelled.pop(request_id, None)
+        request = (
+            cancelled_request
+            if request_id is None
+            else self._waiting.pop(request_id, cancelled_request)
+        )
         if isinstance(request, PendingCall):
-            answer = members["result"] if "result" in members else members["error"]
-            return CallAnswer(request, TaskEnd(answer, is_success="result" in members))
-        if isinstance(request, OwnList):
+            span = members["result"] if "result" in members else members["error"]
+            return CallResponse(request, TaskEnd(span, is_success="result" in members))
+        if isinstance(request, ToolListRequest):
             try:
                 # A late list must not replace a newer one that the host has requested.
                 if not self.is_listed:
@@ -369,7 +387,7 @@ class RequestTracker:
             finally:
                 request.is_answered.set()
             return request
-        if isinstance(request, OwnRead):
+        if isinstance(request, AppPageRequest):
             try:
                 request.page = read_page(request.uri, value_of(line, "result"))
             finally:
@@ -386,15 +404,15 @@ class RequestTracker:
         if method in _PAGES_CHANGED:
             self._pages.clear()
         if method == TASK_CHANGED and "params" in line.members:
-            task = self._task(member_value(line, members_of(line, "params"), "taskId"))
-            return _end_task(task, line, line.members["params"])
+            task = self._find_task(member_value(line, members_of(line, "params"), "taskId"))
+            return _find_call_end(task, line, line.members["params"])
         return None
 
     def _read(self, request: TaskPoll | str, line: Message) -> "AnsweredRequest | None":
-        """Process the result of a request that is neither a call nor the proxy's own."""
+        """Read the result of a poll, a list or a handshake of the host."""
         result = line.members["result"]
         if isinstance(request, TaskPoll):
-            return _end_task(request, line, result)
+            return _find_call_end(request, line, result)
         if request in ("tools/list", _FIRST_LIST):
             return "tools/list"
         self._read_server_info(value_of(line, "result"), is_handshake=request == "initialize")
@@ -403,11 +421,13 @@ class RequestTracker:
     def defer(self, call: PendingCall, deferral: Deferral) -> None:
         """Track the task of a call, or the state with which it will be repeated."""
         if deferral.task_id is not None:
-            _keep(self._tasks, deferral.task_id, TaskPoll(call) if deferral.is_in_task else call)
+            _add_bounded(
+                self._tasks, deferral.task_id, TaskPoll(call) if deferral.is_in_task else call
+            )
         elif deferral.state is not None:
-            _keep(self._interrupted, _interruption(call, deferral.state), call.call_id)
+            _add_bounded(self._interrupted, _repetition_key(call, deferral.state), call.call_id)
 
-    def _task(self, task_id: JsonValue) -> PendingCall | TaskPoll | None:
+    def _find_task(self, task_id: JsonValue) -> PendingCall | TaskPoll | None:
         return self._tasks.get(task_id) if isinstance(task_id, str) else None
 
     def _read_server_info(self, result: JsonValue, *, is_handshake: bool) -> None:
@@ -417,9 +437,9 @@ class RequestTracker:
         self._read_name(member(result, "serverInfo"))
         self._read_name(member(result, "_meta", _SERVER))
 
-    def _read_name(self, about: JsonValue) -> None:
-        """Set the name of the server from its description."""
-        name = member(about, "name")
+    def _read_name(self, server_info: JsonValue) -> None:
+        """Set the name of the server from its `serverInfo`."""
+        name = member(server_info, "name")
         if isinstance(name, str) and name:
             self.server = name[:_MAX_NAME_CHARS]
 
@@ -428,7 +448,7 @@ class RequestTracker:
         if "result" not in line.members:
             return None
         if is_first:
-            for tools in (self.tool_names, self.typed_tools, self.places, self.apps):
+            for tools in (self.tool_names, self.typed_tools, self.file_arguments, self.apps):
                 tools.clear()
         result = members_of(line, "result")
         if "tools" in result:
@@ -454,44 +474,48 @@ class RequestTracker:
         schema = tool.members.get("outputSchema")
         if schema is not None and tool.read(schema).strip() != b"null":
             self.typed_tools.add(name)
-        places = find_file_arguments(value_of(tool, "inputSchema"), takes_paths=self.takes_paths)
-        if places:
-            self.places[name] = places
+        file_arguments = find_file_arguments(
+            value_of(tool, "inputSchema"), takes_paths=self.takes_paths
+        )
+        if file_arguments:
+            self.file_arguments[name] = file_arguments
         if (uri := find_app(value_of(tool, "_meta"))) is not None:
             self.apps[name] = uri
 
 
-def _own_request(
+def _build_request(
     call: PendingCall, method: str, params: Mapping[str, JsonValue]
 ) -> tuple[str, bytes]:
     """Return the id and the line of a request of the proxy, which a call needs."""
     request_id = f"pagefault-{uuid_utils.uuid7()!s}"
-    meta: dict[str, JsonValue] = {"_meta": dict(call.about)} if call.about else {}
+    meta: dict[str, JsonValue] = {"_meta": dict(call.protocol_meta)} if call.protocol_meta else {}
     request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": {**meta, **params}}
     return request_id, json.dumps(request).encode() + b"\n"
 
 
-def _end_task(
-    task: PendingCall | TaskPoll | None, line: Message, described: Span
-) -> CallAnswer | None:
-    """Return the end of a call if its task has ended."""
-    end = task_end(line, described) if isinstance(task, TaskPoll) else None
-    return CallAnswer(task.call, end) if isinstance(task, TaskPoll) and end else None
+def _find_call_end(
+    task: PendingCall | TaskPoll | None, line: Message, task_span: Span
+) -> CallResponse | None:
+    """Return the end of the call that a task belongs to; `None` while the task is running."""
+    end = find_task_end(line, task_span) if isinstance(task, TaskPoll) else None
+    return CallResponse(task.call, end) if isinstance(task, TaskPoll) and end else None
 
 
-def _keep(calls: dict[_Key, _Value], key: _Key, call: _Value, most: int = _MAX_TASKS) -> None:
+def _add_bounded(
+    calls: dict[_Key, _Value], key: _Key, call: _Value, max_items: int = _MAX_TASKS
+) -> None:
     """Add a call to a bounded mapping, which drops the oldest."""
-    while len(calls) >= most:
+    while len(calls) >= max_items:
         del calls[next(iter(calls))]
     calls[key] = call
 
 
-def _interruption(call: PendingCall, state: str) -> tuple[str, bytes, str]:
-    """Return the key by which a repeated call is recognised."""
-    return call.name, sha256(call.written.encode("utf-8", "surrogatepass")).digest(), state
+def _repetition_key(call: PendingCall, state: str) -> tuple[str, bytes, str]:
+    """Return the key by which the repetition of a call is recognised."""
+    return call.name, sha256(call.arguments_json.encode("utf-8", "surrogatepass")).digest(), state
 
 
-def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
+def _read_arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
     """Return the arguments of a call, `None` if they cannot be parsed, and their JSON text."""
     if span is None:
         return {}, "{}"
@@ -509,8 +533,8 @@ def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
     return None, json_text({"input": text})
 
 
-def _state(line: Message, params: Mapping[str, Span]) -> str | None:
-    """Return the state of the answer that a call continues; `None` for a first request."""
+def _read_state(line: Message, params: Mapping[str, Span]) -> str | None:
+    """Return the state of the response that a call continues; `None` for a first request."""
     if "requestState" not in params and "inputResponses" not in params:
         return None
     state = member_value(line, params, "requestState")
@@ -518,6 +542,9 @@ def _state(line: Message, params: Mapping[str, Span]) -> str | None:
 
 
 def nearest_revision(revision: JsonValue) -> McpRevision:
-    """Return the newest known revision that is not newer than the negotiated one."""
-    known = [item for item in _REVISIONS if isinstance(revision, str) and item <= revision]
-    return known[-1] if known else _REVISIONS[0]
+    """Return the newest revision of `McpRevision` that is not newer than a negotiated one.
+
+    The oldest if all of them are newer, or the negotiated one is no text.
+    """
+    older = [item for item in _REVISIONS if isinstance(revision, str) and item <= revision]
+    return older[-1] if older else _REVISIONS[0]

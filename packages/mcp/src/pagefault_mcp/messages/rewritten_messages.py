@@ -12,26 +12,27 @@ from pagefault_mcp.messages.lines import (
     LinePiece,
     Message,
     locate_members,
-    locate_piece_members,
     member,
     parse_member,
+    scan_members,
 )
 from pagefault_mcp.messages.sessionless_requests import INTERNAL_ERROR
 
 Piece: TypeAlias = bytes | Span | LinePiece
 """A piece of a rewritten message: bytes, a span of its line, or a piece of another line."""
 
-_LONGEST_KEPT_BYTES = 1024 * 1024
-"""A longer member of a result is omitted, except `structuredContent`."""
+_LONGEST_MEMBER_BYTES = 1024 * 1024
+"""A longer member of a result is omitted, except `content` and `structuredContent`."""
 
 
-def with_content(
+def replace_content(
     line: Message, result: Span, rendering: LinePiece, *, is_typed: bool
 ) -> list[Piece] | None:
     """Return a message with the content of its result replaced, or `None` if it stays as it is.
 
-    It stays if the result is no object, or the rendering has no content, or the same content. The
-    envelope, `_meta`, `isError` and unknown members stay as the server wrote them.
+    It stays as it is if the result is no object, or the rendering has no content or the same
+    content. The envelope, `_meta`, `isError` and unknown members are always kept as the server
+    wrote them, unless they are longer than 1 MiB.
 
     Args:
         line: The message.
@@ -41,42 +42,42 @@ def with_content(
             length.
     """
     pieces: list[Piece] = [Span(line.whole.start, result.start), b"{"]
-    found = locate_piece_members(line, result)
+    found = scan_members(line, result)
     if not (found.is_whole and found.members) or "content" not in rendering.members:
         return None
     members = [(parse_member(line, key), key, value) for key, value in found.members]
     is_same = _is_same_content(line, {str(name): value for name, _, value in members}, rendering)
     is_changed = not is_same
     for name, key, value in members:
-        written: Piece = value
-        is_short = value.end - value.start <= _LONGEST_KEPT_BYTES
+        replacement: Piece = value
+        is_short = value.end - value.start <= _LONGEST_MEMBER_BYTES
         if name == "content":
-            written = value if is_same else LinePiece(rendering.line, rendering.members[name])
+            replacement = value if is_same else LinePiece(rendering.line, rendering.members[name])
         elif not is_short and name == "structuredContent" and not is_typed:
             is_changed = True
             if name not in rendering.members:
                 continue
-            written = LinePiece(rendering.line, rendering.members[name])
+            replacement = LinePiece(rendering.line, rendering.members[name])
         elif not (is_short or is_same or (is_typed and name == "structuredContent")):
             continue
-        pieces += [b"," if len(pieces) > 2 else b"", key, b":", written]
+        pieces += [b"," if len(pieces) > 2 else b"", key, b":", replacement]
     return [*pieces, b"}", Span(result.end, line.whole.end)] if is_changed else None
 
 
 def _is_same_content(line: Message, members: Mapping[str, Span], rendering: LinePiece) -> bool:
     """Return whether a rendering and a result have the same content; False if either is long."""
     old, new = members.get("content"), rendering.members["content"]
-    if old is None or max(old.end - old.start, new.end - new.start) > _LONGEST_KEPT_BYTES:
+    if old is None or max(old.end - old.start, new.end - new.start) > _LONGEST_MEMBER_BYTES:
         return False
     content = parse_member(line, old)
     return content is not None and content == parse_member(rendering, new)
 
 
 def has_only_handles(line: Message, result: Span) -> bool:
-    """Return whether the content of a result is nothing but handles."""
+    """Return whether every block of a result's content is the text of a handle."""
     members = locate_members(line, result)
     span = members.get("content")
-    if span is None or span.end - span.start > _LONGEST_KEPT_BYTES:
+    if span is None or span.end - span.start > _LONGEST_MEMBER_BYTES:
         return False
     content = parse_member(line, span)
     return (
@@ -88,13 +89,16 @@ def has_only_handles(line: Message, result: Span) -> bool:
     )
 
 
-def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[Piece] | None:
-    """Return a list of tools with others appended; `None` if it is invalid or has another page.
+def append_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[Piece] | None:
+    """Return a list of tools with more tools appended, to its last page.
 
     Args:
         line: The message.
         result: The span of its result.
         tools: The tools to append.
+
+    Returns:
+        `None` if the list is invalid, or this is not its last page.
     """
     members = locate_members(line, result)
     listed = members.get("tools")
@@ -107,26 +111,26 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
     if end < 0:
         return None
     is_empty = not text[:end].strip().removeprefix(b"[").strip()
-    written = json_bytes([*tools])[1:-1]
-    at = listed.start + end
-    comma = b"" if is_empty or not written else b","
-    return [Span(line.whole.start, at), comma + written, Span(at, line.whole.end)]
+    appended = json_bytes([*tools])[1:-1]
+    position = listed.start + end
+    comma = b"" if is_empty or not appended else b","
+    return [Span(line.whole.start, position), comma + appended, Span(position, line.whole.end)]
 
 
-def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
-    """Return the call of a tool with other arguments."""
+def replace_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
+    """Return the message of a call with its arguments replaced."""
     span = locate_members(line, line.members["params"])["arguments"]
-    written = json_bytes(arguments)
-    return [Span(line.whole.start, span.start), written, Span(span.end, line.whole.end)]
+    replacement = json_bytes(arguments)
+    return [Span(line.whole.start, span.start), replacement, Span(span.end, line.whole.end)]
 
 
-def _with_items(line: Line, items: Sequence[list[Piece] | None]) -> list[Piece]:
+def _rewrite_batch(line: Line, items: Sequence[list[Piece] | None]) -> list[Piece]:
     """Return a batch with replaced items; `None` keeps an item, and an empty list omits it."""
     pieces: list[Piece] = [b"["]
     for original, item in zip(line.batch, items, strict=True):
-        written = [original.whole] if item is None else item
-        if written:
-            pieces += [b"," if len(pieces) > 1 else b"", *written]
+        replacement = [original.whole] if item is None else item
+        if replacement:
+            pieces += [b"," if len(pieces) > 1 else b"", *replacement]
     return [*pieces, b"]\n"]
 
 
@@ -136,7 +140,7 @@ def error_line(request_id: object, text: str) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode() + b"\n"
 
 
-def result_of(request_id: bytes, result: Iterable[bytes]) -> Iterator[bytes]:
+def write_result_line(request_id: bytes, result: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the line that answers a request.
 
     Args:
@@ -158,7 +162,7 @@ def rewrite_line(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[
     if not any(item is None or item for item in changed):
         return
     is_changed_batch = line.batch and any(item is not None for item in changed)
-    pieces = _with_items(line, changed) if is_changed_batch else changed[0]
+    pieces = _rewrite_batch(line, changed) if is_changed_batch else changed[0]
     for piece in [line.whole] if pieces is None else pieces:
         if isinstance(piece, bytes):
             yield piece

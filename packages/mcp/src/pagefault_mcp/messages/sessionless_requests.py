@@ -1,7 +1,7 @@
-"""Requests of revisions without sessions, which have their revision and client in `_meta`.
+"""Requests of revisions without sessions: each names its revision and its client in `_meta`.
 
-Headers repeat members of a request for intermediaries, and must agree with them. The SDK has this
-too, but takes 24 to 30 MiB of memory, and no other part of the proxy needs it.
+HTTP headers repeat some members of a request for intermediaries, and must agree with them. The SDK
+has code for this too, but takes 24 to 30 MiB of memory, and no other part of the proxy needs it.
 
 Source: specification of MCP, 2026-07-28, "Per-request protocol fields" and "Streamable HTTP", with
 its "Custom Headers".
@@ -36,7 +36,7 @@ _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 _PARAMETER = "Mcp-Param-"
 _ANNOTATION = "x-mcp-header"
 _PLAIN = re.compile(r"(?! )[\x20-\x7e]*(?<! )")
-_NAME_OF_A_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _ENCODED = re.compile(r"=\?base64\?.*\?=")
 _BEGINNING, _END = "=?base64?", "?="
 INVALID_REQUEST = -32600
@@ -94,7 +94,7 @@ def find_refusal(
         return _mismatch(request_id, METHOD, "method")
     named_by = NAMED_BY.get(method) if isinstance(method, str) else None
     name = None if named_by is None else member(params, named_by)
-    if name is not None and _text_of(headers.get(NAME)) != name:
+    if name is not None and _decode_header(headers.get(NAME)) != name:
         return _mismatch(request_id, NAME, f"params.{named_by}")
     if revision in REVISIONS:
         return None
@@ -107,12 +107,12 @@ def find_refusal(
     )
 
 
-def _mismatch(request_id: object, header: str, place: str) -> RequestRefusedError:
-    text = f"the header {header} does not say what {place} says"
+def _mismatch(request_id: object, header: str, member_name: str) -> RequestRefusedError:
+    text = f"the header {header} does not say what {member_name} says"
     return RequestRefusedError(400, text, code=_HEADER_MISMATCH, request_id=request_id)
 
 
-def _text_of(value: str | None) -> str | None:
+def _decode_header(value: str | None) -> str | None:
     """Return the decoded value of a header; `None` if it cannot be decoded."""
     if value is None or not (value.startswith(_BEGINNING) and value.endswith(_END)):
         return value
@@ -151,7 +151,8 @@ def request_headers(
 
     Args:
         message: The message.
-        tools: The parameters to repeat, by the names of tools.
+        tools: By the name of a tool, the paths of its repeated parameters, and their header
+            suffixes.
 
     Raises:
         UnicodeEncodeError: A repeated value has a lone surrogate.
@@ -173,7 +174,7 @@ def request_headers(
 
 
 def mirrored_parameters(schema: object) -> Mapping[Path, str]:
-    """Return the parameters of a tool that headers repeat, with the suffixes of the headers.
+    """Return the paths of a tool's parameters that headers repeat, with the header suffixes.
 
     Args:
         schema: The tool's input schema.
@@ -195,17 +196,22 @@ def mirrored_parameters(schema: object) -> Mapping[Path, str]:
 
 
 def parameter_headers(mirrored: Mapping[Path, str], arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers that repeat the arguments of a call; none for missing arguments."""
+    """Return the headers that repeat the arguments of a call, except missing ones.
+
+    Args:
+        mirrored: As `mirrored_parameters` returns it.
+        arguments: The arguments of the call.
+    """
     headers = {}
     for path, token in mirrored.items():
-        written = _write(member(arguments, *path))
-        # The suffix is the server's, and may be invalid in the name of a header.
-        if written is not None and _NAME_OF_A_HEADER.fullmatch(token):
-            headers[_PARAMETER + token] = header_value(written)
+        text = _format_argument(member(arguments, *path))
+        # The server chooses the suffix, which may be invalid in the name of a header.
+        if text is not None and _HEADER_NAME.fullmatch(token):
+            headers[_PARAMETER + token] = header_value(text)
     return headers
 
 
-def _write(value: object) -> str | None:
+def _format_argument(value: object) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str | int | float):

@@ -1,4 +1,4 @@
-"""Serve a running memory over pipes, for `pagefault mcp --url`.
+"""Serve the memory of a running service over pipes, for `pagefault mcp --url`.
 
 Messages are forwarded unchanged between the host and `/mcp` of the service.
 """
@@ -22,7 +22,7 @@ from pagefault_mcp.upstreams.http_upstream import HttpUpstream
 
 _PATH = "/mcp"
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
-_ACCEPTED = {"Accept": "application/json, text/event-stream"}
+_HEADERS = {"Accept": "application/json, text/event-stream"}
 
 
 def run_bridge(
@@ -34,7 +34,7 @@ def run_bridge(
 
     Args:
         url: The URL of the service, or of its `/mcp`.
-        session_id: The session of calls; `None` for that of the URL, or of each call.
+        session_id: The session of calls; `None` for that of the URL, or that each call names.
         headers: Headers of every request, in addition to the key of the environment.
         warn: Logs later problems.
     """
@@ -49,26 +49,26 @@ def run_bridge(
 async def _run_bridge(
     endpoint: httpx.URL, headers: httpx.Headers, warn: Callable[[str], None]
 ) -> str | None:
-    """Forward the messages of both sides; return a reason if the service cannot be used."""
+    """Forward the messages of host and service; return a reason if the service cannot be used."""
     timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
-    is_on_host = is_local(endpoint)
+    is_on_this_machine = is_local(endpoint)
     async with httpx.AsyncClient(
-        headers=headers, timeout=timeout, trust_env=not is_on_host
+        headers=headers, timeout=timeout, trust_env=not is_on_this_machine
     ) as client:
         ping = client.build_request(
-            "POST", endpoint, json=_PING, headers=_ACCEPTED, timeout=FIRST_SECONDS
+            "POST", endpoint, json=_PING, headers=_HEADERS, timeout=FIRST_SECONDS
         )
-        if (problem := await find_problem(client, ping, takes_headers=True)) is not None:
+        if (problem := await find_problem(client, ping, has_header_option=True)) is not None:
             return problem
         service = HttpUpstream(client, str(endpoint), warn)
         async with anyio.create_task_group() as group:
-            group.start_soon(_forward_answers, service)
+            group.start_soon(_forward_to_host, service)
             async with service.running():
                 async for piece in standard_input():
                     await service.write(piece)
     return None
 
 
-async def _forward_answers(service: HttpUpstream) -> None:
-    async for piece in service.received():
+async def _forward_to_host(service: HttpUpstream) -> None:
+    async for piece in service.receive_pieces():
         await write_out(piece)

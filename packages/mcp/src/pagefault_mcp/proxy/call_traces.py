@@ -1,17 +1,17 @@
-"""The contract of traces of calls, which `app.telemetry` implements by OpenTelemetry."""
+"""The protocol for tracing calls, which `app.telemetry` implements with OpenTelemetry."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 
 class CallTraces(Protocol):
-    """Traces each call from the message of the host to its stored answer.
+    """Traces each call from the message of the host until its response is stored.
 
     Requests that are sent in the context of a call belong to its trace.
     """
 
     def message(self) -> AbstractContextManager[object]:
-        """Leave the context of the calls of a message at the end of the block."""
+        """Restore the trace context at the end of the block, whatever calls begin inside."""
 
     def begin(self, call_id: str, tool: str, traceparent: str | None) -> None:
         """Begin a call, and enter its context.

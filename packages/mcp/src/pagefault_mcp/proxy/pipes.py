@@ -1,4 +1,4 @@
-"""Standard input and output as streams of bytes, in pieces of any length."""
+"""Asynchronous reading of standard input, and writing to standard output."""
 
 import os
 import select
@@ -12,7 +12,7 @@ _PIECE_BYTES = 256 * 1024
 
 
 async def standard_input() -> AsyncIterator[bytes]:
-    """Yield the input until the host closes the pipe."""
+    """Yield pieces of standard input until the host closes the pipe."""
     # A thread, because standard input may be a file, which the event loop cannot wait for.
     while piece := await anyio.to_thread.run_sync(
         os.read, sys.stdin.fileno(), _PIECE_BYTES, abandon_on_cancel=True
@@ -20,8 +20,8 @@ async def standard_input() -> AsyncIterator[bytes]:
         yield piece
 
 
-async def host_left() -> None:
-    """Return when the host has closed the pipe, even if it has unread input."""
+async def wait_for_hangup() -> None:
+    """Wait until the host has closed the pipe, even if unread input remains."""
     poller = select.poll()
     # Without events, only a hang-up is reported.
     poller.register(sys.stdin.fileno(), 0)

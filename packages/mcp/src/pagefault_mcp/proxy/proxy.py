@@ -3,12 +3,12 @@
 Messages are forwarded byte for byte, except:
 
 - Calls of tools are recorded in the history, and handles in their arguments are replaced by files.
-- Answers to calls are stored, and forwarded as they are rendered for the host.
-- Lists of tools get ours appended. Calls of our tools are run here.
-- Calls with an argument that was cut in an old call are answered here with an error.
+- Responses to calls are stored; the host gets their rendering.
+- Lists of tools get the memory's tools appended. Calls of these are run by the proxy.
+- A call whose argument is a shortened one, copied from an old call, gets an error from the proxy.
 
-This applies to the messages of a batch too. Other messages do not wait for an answer that is being
-stored. Messages are forwarded even if storing them fails.
+This applies to the messages of a batch too. While a response is being stored, other messages are
+forwarded. Messages are forwarded even if storing them fails.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -38,95 +38,95 @@ from pagefault_mcp.messages.lines import (
 from pagefault_mcp.messages.request_tracker import (
     UNREADABLE,
     AnsweredRequest,
-    CallAnswer,
-    OwnList,
-    OwnRead,
+    AppPageRequest,
+    CallResponse,
     PendingCall,
     RequestTracker,
+    ToolListRequest,
     find_deferral,
 )
 from pagefault_mcp.messages.rewritten_messages import (
     Piece,
+    append_tools,
     has_only_handles,
-    result_of,
+    replace_arguments,
+    replace_content,
     rewrite_line,
-    with_arguments,
-    with_content,
-    with_tools,
+    write_result_line,
 )
 from pagefault_mcp.proxy.call_traces import CallTraces, NoCallTraces
 from pagefault_mcp.service_client.collected_files import CollectedFolder
 from pagefault_mcp.service_client.service_exchange import (
     AddedContent,
-    NoAnswerError,
     ServiceRefusedError,
-    takes_files,
+    ServiceRequestError,
+    has_content_list,
 )
 from pagefault_mcp.service_client.service_store import ServiceStore, StoredResult
 from pagefault_mcp.upstreams.server_connections import Connection, UpstreamConnection, Write
 
-# The longest wait for an answer that is stored with its call, and the longest such call.
-_SOON_SECONDS = 0.05
-_SHORT_CHARS = 16_384
+# A call waits so long for its response, and may be so long, to be stored with it in one request.
+_EARLY_RESPONSE_SECONDS = 0.05
+_SHORT_ARGUMENTS_CHARS = 16_384
 
 
-class CallNote:
-    """A call that has to be recorded in the history, alone or with its answer.
+class RecordedCall:
+    """A call that is being recorded in the history, alone or with its response.
 
-    One request stores both if the server answers at once and no other call follows. Other calls are
-    recorded in their order.
+    If the server responds at once, before the next call, one request stores both. Other calls are
+    recorded alone, in their order.
     """
 
-    def __init__(self, call: PendingCall, *, behind: "CallNote | None") -> None:
+    def __init__(self, call: PendingCall, *, previous: "RecordedCall | None") -> None:
         self.call: Final = call
         self.is_finished: Final = anyio.Event()
-        self._behind = behind
+        self._previous = previous
         self._is_due = anyio.Event()
-        self._is_answered = False
-        self._is_carried = False
-        if behind is not None:
-            behind._is_due.set()
+        self._has_response = False
+        self._is_stored_with_response = False
+        if previous is not None:
+            previous._is_due.set()
 
-    async def wait_for_early_answer(self) -> bool:
-        """Wait briefly for the answer; return True if it will be stored with the call."""
-        if self._behind is not None:
-            await self._behind.is_finished.wait()
-            self._behind = None
-        if len(self.call.written) <= _SHORT_CHARS:
-            with anyio.move_on_after(_SOON_SECONDS):
+    async def wait_for_early_response(self) -> bool:
+        """Wait briefly for the response; return True if it will be stored with the call."""
+        if self._previous is not None:
+            await self._previous.is_finished.wait()
+            self._previous = None
+        if len(self.call.arguments_json) <= _SHORT_ARGUMENTS_CHARS:
+            with anyio.move_on_after(_EARLY_RESPONSE_SECONDS):
                 await self._is_due.wait()
-            self._is_carried = self._is_answered
-        return self._is_carried
+            self._is_stored_with_response = self._has_response
+        return self._is_stored_with_response
 
-    async def take_answer(self) -> bool:
-        """Report the answer; return True if the call is to be stored with it."""
-        self._is_answered = True
+    async def report_response(self) -> bool:
+        """Record that the response is here; return True if it has to be stored with the call."""
+        self._has_response = True
         await self.finish()
-        return self._is_carried
+        return self._is_stored_with_response
 
     async def finish(self) -> None:
-        """Stop waiting for the answer, and wait until it is known how the call is recorded."""
+        """End the wait for the response; return when the call is recorded, or left to it."""
         self._is_due.set()
         await self.is_finished.wait()
 
 
-# Answers that are stored at once; at the limit, no more is read from the server.
-_MAX_ANSWERS = 64
-# The limits of a list of the server's tools that a call waits for.
+# Lines with responses that are stored concurrently. At the limit, reading from the server pauses.
+_MAX_STORED_AT_ONCE = 64
+# The limits of the list of the server's tools, when a call waits for it.
 _LIST_SECONDS = 5.0
-_MAX_PAGES = 50
+_MAX_LIST_PAGES = 50
 # The longest wait of a call for its files; later messages of the host wait too.
 _FILES_SECONDS = 10.0
-# The longest wait for an answer that is stored with its files.
+# The longest wait for a response that is stored with its files.
 _FILES_STORED_SECONDS = 60.0
-# The longest wait of an answer for the page of its app.
+# The longest wait of a response for the page of its app.
 _PAGE_SECONDS = 5.0
 # The time to record the last calls after the server has exited.
-_LAST_NOTES_SECONDS = 1.0
+_LAST_CALL_SECONDS = 1.0
 
 
-Keep: TypeAlias = Callable[..., Awaitable[StoredResult | None]]
-"""Stores an answer, with its `files`."""
+StoreResult: TypeAlias = Callable[..., Awaitable[StoredResult | None]]
+"""Stores a response, with its `files`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -141,28 +141,28 @@ class Proxy:
     """The client of the service that stores results."""
     warn: Callable[[str], None]
     """Logs a sentence for the operator."""
-    own_tools: Mapping[str, ToolDefinition]
-    """Our tools, by their names for the host."""
+    memory_tools: Mapping[str, ToolDefinition]
+    """The memory's tools, by their names for the host."""
     takes_paths: bool
-    """Tools receive files as paths."""
+    """Tools may receive files as paths."""
     traces: CallTraces = field(default_factory=NoCallTraces)
     """Traces calls."""
     collected: CollectedFolder | None = None
     """The folder in which tools leave files, if they are stored."""
     _requests: RequestTracker = field(init=False)
     _is_remote: bool = field(init=False, default=False)
-    _notes: dict[str, CallNote] = field(init=False, default_factory=dict)
-    _last_note: CallNote | None = field(init=False, default=None)
+    _recorded_calls: dict[str, RecordedCall] = field(init=False, default_factory=dict)
+    _last_call: RecordedCall | None = field(init=False, default=None)
     _to_host: anyio.Lock = field(init=False, default_factory=anyio.Lock)
-    _answers: anyio.Semaphore = field(
-        init=False, default_factory=partial(anyio.Semaphore, _MAX_ANSWERS)
+    _storing: anyio.Semaphore = field(
+        init=False, default_factory=partial(anyio.Semaphore, _MAX_STORED_AT_ONCE)
     )
 
     def __post_init__(self) -> None:
-        names = {name: tool.name for name, tool in self.own_tools.items()}
+        names = {name: tool.name for name, tool in self.memory_tools.items()}
         self._requests = RequestTracker(names, self.takes_paths, self.warn)
 
-    async def from_host(self, pieces: AsyncIterator[bytes], server: Connection) -> None:
+    async def forward_from_host(self, pieces: AsyncIterator[bytes], server: Connection) -> None:
         """Forward the messages of the host; at their end, stop the server.
 
         Args:
@@ -182,35 +182,35 @@ class Proxy:
                         for piece in rewrite_line(line, changed):
                             await self.write_to_server(piece)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                # The server has exited; its status has the reason.
+                # The server has exited; its exit status is reported elsewhere.
                 return
-        await server.leave()
+        await server.disconnect()
 
     async def _take_request(
         self, message: Message, group: anyio.abc.TaskGroup
     ) -> list[Piece] | None:
         """Process a message of the host; return its replacement, or `None` to forward it as is."""
         try:
-            call = self._requests.note(message)
-            if call is not None and self._requests.lacks_list(call, is_remote=self._is_remote):
-                await self._ask_for_list(call)
+            call = self._requests.track(message)
+            if call is not None and self._requests.needs_list(call, is_remote=self._is_remote):
+                await self._request_list(call)
             if call is not None and (handle := self._find_cut_mark(call)) is not None:
-                group.start_soon(self._refuse_cut, call, handle)
+                group.start_soon(self._refuse_cut_call, call, handle)
                 return []
             call = None if call is None else self._requests.take_call(call)
             if call is None:
                 return None
             self.traces.begin(call.call_id, call.name, call.traceparent)
-            if call.own_name is not None:
-                group.start_soon(self._run_own, call)
+            if call.memory_tool is not None:
+                group.start_soon(self._run_memory_tool, call)
                 return []
-            if not call.is_noted:
-                self._last_note = note = CallNote(call, behind=self._last_note)
-                self._notes[call.call_id] = note
-                group.start_soon(self._note, note)
-            if (page := self._requests.ask_for_page(call)) is not None:
+            if not call.is_recorded:
+                self._last_call = recorded = RecordedCall(call, previous=self._last_call)
+                self._recorded_calls[call.call_id] = recorded
+                group.start_soon(self._record, recorded)
+            if (page := self._requests.request_page(call)) is not None:
                 await self.write_to_server(page.line)
-            changed = await self._give_files(call, message)
+            changed = await self._fill_in_files(call, message)
             if self.collected is not None:
                 await self.collected.begin(call.call_id)
             return changed
@@ -221,40 +221,42 @@ class Proxy:
             return None
 
     def _find_cut_mark(self, call: PendingCall) -> str | None:
-        """Return the handle in an argument that was cut in an old call, for a tool of the server.
+        """Return the handle in the mark of a shortened argument; `None` without such a mark.
 
-        Calls of the memory's tools are checked when they are run.
+        Calls of the memory's tools are checked when they are run, so they are ignored here.
         """
-        is_own = call.name in self.own_tools and call.name not in self._requests.tool_names
-        return None if is_own else find_cut_mark(call.written)
+        is_memory_tool = (
+            call.name in self.memory_tools and call.name not in self._requests.tool_names
+        )
+        return None if is_memory_tool else find_cut_mark(call.arguments_json)
 
-    async def _refuse_cut(self, call: PendingCall, handle: str) -> None:
+    async def _refuse_cut_call(self, call: PendingCall, handle: str) -> None:
         """Answer a call with an error instead of forwarding it."""
         text = cut_arguments_refusal(handle)
-        await self._answer_error(call, text)
+        await self._write_error(call, text)
         try:
-            await self.store.keep_refusal(call, text)
+            await self.store.store_refusal(call, text)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
             self.warn(f"a refused call of {call.name} is not in the history: {reason_of(exc)}")
 
-    async def _answer_error(self, call: PendingCall, text: str) -> None:
+    async def _write_error(self, call: PendingCall, text: str) -> None:
         """Answer a call with an error result for the model."""
         content: JsonValue = [{"type": "text", "text": text}]
         # Revisions before 2026-07-28 ignore `resultType`.
         result = json_bytes({"resultType": "complete", "content": content, "isError": True})
-        await self._pass_on(result_of(call.request_id, [result]))
+        await self._write_to_host(write_result_line(call.request_id, [result]))
 
     def clean_up(self) -> None:
         """Remove the files of the server's tools after it has exited."""
         if self.store.files is not None:
             self.store.files.clean_up(self)
 
-    async def _ask_for_list(self, call: PendingCall) -> None:
+    async def _request_list(self, call: PendingCall) -> None:
         """Request the list of the server's tools, which the host may have cached."""
         cursor: JsonValue = None
         with anyio.move_on_after(_LIST_SECONDS):
-            for _ in range(_MAX_PAGES):
-                page = self._requests.ask_for_list(call, cursor)
+            for _ in range(_MAX_LIST_PAGES):
+                page = self._requests.request_list(call, cursor)
                 await self.write_to_server(page.line)
                 await page.is_answered.wait()
                 cursor = page.cursor
@@ -267,39 +269,39 @@ class Proxy:
                 "and a call with the name of a memory's tool runs that tool"
             )
 
-    async def from_server(self, pieces: AsyncIterator[bytes]) -> None:
-        """Forward the messages of the server until it exits, and store answers."""
+    async def forward_from_server(self, pieces: AsyncIterator[bytes]) -> None:
+        """Forward the messages of the server until it exits, and store responses."""
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
                 await find_members(line)
-                answered = [self._take_answer(message) for message in line.messages]
-                if any(isinstance(item, CallAnswer) for item in answered):
-                    await self._answers.acquire()
-                    group.start_soon(self._answer, answered, line)
+                requests = [self._take_response(message) for message in line.messages]
+                if any(isinstance(item, CallResponse) for item in requests):
+                    await self._storing.acquire()
+                    group.start_soon(self._forward_responses, requests, line)
                     continue
-                await self._pass_on_line(answered, line)
-        if self._last_note is not None:
+                await self._forward_line(requests, line)
+        if self._last_call is not None:
             # The last call may be the one that made the server exit.
-            with anyio.move_on_after(_LAST_NOTES_SECONDS):
-                await self._last_note.finish()
+            with anyio.move_on_after(_LAST_CALL_SECONDS):
+                await self._last_call.finish()
 
-    def _take_answer(self, message: Message) -> AnsweredRequest | None:
+    def _take_response(self, message: Message) -> AnsweredRequest | None:
         """Return the tracked request that a message of the server answers."""
         try:
-            return self._requests.take_answer(message)
+            return self._requests.take_response(message)
         except Exception as exc:  # noqa: BLE001 - the host reports invalid messages
             self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
-    async def _pass_on_line(self, answered: Sequence[AnsweredRequest | None], line: Line) -> None:
+    async def _forward_line(self, requests: Sequence[AnsweredRequest | None], line: Line) -> None:
         """Forward a line, with the replacements of its messages."""
         with ExitStack() as lines:
             lines.enter_context(line)
             changed = [
                 await self._replace_message(request, message, lines)
-                for message, request in zip(line.messages, answered, strict=True)
+                for message, request in zip(line.messages, requests, strict=True)
             ]
-            await self._pass_on(rewrite_line(line, changed))
+            await self._write_to_host(rewrite_line(line, changed))
 
     async def _replace_message(
         self, request: AnsweredRequest | None, message: Message, lines: ExitStack
@@ -307,15 +309,15 @@ class Proxy:
         """Return the replacement of a message for the host, or `None` to forward it as it is."""
         if request is None:
             return None
-        if isinstance(request, OwnList | OwnRead):
+        if isinstance(request, ToolListRequest | AppPageRequest):
             # The request is the proxy's, not the host's.
             return []
         try:
-            if isinstance(request, CallAnswer):
+            if isinstance(request, CallResponse):
                 with self.traces.end(request.call.call_id):
-                    return await self._store_answer(request, message, lines)
+                    return await self._store_response(request, message, lines)
             return self._extend_list(message)
-        except Exception as exc:  # noqa: BLE001 - the host gets its answer in any case
+        except Exception as exc:  # noqa: BLE001 - the host gets its response in any case
             self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
@@ -323,7 +325,7 @@ class Proxy:
         """Return a list of the server's tools with ours appended; `None` if we add none."""
         ours = {
             name: tool
-            for name, tool in self.own_tools.items()
+            for name, tool in self.memory_tools.items()
             if name not in self._requests.tool_names
         }
         if not ours:
@@ -333,24 +335,24 @@ class Proxy:
             for name, tool in zip(ours, write_tools("mcp", list(ours.values())), strict=True)
             if isinstance(tool, dict)
         ]
-        return with_tools(line, line.members["result"], tools)
+        return append_tools(line, line.members["result"], tools)
 
-    async def _give_files(self, call: PendingCall, line: Message) -> list[Piece] | None:
+    async def _fill_in_files(self, call: PendingCall, line: Message) -> list[Piece] | None:
         """Return a call with files in place of its handles; `None` if it has no handles."""
-        places = self._requests.places.get(call.name)
-        if not places or call.arguments is None or "@blob:" not in call.written:
+        file_arguments = self._requests.file_arguments.get(call.name)
+        if not file_arguments or call.arguments is None or "@blob:" not in call.arguments_json:
             return None
         try:
             with anyio.move_on_after(_FILES_SECONDS):
-                arguments = await self.store.resolve(call.arguments, places, self)
-                return None if arguments is None else with_arguments(line, arguments)
-            raise NoAnswerError(f"its file was not there after {_FILES_SECONDS:g} seconds")
+                arguments = await self.store.resolve(call.arguments, file_arguments, self)
+                return None if arguments is None else replace_arguments(line, arguments)
+            raise ServiceRequestError(f"its file was not there after {_FILES_SECONDS:g} seconds")
         except Exception as exc:  # noqa: BLE001 - the server reports invalid messages
             self.warn(f"a handle for {call.name} is passed on as it is: {reason_of(exc)}")
             return None
 
-    async def _run_own(self, call: PendingCall) -> None:
-        """Run one of our tools, and send its result to the host."""
+    async def _run_memory_tool(self, call: PendingCall) -> None:
+        """Run a tool of the memory, and send its result to the host."""
         try:
             if call.arguments is None:
                 raise PayloadTooLargeError(
@@ -358,106 +360,112 @@ class Proxy:
                     code="json-too-large",
                 )
             with self.traces.end(call.call_id):
-                result = await self.store.run(call, self._requests.revision)
+                result = await self.store.run_memory_tool(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model gets an error
-            await self._answer_error(call, f"The memory did not answer: {reason_of(exc)}")
+            await self._write_error(call, f"The memory did not answer: {reason_of(exc)}")
         else:
             with result.line:
-                await self._pass_on(result_of(call.request_id, result.pieces()))
+                await self._write_to_host(write_result_line(call.request_id, result.pieces()))
 
-    async def _note(self, note: CallNote) -> None:
-        """Record a call in the history, unless it will be stored with an early answer."""
+    async def _record(self, recorded: RecordedCall) -> None:
+        """Record a call in the history, unless it will be stored with an early response."""
         try:
-            if not await note.wait_for_early_answer():
-                await self._note_call(note.call)
+            if not await recorded.wait_for_early_response():
+                await self._record_call(recorded.call)
         finally:
-            note.is_finished.set()
+            recorded.is_finished.set()
             # Cancelled calls may never be answered.
-            self._notes.pop(note.call.call_id, None)
+            self._recorded_calls.pop(recorded.call.call_id, None)
 
-    async def _note_call(self, call: PendingCall) -> None:
+    async def _record_call(self, call: PendingCall) -> None:
         try:
-            await self.store.note_call(call)
+            await self.store.record_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
             self.warn(f"the call of {call.name} is not in the history: {reason_of(exc)}")
 
-    async def _answer(self, answered: Sequence[AnsweredRequest | None], line: Line) -> None:
+    async def _forward_responses(
+        self, requests: Sequence[AnsweredRequest | None], line: Line
+    ) -> None:
         try:
-            await self._pass_on_line(answered, line)
+            await self._forward_line(requests, line)
         finally:
-            self._answers.release()
+            self._storing.release()
 
-    async def _store_answer(
-        self, answered: CallAnswer, line: Message, lines: ExitStack
+    async def _store_response(
+        self, response: CallResponse, line: Message, lines: ExitStack
     ) -> list[Piece] | None:
-        """Store an answer; return its replacement for the host, or `None` to forward it as is."""
-        call, answer, success = answered.call, answered.end.answer, answered.end.is_success
-        note = self._notes.pop(call.call_id, None)
-        has_call = note is not None and await note.take_answer()
-        if success and (deferral := find_deferral(line, answer)) is not None:
+        """Store a response; return its replacement for the host, or `None` to forward it as is."""
+        call, span, success = response.call, response.end.span, response.end.is_success
+        recorded = self._recorded_calls.pop(call.call_id, None)
+        stores_call = recorded is not None and await recorded.report_response()
+        if success and (deferral := find_deferral(line, span)) is not None:
             self._requests.defer(call, deferral)
-            if has_call:
-                await self._note_call(call)
+            if stores_call:
+                await self._record_call(call)
             return None
         stored: StoredResult | None = None
         try:
-            files = await self._find_added(call, line, answer, lines) if success else []
-            keep = partial(self.store.keep, call, line, answer, success=success, has_call=has_call)
-            stored = await (self._keep_with_files(keep, call, files) if files else keep())
-            if stored is None or not success or (not files and has_only_handles(line, answer)):
+            files = await self._find_added_content(call, line, span, lines) if success else []
+            store_result = partial(
+                self.store.store_result, call, line, span, success=success, stores_call=stores_call
+            )
+            stored = await (
+                self._store_with_files(store_result, call, files) if files else store_result()
+            )
+            if stored is None or not success or (not files and has_only_handles(line, span)):
                 return None
-            rendering = await self.store.rendering(stored, self._requests.revision)
+            rendering = await self.store.render(stored, self._requests.revision)
             if rendering is None:
                 return None
             lines.enter_context(rendering.line)
             # The host may have the schema of an unlisted tool from a cached list.
-            is_known = call.name in self._requests.tool_names
-            is_typed = not is_known or call.name in self._requests.typed_tools
-            return with_content(line, answer, rendering, is_typed=is_typed)
+            is_listed = call.name in self._requests.tool_names
+            is_typed = not is_listed or call.name in self._requests.typed_tools
+            return replace_content(line, span, rendering, is_typed=is_typed)
         except Exception as exc:  # noqa: BLE001 - the host gets its result even if storing fails
-            done = (
+            outcome = (
                 "passed on and not stored" if stored is None else "stored, and passed on as it came"
             )
-            self.warn(f"a result of {call.name} is {done}: {reason_of(exc)}")
-            if has_call and isinstance(exc, ServiceRefusedError) and stored is None:
-                await self._note_call(call)
+            self.warn(f"a result of {call.name} is {outcome}: {reason_of(exc)}")
+            if stores_call and isinstance(exc, ServiceRefusedError) and stored is None:
+                await self._record_call(call)
             return None
 
-    async def _find_added(
-        self, call: PendingCall, line: Message, answer: Span, files: ExitStack
+    async def _find_added_content(
+        self, call: PendingCall, line: Message, span: Span, files: ExitStack
     ) -> list[AddedContent]:
-        """Return the files that a call has left, and the page of its tool's app.
+        """Return the files that a call has left in the folder, and the app page of its tool.
 
-        There are none if its result has no list of content.
+        Nothing is added to a result without a list of content.
         """
-        if not takes_files(line, answer):
+        if not has_content_list(line, span):
             return []
         added: list[AddedContent] = []
         if self.collected is not None:
-            is_parsed = answer.end - answer.start <= MAX_PARSED_BYTES
-            result = parse_member(line, answer) if is_parsed else None
+            is_parsed = span.end - span.start <= MAX_PARSED_BYTES
+            result = parse_member(line, span) if is_parsed else None
             added += await self.collected.collect(call.call_id, result, files)
-        if (read := self._requests.find_page(call)) is not None:
+        if (read := self._requests.find_page_request(call)) is not None:
             with anyio.move_on_after(_PAGE_SECONDS):
                 await read.is_answered.wait()
-            # No later answer waits for a server that does not give the page.
+            # Later responses do not wait for a page that the server has not sent in time.
             read.is_answered.set()
             added += [] if read.page is None else [read.page]
         return added
 
-    async def _keep_with_files(
-        self, keep: Keep, call: PendingCall, files: Sequence[AddedContent]
+    async def _store_with_files(
+        self, store_result: StoreResult, call: PendingCall, files: Sequence[AddedContent]
     ) -> StoredResult | None:
-        """Store an answer with its files; without them if that is refused, or takes too long."""
+        """Store a response with its files; without them if that is refused, or takes too long."""
         try:
             with anyio.fail_after(_FILES_STORED_SECONDS):
-                return await keep(files=files)
+                return await store_result(files=files)
         except (ServiceRefusedError, TimeoutError) as exc:
             reason = reason_of(exc) if exc.args else "that took too long"
             self.warn(f"{len(files)} files of a call of {call.name} are not stored: {reason}")
-            return await keep()
+            return await store_result()
 
-    async def _pass_on(self, pieces: Iterator[bytes]) -> None:
+    async def _write_to_host(self, pieces: Iterator[bytes]) -> None:
         async with self._to_host:
             for piece in pieces:
                 await self.write_to_host(piece)

@@ -20,7 +20,7 @@ from pagefault_dialects.model.tool import ToolDefinition
 from pagefault_dialects.tools.tool_catalogue import definitions
 from pagefault_mcp.errors import reason_of
 from pagefault_mcp.proxy.call_traces import CallTraces, NoCallTraces
-from pagefault_mcp.proxy.pipes import host_left, standard_input, write_out
+from pagefault_mcp.proxy.pipes import standard_input, wait_for_hangup, write_out
 from pagefault_mcp.proxy.proxy import Proxy, ProxyFactory
 from pagefault_mcp.service_client.collected_files import CollectedFolder
 from pagefault_mcp.service_client.running_service import (
@@ -48,25 +48,25 @@ from pagefault_mcp.upstreams.server_connections import (
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The options for a host: limits, tools and files."""
+    """The options of a proxy for its host: limits, tools and files."""
 
     options: RenderOptions
     """The limits of a rendered result."""
     prefix: str | None
-    """The prefix of our tools' names; `None` to add no tools."""
+    """The prefix for the names of the memory's tools; `None` to add no tools."""
     files: ToolFiles | None = None
     """The folder of files for tools that take paths; `None` to write no files."""
     collected: Path | None = None
     """The folder in which tools leave files that are stored; `None` to store no files."""
 
-    def own_tools(self) -> Mapping[str, ToolDefinition]:
-        """Return our tools, by their names for the host."""
+    def memory_tools(self) -> Mapping[str, ToolDefinition]:
+        """Return the memory's tools, by their names for the host."""
         if self.prefix is None:
             return {}
         return {f"{self.prefix}{tool.name}": tool for tool in definitions()}
 
 
-# A result of hundreds of megabytes is synced to disk before the answer. Hosts seldom wait longer
+# A result of hundreds of megabytes is synced to disk before the response. Hosts seldom wait longer
 # than a minute.
 _TIMEOUT = httpx.Timeout(45.0, connect=CONNECT_SECONDS)
 _LIST = "/api/sessions"
@@ -84,10 +84,10 @@ class Service:
     """Sends a first request, and logs a failure."""
 
     @asynccontextmanager
-    async def used(self) -> AsyncIterator[None]:
-        """Open the client for the length of the block; check the service meanwhile."""
+    async def connected(self) -> AsyncIterator[None]:
+        """Open the client for the length of the block, and check the service in the background."""
         async with self.store.client as client, anyio.create_task_group() as group:
-            # In the background, so that the host does not wait.
+            # The host does not wait for it.
             group.start_soon(self.check, client)
             yield
             group.cancel_scope.cancel()
@@ -96,12 +96,12 @@ class Service:
 class _NoService(httpx.AsyncBaseTransport):
     """A transport that fails each request with a reason."""
 
-    def __init__(self, why: str) -> None:
-        self._why = why
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send no request; raises `httpx.ConnectError`."""
-        raise httpx.ConnectError(self._why, request=request)
+        raise httpx.ConnectError(self._reason, request=request)
 
 
 def remote_service(
@@ -118,15 +118,15 @@ def remote_service(
         )
     except Exception as exc:  # noqa: BLE001 - proxies and certificates of the environment may be invalid
         client = make_client(trust_env=False, transport=_NoService(reason_of(exc)))
-    place = str(url.copy_with(userinfo=b""))
-    store = ServiceStore(client, session_id, host.options, host.files, place)
+    service_name = str(url.copy_with(userinfo=b""))
+    store = ServiceStore(client, session_id, host.options, host.files, service_name)
     return Service(store, partial(_warn_of_problem, warn))
 
 
 def shared_service(
     setup: SharedSetup, session_id: str, host: Host, warn: Callable[[str], None]
 ) -> Service:
-    """Return the service that proxies of a setup share; it is started on first use."""
+    """Return the service that proxies with this setup share; its first use starts it."""
     client = httpx.AsyncClient(
         base_url=_SHARED_URL, timeout=_TIMEOUT, trust_env=False, transport=SharedService(setup)
     )
@@ -136,9 +136,9 @@ def shared_service(
 
 async def _warn_of_problem(warn: Callable[[str], None], client: httpx.AsyncClient) -> None:
     first = client.build_request("GET", _LIST, params={"limit": 1}, timeout=FIRST_SECONDS)
-    if (problem := await find_problem(client, first, takes_headers=False)) is not None:
-        stop = "" if problem.endswith((".", "?")) else "."
-        warn(f"{problem}{stop} Results are passed on and not stored until it takes them.")
+    if (problem := await find_problem(client, first, has_header_option=False)) is not None:
+        full_stop = "" if problem.endswith((".", "?")) else "."
+        warn(f"{problem}{full_stop} Results are passed on and not stored until it takes them.")
 
 
 async def _start_shared(warn: Callable[[str], None], client: httpx.AsyncClient) -> None:
@@ -154,7 +154,7 @@ def base_address(url: str) -> httpx.URL:
     return address.copy_with(path=address.path.rstrip("/").removesuffix("/mcp"))
 
 
-# The longest time without reads by the server, once its host has disconnected.
+# After its host has disconnected, a server that reads nothing for this time is terminated.
 _UNREAD_SECONDS = 5.0
 
 Server = Sequence[str] | Upstream
@@ -170,7 +170,9 @@ def run_proxy(
     serve: Serve | None = None,
     traces: CallTraces | None = None,
 ) -> int:
-    """Connect a server to this process's standard input and output; return its exit status.
+    """Run a proxy for hosts of this process until it ends; return the exit status.
+
+    Without `serve`, the host is at standard input and output.
 
     Args:
         service: The service that stores calls and results.
@@ -193,8 +195,11 @@ def run_proxy(
 
     def make_proxy(write_to_host: Write, write_to_server: Write) -> Proxy:
         return Proxy(
-            *(write_to_host, write_to_server, service.store, warn),
-            own_tools=host.own_tools(),
+            write_to_host,
+            write_to_server,
+            service.store,
+            warn,
+            memory_tools=host.memory_tools(),
             takes_paths=host.files is not None,
             traces=traces or NoCallTraces(),
             collected=None if host.collected is None else CollectedFolder(host.collected, warn),
@@ -212,16 +217,16 @@ def run_proxy(
 async def _run_pipes(
     service: Service, connect: Connect, make_proxy: ProxyFactory, warn: Callable[[str], None]
 ) -> int:
-    async with connect() as server, service.used():
+    async with connect() as server, service.connected():
         to_server = _CountedWrites(server.write)
         proxy = make_proxy(write_out, to_server)
         async with anyio.create_task_group() as host:
-            host.start_soon(proxy.from_host, standard_input(), server)
-            host.start_soon(_end_without_host, server, to_server)
-            host.start_soon(end_on_signals, server.interrupt)
-            await proxy.from_server(server.received())
+            host.start_soon(proxy.forward_from_host, standard_input(), server)
+            host.start_soon(_terminate_unread, server, to_server)
+            host.start_soon(end_on_signals, server.terminate)
+            await proxy.forward_from_server(server.receive_pieces())
             host.cancel_scope.cancel()
-    status, message = await server.ended()
+    status, message = await server.wait_for_exit()
     if message:
         warn(message)
     return status
@@ -239,14 +244,14 @@ class _CountedWrites:
         self.count += 1
 
 
-async def _end_without_host(server: Connection, to_server: _CountedWrites) -> None:
+async def _terminate_unread(server: Connection, to_server: _CountedWrites) -> None:
     """Terminate a server that does not read the remaining input of a disconnected host."""
-    await host_left()
+    await wait_for_hangup()
     count = -1
     while count != to_server.count:
         count = to_server.count
         await anyio.sleep(_UNREAD_SECONDS)
-    server.interrupt()
+    server.terminate()
 
 
 async def end_on_signals(end: Callable[[], None]) -> None:

@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from pagefault_mcp.server.page_changes import Context
 
 
-class AnswerMemory(ExitStack):
-    """A reservation of memory for one answer, until the end of the block.
+class ResponseReservation(ExitStack):
+    """A reservation of memory for one response, until the end of the block.
 
-    Clients that read a long answer slowly are cut off if others need the memory.
+    Clients that read a long response slowly are disconnected if others need the memory.
 
     Args:
         scope: The scope of the request.
-        send: Sends the answer.
+        send: Sends the response.
     """
 
     def __init__(self, scope: Scope, send: Send) -> None:
@@ -60,12 +60,12 @@ class AnswerMemory(ExitStack):
         self.callback(self._release)
 
     async def reserve(self, size_bytes: int) -> None:
-        """Reserve memory for the answer, once.
+        """Reserve memory for the response, once.
 
         Raises:
             OverloadedError: It is not free within a second, or the client has disconnected.
         """
-        reservation = await find_response_budget(self._scope).reserve(size_bytes)
+        reservation = await find_response_budget(self._scope).hold(size_bytes)
         # The handler may still run for a moment after its client has disconnected.
         if self._is_closed:
             reservation.release()
@@ -73,7 +73,7 @@ class AnswerMemory(ExitStack):
         self._reservation = reservation
 
     async def send(self, message: Message) -> None:
-        """Send a message of the answer."""
+        """Send an ASGI message of the response."""
         if self._reservation is not None and not self._is_counted:
             self._is_counted = True
             self._send = self.enter_context(
@@ -95,7 +95,7 @@ class AnswerMemory(ExitStack):
 
 
 _MAX_BODY_BYTES = 4 * 1024 * 1024
-# The most bytes read of a refused body: an image of 40 MB in base64.
+# So much of a refused body is read and dropped: an image of 40 MB in base64.
 _MAX_DROPPED_BYTES = 64 * 1024 * 1024
 _DROP_SECONDS = 30.0
 _LISTEN = "subscriptions/listen"
@@ -106,12 +106,12 @@ _QUERY = QueryNames(("session", "scope"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Received:
-    """The body of a checked message."""
+class _CheckedMessage:
+    """A message within the limits."""
 
     body: bytes
     is_listen: bool
-    """Its answer is an endless stream."""
+    """It opens a subscription: its response is an endless stream."""
 
 
 class McpEndpoint:
@@ -137,10 +137,10 @@ class McpEndpoint:
         async with AsyncExitStack() as memory:
             try:
                 caller = await self._admit(request)
-                manager = await self._start()
-                read = partial(_read, max_depth=limits.json_depth)
+                manager = await self._load_manager()
+                read = partial(_check_body, max_depth=limits.json_depth)
                 bodies = self._services[RequestBodies]
-                received = await memory.enter_async_context(
+                message_body = await memory.enter_async_context(
                     bodies.read(_chunks(request, limits), read)
                 )
             except PagefaultError as exc:
@@ -148,15 +148,15 @@ class McpEndpoint:
                 refusal = problem_response(exc, instance=scope["path"], request_id=request_id)
                 await refusal(scope, receive, send)
                 return
-            if received.is_listen:
+            if message_body.is_listen:
                 # The message is short, and its stream long.
                 await memory.aclose()
-            answer = memory.enter_context(AnswerMemory(scope, send))
+            reservation = memory.enter_context(ResponseReservation(scope, send))
             scope["state"][_CALLER] = replace(
-                caller, body_bytes=len(received.body), hold=answer.reserve
+                caller, body_bytes=len(message_body.body), reserve_memory=reservation.reserve
             )
-            body = _replay_body(received.body, receive)
-            await manager.handle_request(scope, body, answer.send)
+            body = _replay_body(message_body.body, receive)
+            await manager.handle_request(scope, body, reservation.send)
 
     @staticmethod
     async def _admit(request: Request) -> McpCaller:
@@ -172,7 +172,7 @@ class McpEndpoint:
         _QUERY.check(request.scope["query_string"])
         return caller_at(caller, request.scope["query_string"])
 
-    async def _start(self) -> "StreamableHTTPSessionManager":
+    async def _load_manager(self) -> "StreamableHTTPSessionManager":
         async with self._starting:
             if self._manager is None:
                 self._manager = await self._group.start(self._run)
@@ -188,11 +188,11 @@ class McpEndpoint:
 
     def _load_sdk(self) -> "StreamableHTTPSessionManager":
         """Load the SDK, which takes half a second."""
-        from mcp.server.streamable_http_manager import (  # noqa: PLC0415 - see the class
+        from mcp.server.streamable_http_manager import (  # noqa: PLC0415 - loaded with the first request
             StreamableHTTPSessionManager,
         )
 
-        from pagefault_mcp.server.memory_server import MemoryServer  # noqa: PLC0415 - the same
+        from pagefault_mcp.server.memory_server import MemoryServer  # noqa: PLC0415 - it imports the SDK
 
         memory = MemoryServer(self._services, _caller_of)
         return StreamableHTTPSessionManager(
@@ -204,7 +204,7 @@ class McpEndpoint:
 
 
 async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
-    """Yield a body within the limits of `stream_body`; raise as that does."""
+    """Yield the body of a request; raises as `stream_body`, after dropping the rest of the body."""
     max_bytes = min(limits.body_bytes, _MAX_BODY_BYTES)
     limits = limits.model_copy(update={"body_bytes": max_bytes})
     try:
@@ -215,7 +215,7 @@ async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
         raise
 
 
-def _read(body: bytes, *, max_depth: int) -> _Received:
+def _check_body(body: bytes, *, max_depth: int) -> _CheckedMessage:
     """Check the limits of a message; the SDK checks that it is JSON-RPC.
 
     Raises:
@@ -224,7 +224,7 @@ def _read(body: bytes, *, max_depth: int) -> _Received:
     """
     message = parse_message(body, max_depth=max_depth)
     if not isinstance(message, dict):
-        return _Received(body, is_listen=False)
+        return _CheckedMessage(body, is_listen=False)
     check_message(message, body)
     is_listen = message.get("method") == _LISTEN
     if is_listen and len(body) > FREE_BYTES:
@@ -232,12 +232,12 @@ def _read(body: bytes, *, max_depth: int) -> _Received:
             f"A request to listen has {FREE_BYTES} bytes at most. Send several of them, each for "
             "some of the resources, or listen to changes of the list."
         )
-    return _Received(body, is_listen)
+    return _CheckedMessage(body, is_listen)
 
 
 def _caller_of(context: "Context") -> McpCaller:
     """Return the caller of a request, which `__call__` has stored in its scope."""
-    assert context.request is not None  # noqa: S101 - HTTP always gives it
+    assert context.request is not None  # noqa: S101 - set for every request over HTTP
     caller: McpCaller = context.request.scope["state"][_CALLER]
     return caller
 
@@ -255,7 +255,8 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
 async def _drop_rest(receive: Receive) -> None:
     """Read and drop the rest of a body, within limits.
 
-    Clients send the whole body before they read the answer, which a closed connection would lose.
+    Clients send the whole body before they read the response. If the connection were closed
+    earlier, they would not get it.
     """
     size_bytes = 0
     with anyio.move_on_after(_DROP_SECONDS):

@@ -1,7 +1,7 @@
-"""The caller of the memory, and the sessions that it may use.
+"""The caller of a request to the memory, and the sessions that it may use.
 
-It is apart from `memory_server`, so that the endpoint does not load the SDK before a client of MCP
-sends a request: the SDK takes 20 MiB.
+This is a module apart from `memory_server`, which loads the SDK: 20 MiB that the endpoint does not
+need before a client of MCP sends a request.
 """
 
 from collections.abc import Awaitable, Callable
@@ -18,8 +18,8 @@ DEFAULT_SESSION: Final = "mcp"
 """The session of calls without another one."""
 
 
-async def _hold_nothing(_: int) -> None:
-    """Reserve no memory: over pipes, the process has one host only."""
+async def _reserve_nothing(_: int) -> None:
+    """Reserve no memory: a process that serves over pipes has only one host."""
 
 
 class ForeignSessionError(Exception):
@@ -37,8 +37,8 @@ class McpCaller:
     """The scope of calls: this session, or all sessions of the project and their handles."""
     body_bytes: int = 0
     """The size of the message; 0 over pipes."""
-    hold: Callable[[int], Awaitable[None]] = _hold_nothing
-    """Reserves memory until the answer is sent, or raises OverloadedError."""
+    reserve_memory: Callable[[int], Awaitable[None]] = _reserve_nothing
+    """Reserves memory until the response is sent, or raises OverloadedError."""
 
     @property
     def project_id(self) -> str:
@@ -46,24 +46,24 @@ class McpCaller:
         return self.caller.project_id
 
     def take_session(self, arguments: dict[str, Any]) -> str:
-        """Remove the session from the arguments of a call; return the session of the call.
+        """Return the session of a call, after removing it from the arguments of the call.
 
         Raises:
             ForeignSessionError: The session is not the caller's, or is invalid.
         """
-        named = arguments.pop("session", None)
-        if named is None or named == self.session_id:
+        session_id = arguments.pop("session", None)
+        if session_id is None or session_id == self.session_id:
             return self.session_id
         if self.scope == "session":
             raise ForeignSessionError(
                 f"this memory is that of the session {self.session_id}, and session names another "
                 "one. Leave session out"
             )
-        if not isinstance(named, str) or not CLIENT_ID.match(named):
+        if not isinstance(session_id, str) or not CLIENT_ID.match(session_id):
             raise ForeignSessionError(
                 f"session has to be a name that {CLIENT_ID_RULE}, such as trip-2"
             )
-        return named
+        return session_id
 
 
 def caller_at(caller: Caller, query: bytes) -> McpCaller:

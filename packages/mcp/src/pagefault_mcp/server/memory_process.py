@@ -1,6 +1,6 @@
 """Serve the memory over pipes, for `pagefault mcp`.
 
-The SDK drops a line that it cannot parse, so the host would wait for its answer. Such lines are
+The SDK drops a line that it cannot parse, so the host would wait for its response. Such lines are
 answered here with an error. Lone surrogates are replaced as in the rest of the service.
 """
 
@@ -29,22 +29,22 @@ from pagefault_mcp.server.page_changes import HostSubscriptions
 _NO_MESSAGE = "This is no message of JSON-RPC: one object with jsonrpc, id, method and params."
 
 Received: TypeAlias = SessionMessage | Exception
-"""The SDK's result for a line."""
+"""What the SDK returns for a line: a message, or an error for an invalid one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Messages:
-    """The messages of a host; invalid ones are answered with an error."""
+class HostMessages:
+    """A stream of the valid messages of a host, which answers invalid ones with an error."""
 
     received: Any
-    """The stream of `Received` from the SDK."""
+    """The stream of the SDK, of `Received`."""
     sent: Any
-    """The stream of messages for the host."""
+    """The stream of messages to the host."""
     limits: Limits
     """The limits of a message."""
 
     async def receive(self) -> Received:
-        """Return the next message.
+        """Return the next valid message.
 
         Raises:
             EndOfStream: The host has disconnected.
@@ -52,13 +52,13 @@ class Messages:
         while True:
             item: Received = await self.received.receive()
             if isinstance(item, ValidationError):
-                read = read_again(item, self.limits)
-            elif (read := _refusal_of(item)) is None:
+                reply = repair_message(item, self.limits)
+            elif (reply := _find_refusal(item)) is None:
                 return item
-            if isinstance(read, types.JSONRPCError):
-                await self.sent.send(SessionMessage(read))
-            elif read is not None:
-                return SessionMessage(read)
+            if isinstance(reply, types.JSONRPCError):
+                await self.sent.send(SessionMessage(reply))
+            elif reply is not None:
+                return SessionMessage(reply)
 
     async def aclose(self) -> None:
         """Close the stream of messages."""
@@ -85,16 +85,16 @@ class Messages:
         await self.aclose()
 
 
-def _refusal_of(item: Received) -> types.JSONRPCMessage | None:
-    """Return an error for a method above the limit, which the SDK would repeat in its own."""
+def _find_refusal(item: Received) -> types.JSONRPCMessage | None:
+    """Return an error for a method above the limit, which the error of the SDK would repeat."""
     message = item.message if isinstance(item, SessionMessage) else None
     if not isinstance(message, types.JSONRPCRequest) or len(message.method) <= LONGEST_METHOD_CHARS:
         return None
     text = f"The method of a message has {LONGEST_METHOD_CHARS} characters at most."
-    return _refusal(types.INVALID_REQUEST, text, message.id)
+    return _error_message(types.INVALID_REQUEST, text, message.id)
 
 
-def read_again(error: ValidationError, limits: Limits) -> types.JSONRPCMessage | None:
+def repair_message(error: ValidationError, limits: Limits) -> types.JSONRPCMessage | None:
     """Return the repaired message of a line, or the error that answers it.
 
     Args:
@@ -102,11 +102,11 @@ def read_again(error: ValidationError, limits: Limits) -> types.JSONRPCMessage |
         limits: The limits of the message.
 
     Returns:
-        `None` for an empty line, which has no answer.
+        `None` for an empty line, which has no response.
     """
     fault = error.errors(include_url=False)[0]
     if fault["type"] != "json_invalid":
-        return _refusal(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(error))
+        return _error_message(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(error))
     line = str(fault["input"])
     if not line.strip():
         return None
@@ -115,24 +115,26 @@ def read_again(error: ValidationError, limits: Limits) -> types.JSONRPCMessage |
             line.encode(), max_depth=limits.json_depth, max_nodes=limits.json_nodes
         )
     except PagefaultError as exc:
-        return _refusal(types.PARSE_ERROR, exc.detail.replace("body", "message"), None)
+        return _error_message(types.PARSE_ERROR, exc.detail.replace("body", "message"), None)
     try:
         return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError as exc:
-        return _refusal(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(exc))
+        return _error_message(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(exc))
 
 
 def _id_in(error: ValidationError) -> types.RequestId | None:
     """Return the id of an invalid message, from the errors of its missing members."""
     for fault in error.errors(include_url=False):
         value = fault["input"]
-        named = value.get("id") if fault["type"] == "missing" and isinstance(value, dict) else None
-        if isinstance(named, str | int) and not isinstance(named, bool):
-            return named
+        request_id = (
+            value.get("id") if fault["type"] == "missing" and isinstance(value, dict) else None
+        )
+        if isinstance(request_id, str | int) and not isinstance(request_id, bool):
+            return request_id
     return None
 
 
-def _refusal(code: int, text: str, request_id: types.RequestId | None) -> types.JSONRPCError:
+def _error_message(code: int, text: str, request_id: types.RequestId | None) -> types.JSONRPCError:
     error_data = types.ErrorData(code=code, message=text)
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error_data)
 
@@ -143,7 +145,7 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
     Args:
         settings: The settings of the stores.
         project_id: The project.
-        session_id: The session of all calls; `None` if each call names its own.
+        session_id: The session of all calls; `None` if each call names one.
     """
     caller = McpCaller(
         Caller(project_id, is_operator=True),
@@ -154,16 +156,16 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
 
 
 async def _serve(settings: Settings, caller: McpCaller) -> None:
-    # No sweeps and scrubs, since hosts start many of these processes on one data directory.
+    # Hosts start many of these processes on one data directory, so none sweeps or scrubs it.
     sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
     scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
-    idle = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
-    async with open_services(idle) as services:
+    without_tasks = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
+    async with open_services(without_tasks) as services:
         await services[Access].ensure_project(caller.project_id)
         async with anyio.create_task_group() as group, stdio_server() as (received, sent):
             subscriptions = HostSubscriptions(services, caller.caller, group)
             server = MemoryServer(services, lambda _: caller, subscriptions).server()
             notifications = NotificationOptions(resources_changed=True)
-            messages = Messages(received, sent, settings.limits)
+            messages = HostMessages(received, sent, settings.limits)
             await server.run(messages, sent, server.create_initialization_options(notifications))
             group.cancel_scope.cancel()

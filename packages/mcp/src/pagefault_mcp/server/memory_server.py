@@ -1,7 +1,7 @@
 """The memory as a server of MCP: its tools, its pages and resources, and subscriptions to them.
 
-Every request has a caller, and is answered from the caller's project alone; subscriptions read the
-log of that project. Tools run as over HTTP, in the session of the address or the call.
+Requests and subscriptions are limited to the project of their caller. Tools run as over HTTP, in
+the session that the URL or the call names.
 
 Source: `agents`, "MCP server".
 """
@@ -64,18 +64,18 @@ from pagefault_mcp.server.page_changes import (
 )
 
 RESOURCES = f"{SCHEME}resources/"
-_LISTED = 50
+_LIST_SIZE = 50
 _MAX_READ_BYTES = 8 * 1024 * 1024
 _MAX_LINES_BYTES = 1024 * 1024
-# Copies of an answer while the SDK serialises it. Measured: 3.0 times its length.
+# Copies of a response while the SDK serialises it. Measured: 3.0 times its length.
 _COPIES = 3
-# A revision without links, since resource contents have none: an image at a URL becomes text.
+# Contents of resources cannot be links, so pages are rendered for a revision without links.
 _WITHOUT_LINKS: McpRevision = "2025-03-26"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryServer:
-    """The handlers of requests of MCP."""
+    """The handlers of the requests of MCP clients."""
 
     services: Services
     """The stores and services."""
@@ -133,40 +133,40 @@ class MemoryServer:
         services = self.services
         with _translate_errors():
             request = await services[LargeWork].run(
-                caller.body_bytes, _tool_call, request_body, services[Limits]
+                caller.body_bytes, _parse_tool_call, request_body, services[Limits]
             )
             if request is None:
                 return _refuse_call(
                     "a number in its arguments is too large for JSON, such as 1e999"
                 )
             rendered = await services[ToolCalls].run_request(caller.project_id, session_id, request)
-            answer = (await _read(rendered, caller))["messages"][0]
-        return types.CallToolResult.model_validate(answer)
+            message = (await _read_rendering(rendered, caller))["messages"][0]
+        return types.CallToolResult.model_validate(message)
 
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """List the pages, newest first, then the resources."""
+        """List the pages, newest first, then the files; the cursor begins with the kind."""
         project_id = self.caller_of(context).project_id
-        place = (params.cursor if params else None) or "pages:"
+        position = (params.cursor if params else None) or "pages:"
         services = self.services
         with _translate_errors():
-            if len(place) > LONGEST_CURSOR_CHARS:
+            if len(position) > LONGEST_CURSOR_CHARS:
                 raise InvalidCursorError
-            kind, _, cursor = place.partition(":")
+            kind, _, cursor = position.partition(":")
             if kind == "pages":
-                pages, following = await services[PageLists].list(
-                    project_id, PageFilters(), cursor=cursor or None, limit=_LISTED
+                pages, next_cursor = await services[PageLists].list(
+                    project_id, PageFilters(), cursor=cursor or None, limit=_LIST_SIZE
                 )
                 listed = [_page_resource(page) for page in pages]
                 return types.ListResourcesResult(
                     resources=listed,
-                    next_cursor=f"pages:{following}" if following else "resources:",
+                    next_cursor=f"pages:{next_cursor}" if next_cursor else "resources:",
                 )
             if kind != "resources":
                 raise InvalidCursorError
-            found, following = await services[Resources].list(
-                project_id, cursor=cursor or None, limit=_LISTED
+            resources, next_cursor = await services[Resources].list(
+                project_id, cursor=cursor or None, limit=_LIST_SIZE
             )
         return types.ListResourcesResult(
             resources=[
@@ -176,9 +176,9 @@ class MemoryServer:
                     mime_type=resource.mime_type,
                     size=resource.size_bytes,
                 )
-                for resource in found
+                for resource in resources
             ],
-            next_cursor=f"resources:{following}" if following else None,
+            next_cursor=f"resources:{next_cursor}" if next_cursor else None,
         )
 
     async def _read_resource(
@@ -190,18 +190,18 @@ class MemoryServer:
             address, _, query_string = params.uri.partition("?")
             query = {name: values[0] for name, values in parse_qs(query_string).items()}
             if address.startswith(PAGES):
-                contents = await self._page(caller, params.uri, address[len(PAGES) :], query)
+                contents = await self._read_page(caller, params.uri, address[len(PAGES) :], query)
             elif address.startswith(RESOURCES):
                 resource_id = address[len(RESOURCES) :]
-                contents = [await self._resource(caller, params.uri, resource_id, query)]
+                contents = [await self._read_file(caller, params.uri, resource_id, query)]
             else:
                 raise NotFoundError("resource")
         return types.ReadResourceResult(contents=contents)
 
-    async def _page(
+    async def _read_page(
         self, caller: McpCaller, uri: str, page_id: str, query: dict[str, str]
     ) -> list[types.TextResourceContents | types.BlobResourceContents]:
-        """Return a page at a level, by default the whole page: its text and its image."""
+        """Return the text and the images of a page, at the level of the query or else 0."""
         level = parse_level(query.get("level", "0"))
         if level is None:
             raise InvalidPayloadError("The level is one of 0 to 3.")
@@ -212,26 +212,26 @@ class MemoryServer:
         rendered = await self.services[Renders].render_page(
             caller.project_id, unquote(page_id), level, render_query, tool_call_id=None
         )
-        text, *blocks = (await _read(rendered, caller))["messages"][0]["content"]
+        text, *blocks = (await _read_rendering(rendered, caller))["messages"][0]["content"]
         images = [block for block in blocks if block["type"] == "image"]
         return [_contents(uri, block) for block in (text, *images)]
 
-    async def _resource(
+    async def _read_file(
         self, caller: McpCaller, uri: str, resource_id: str, query: dict[str, str]
     ) -> types.TextResourceContents | types.BlobResourceContents:
-        """Return a file: a text, or lines of it, or the bytes of any other file."""
+        """Return a file: text as text, only some lines if the query says so; others as base64."""
         project_id = caller.project_id
         resource = await self.services[Resources].get(project_id, resource_id)
         mime_type = resource.mime_type
         if is_textual(mime_type) and "lines" in query:
-            lines = await self._lines(project_id, resource, query["lines"])
+            lines = await self._read_lines(project_id, resource, query["lines"])
             return types.TextResourceContents(uri=uri, mime_type=mime_type, text=lines)
         if resource.size_bytes > _MAX_READ_BYTES:
             raise PayloadTooLargeError(
                 f"The resource has {resource.size_bytes} bytes, and {_MAX_READ_BYTES} are sent at "
                 "once. Read a text by `?lines=1-1000`, anything else over HTTP."
             )
-        await caller.hold(_COPIES * base64_length(resource.size_bytes))
+        await caller.reserve_memory(_COPIES * base64_length(resource.size_bytes))
         data = await read_whole(self.services[BlobStore], project_id, resource.digest)
         if is_textual(mime_type):
             text = decode_text(data)
@@ -239,7 +239,7 @@ class MemoryServer:
         blob = base64.b64encode(data).decode()
         return types.BlobResourceContents(uri=uri, mime_type=mime_type, blob=blob)
 
-    async def _lines(self, project_id: str, resource: Resource, range_text: str) -> str:
+    async def _read_lines(self, project_id: str, resource: Resource, range_text: str) -> str:
         lines = parse_line_range(range_text)
         if lines is None:
             raise InvalidPayloadError("The lines are a range such as 10-40 or 100-.")
@@ -249,9 +249,9 @@ class MemoryServer:
         while True:
             query = TextQuery(lines=next_lines)
             found = await texts.find(project_id, resource.resource_id, query)
-            answer = await found.read()
-            resource, total_lines = answer.resource, answer.total_lines
-            record = json.loads(text_record(resource, total_lines, answer.found, answer.charset))
+            text = await found.read()
+            resource = text.resource
+            record = json.loads(text_record(resource, text.total_lines, text.found, text.charset))
             size_bytes += len(record["text"].encode())
             if size_bytes > _MAX_LINES_BYTES:
                 raise PayloadTooLargeError(
@@ -259,7 +259,7 @@ class MemoryServer:
                     f"that are sent at once. Ask for those before line {record['from']} first."
                 )
             pieces.append(record["text"])
-            # Each answer has a piece, and the number of the next line.
+            # Each response has a piece, and the number of the next line.
             if record["nextLine"] is None:
                 return "\n".join(pieces)
             next_lines = LineRange(record["nextLine"], lines.last)
@@ -279,7 +279,7 @@ class MemoryServer:
     async def _list_and_watch(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """List for a host over pipes, and notify it of later changes."""
+        """List the resources, and from then on notify the host of changes of the list."""
         assert self.subscriptions is not None  # noqa: S101 - registered only with subscriptions
         if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
             with _translate_errors():
@@ -298,7 +298,7 @@ _CLIENT_ERRORS = (
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Raise errors of the service as errors of MCP."""
+    """Translate errors of the service, raised in the block, into errors of MCP."""
     try:
         yield
     except _CLIENT_ERRORS as exc:
@@ -313,7 +313,7 @@ def _refuse_call(reason: str) -> types.CallToolResult:
     return types.CallToolResult(content=[content], is_error=True)
 
 
-def _tool_call(request_body: JsonValue, limits: Limits) -> ToolCallRequest | None:
+def _parse_tool_call(request_body: JsonValue, limits: Limits) -> ToolCallRequest | None:
     """Return the call of a model; `None` if it has an infinite number or NaN. Blocks.
 
     Raises:
@@ -345,8 +345,13 @@ async def _list_templates(
 
 
 def _with_session(tool: JsonValue, default: str) -> JsonValue:
-    """Return a tool with a parameter for the session, which has a default."""
-    assert isinstance(tool, dict)  # noqa: S101 - as `write_tools` writes them
+    """Return a tool with an additional parameter for the session.
+
+    Args:
+        tool: The tool.
+        default: The session of calls without one.
+    """
+    assert isinstance(tool, dict)  # noqa: S101 - `write_tools` returns objects
     schema: Any = tool["inputSchema"]
     text = f'A name for your conversation, the same in all calls, such as trip-2; null: "{default}"'
     session = {"type": ["string", "null"], "description": text}
@@ -377,8 +382,9 @@ def _contents(
     return types.BlobResourceContents(uri=uri, mime_type=block["mimeType"], blob=block["data"])
 
 
-async def _read(rendered: RenderedBody, caller: McpCaller) -> Any:  # noqa: ANN401 - JSON of our own
-    await caller.hold(_COPIES * rendered.rendering.size_bytes)
+async def _read_rendering(rendered: RenderedBody, caller: McpCaller) -> Any:  # noqa: ANN401 - any JSON
+    """Return the JSON of a rendering; reserves memory for copies of it."""
+    await caller.reserve_memory(_COPIES * rendered.rendering.size_bytes)
     rendered.record_delivery()
     async with aclosing(rendered.chunks()) as chunks:
         return json.loads(b"".join([chunk async for chunk in chunks]))

@@ -5,8 +5,8 @@ earlier revisions it is answered at once, and notifications follow on the connec
 over pipes, but not at `/mcp`, which keeps no state.
 
 A subscription reads the log of its project. Notifications have the URI that the client subscribed
-to, in its spelling and with its level. The log does not cover files, so their list is polled every
-few seconds.
+to, as the client spelled it. The log has no events of files, so their list is polled every few
+seconds.
 """
 
 import json
@@ -48,10 +48,10 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 SCHEME = "pagefault://"
 PAGES = f"{SCHEME}pages/"
 _TYPES = ("page:created", "page:updated", "page:deleted")
-_AGAIN_SECONDS = 5.0
+_RETRY_SECONDS = 5.0
 _MAX_URIS = 1_000
 _POLL_SECONDS = 2.0
-# The share of time spent on polls, which are slow in a project of a million files.
+# Polls are slow in a project of a million files. A pause takes at least so many times a poll.
 _POLL_SHARE = 50
 
 
@@ -63,7 +63,9 @@ def page_uri(page_id: str) -> str:
 async def listen(
     services: Services, caller: Caller, context: Context, params: types.SubscriptionFilter
 ) -> types.SubscriptionsListenResult:
-    """Send notifications until the client disconnects or stops reading, or its key is revoked.
+    """Send the notifications that a client subscribes to, until it disconnects.
+
+    The stream also ends if the client stops reading, or its key is revoked.
 
     Raises:
         PagefaultError: There are too many streams, or the log cannot be read.
@@ -76,7 +78,7 @@ async def listen(
     meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
     opened = services[EventStreams].open(caller, session_id=None, after=None)
     async with opened as stream:
-        files = await ListedFiles.load(services, caller.project_id) if is_list else None
+        files = await FileListWatch.load(services, caller.project_id) if is_list else None
         acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
             notifications=honored, _meta=meta
         )
@@ -101,18 +103,18 @@ async def listen(
 
 
 @dataclass(slots=True, eq=False)
-class ListedFiles:
-    """The files that a project lists, identified by their number and the newest one."""
+class FileListWatch:
+    """A watch on the list of a project's files, which polls their number and the newest one."""
 
     services: Services
-    """The services, with the records of the files."""
+    """Has the records of the files."""
     project_id: str
     """The project."""
-    _known: tuple[int, datetime | None]
+    _last_extent: tuple[int, datetime | None]
 
     @classmethod
     async def load(cls, services: Services, project_id: str) -> Self:
-        """Load the files that are listed now.
+        """Return a watch that starts from the present list.
 
         Raises:
             StoreUnavailableError: The records cannot be read.
@@ -131,8 +133,8 @@ class ListedFiles:
                 # The next poll detects the change.
                 continue
             poll_seconds = monotonic() - started
-            if extent != self._known:
-                self._known = extent
+            if extent != self._last_extent:
+                self._last_extent = extent
                 await notify(ResourcesListChanged())
 
 
@@ -142,10 +144,10 @@ async def _extent(services: Services, project_id: str) -> tuple[int, datetime | 
 
 @dataclass(slots=True, eq=False)
 class HostSubscriptions:
-    """The subscriptions of a host at the other end of a pipe, in the older revisions of MCP."""
+    """The subscriptions of a host over pipes, in revisions of MCP before 2026-07-28."""
 
     services: Services
-    """The services, with the log."""
+    """Has the log of events."""
     caller: Caller
     """The caller, whose project has the log."""
     group: anyio.abc.TaskGroup
@@ -181,7 +183,7 @@ class HostSubscriptions:
         """Begin to read the log, and to poll the list, unless that has begun."""
         async with self._starting:
             if not self._is_watching:
-                files = await ListedFiles.load(self.services, self.caller.project_id)
+                files = await FileListWatch.load(self.services, self.caller.project_id)
                 await self.group.start(self._watch, context)
                 self.group.start_soon(files.watch, partial(self._notify_one, context))
                 self._is_watching = True
@@ -204,7 +206,7 @@ class HostSubscriptions:
             except PagefaultError:
                 if not has_begun:
                     raise
-            await anyio.sleep(_AGAIN_SECONDS)
+            await anyio.sleep(_RETRY_SECONDS)
 
     async def _notify(self, context: Context, events: Iterator[ServerEvent]) -> None:
         for event in events:

@@ -1,7 +1,7 @@
-"""Translation of problem documents at `/mcp` into errors of JSON-RPC; `/mcp/` is `/mcp`.
+"""Translation of problem documents at `/mcp` into errors of JSON-RPC.
 
 Clients of MCP do not read problem documents, so a user would see only that there was an error. The
-problem becomes the `data` of the error, with the same status and headers.
+problem becomes the `data` of an error of JSON-RPC; status and headers stay the same.
 """
 
 import json
@@ -17,14 +17,14 @@ PATH = "/mcp"
 
 _PROBLEM = (b"content-type", PROBLEM_MEDIA_TYPE.encode())
 _NO_JSON = InvalidJsonError.code
-_OWN_HEADERS = (b"content-length", b"content-type")
+_REPLACED_HEADERS = (b"content-length", b"content-type")
 
 
 class McpRefusals:
     """A middleware that translates problems into errors of JSON-RPC.
 
-    It is around all others, so a request for `/mcp/` is one for `/mcp` to each of them. Hosts add
-    the slash to URLs, and few of them repeat a `POST` after a redirect.
+    It also changes the path `/mcp/` to `/mcp`: hosts add the slash to URLs, and few of them repeat
+    a `POST` after a redirect. It is the outermost middleware, so the others see only `/mcp`.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -48,19 +48,19 @@ class McpRefusals:
             else:
                 problem += message.get("body", b"")
                 if not message.get("more_body"):
-                    await _error(started, problem)(scope, receive, send)
+                    await _error_response(started, problem)(scope, receive, send)
 
         await self._app(scope, receive, translate)
 
 
-def _error(start: Message, body: bytes) -> JSONResponse:
-    """Return a problem as an error, without an id, since the request is not parsed."""
+def _error_response(start: Message, body: bytes) -> JSONResponse:
+    """Return a problem as an error of JSON-RPC; its id is null, since the request is not parsed."""
     status, problem = start["status"], json.loads(body)
     code = INVALID_REQUEST if status < 500 else INTERNAL_ERROR
     if problem["code"] == _NO_JSON:
         code = PARSE_ERROR
     error = {"code": code, "message": problem["detail"], "data": problem}
-    answer = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status)
-    kept = [header for header in start["headers"] if header[0] not in _OWN_HEADERS]
-    answer.raw_headers.extend(kept)
-    return answer
+    response = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status)
+    other_headers = [header for header in start["headers"] if header[0] not in _REPLACED_HEADERS]
+    response.raw_headers.extend(other_headers)
+    return response

@@ -31,14 +31,19 @@ from app.services.access.callers import Access
 from app.stores.records.records import Records
 from app.wiring.stores import migrate_in_subprocess
 from pagefault_mcp.server.daemon import Notify
-from pagefault_mcp.service_client.shared_folder import KEY_PATH, is_at, socket_of, try_to_lock
+from pagefault_mcp.service_client.shared_folder import (
+    KEY_PATH,
+    find_socket,
+    is_same_file,
+    try_to_lock,
+)
 
-# Hosts end their servers and start them again when their configuration changes.
+# Longer than hosts need to restart their servers when their configuration changes.
 _UNUSED_SECONDS = 3.0
-_AGAIN_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 # A service that shuts down answers open requests for half a minute.
 _ENDING_SECONDS = 60.0
-_MAX_WAITING = 2_048
+_BACKLOG = 2_048
 # macOS takes 103 bytes, Linux 107.
 _LONGEST_ADDRESS_BYTES = 103
 _SOCKET_SECONDS = 1.0
@@ -48,14 +53,14 @@ _TEMPORARY = "pagefault-"
 def serve_proxies(
     folder: Path, data_dir: Path, env_file: Path | None, project: str | None, notify: Notify
 ) -> None:
-    """Serve until no proxy uses the service.
+    """Serve until no proxy uses the service; return at once if another process serves already.
 
     Args:
         folder: The shared folder; see `pagefault_mcp.service_client.shared_folder`.
         data_dir: The data directory.
         env_file: A settings file.
         project: The project; `None` for the default one.
-        notify: Called as soon as a service serves.
+        notify: Is called as soon as this or the other process serves.
 
     Raises:
         SystemExit: A setting is invalid.
@@ -65,11 +70,11 @@ def serve_proxies(
     changes = {"auth": "none", "default_project": project_id, "workers": 1, "log_level": "warning"}
     shared = settings.model_copy(update=changes)
     with (folder / "serving").open("ab") as serving, (folder / "used").open("ab") as used:
-        if not _is_alone(serving.fileno(), folder):
+        if not _is_only_service(serving.fileno(), folder):
             notify()
             return
-        signal.signal(signal.SIGTERM, _end)
-        # In a thread, so that a service that hangs while it opens its stores ends too.
+        signal.signal(signal.SIGTERM, _exit_on_signal)
+        # A thread also ends a service that hangs while it opens its stores.
         threading.Thread(target=_end_unused, args=(used.fileno(),), daemon=True).start()
         serving.truncate(0)
         serving.write(b"%d\n" % os.getpid())
@@ -86,20 +91,22 @@ def serve_proxies(
 
 def _serve(settings: Settings, folder: Path, notify: Notify) -> None:
     # A killed service leaves its socket behind.
-    _forget_socket(folder, socket_of(folder))
-    listening, address = _listen_in(folder)
-    made = address.stat()
+    _remove_socket(folder, find_socket(folder))
+    listener, address = _listen_in(folder)
+    socket_status = address.stat()
     try:
         (folder / "address").write_bytes(os.fsencode(address))
         allow_open_files(settings)
         server = _SharedServer(server_config(settings, partial(_served_app, settings)), notify)
-        threading.Thread(target=_end_unreachable, args=(address, made), daemon=True).start()
-        server.run(sockets=[listening])
+        threading.Thread(
+            target=_end_unreachable, args=(address, socket_status), daemon=True
+        ).start()
+        server.run(sockets=[listener])
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         # If the folder was removed and created again, it may have another service.
-        if is_at(address, made):
-            _forget_socket(folder, address)
+        if is_same_file(address, socket_status):
+            _remove_socket(folder, address)
 
 
 def _served_app(settings: Settings) -> FastAPI:
@@ -109,12 +116,12 @@ def _served_app(settings: Settings) -> FastAPI:
     return app
 
 
-def _end(_number: int, _frame: FrameType | None) -> None:
+def _exit_on_signal(_number: int, _frame: FrameType | None) -> None:
     """End this process normally; uvicorn raises the signal again after its shutdown."""
     raise SystemExit(0)
 
 
-def _is_alone(serving: int, folder: Path) -> bool:
+def _is_only_service(serving: int, folder: Path) -> bool:
     """Return False if another service serves; wait for the end of one that is shutting down.
 
     Raises:
@@ -122,7 +129,7 @@ def _is_alone(serving: int, folder: Path) -> bool:
     """
     until = time.monotonic() + _ENDING_SECONDS
     while not try_to_lock(serving, fcntl.LOCK_EX):
-        address = socket_of(folder)
+        address = find_socket(folder)
         if address is not None:
             with suppress(OSError), socket.socket(socket.AF_UNIX) as other:
                 other.connect(str(address))
@@ -131,7 +138,7 @@ def _is_alone(serving: int, folder: Path) -> bool:
             pid = (folder / "serving").read_text().strip()
             msg = f"process {pid} holds {folder / 'serving'} and does not answer: end it"
             raise CommandError(msg)
-        time.sleep(_AGAIN_SECONDS)
+        time.sleep(_POLL_SECONDS)
     return True
 
 
@@ -162,17 +169,17 @@ def _listen_in(folder: Path) -> tuple[socket.socket, Path]:
 
 
 def _listen(address: Path) -> socket.socket:
-    listening = socket.socket(socket.AF_UNIX)
+    listener = socket.socket(socket.AF_UNIX)
     try:
-        listening.bind(str(address))
-        listening.listen(_MAX_WAITING)
+        listener.bind(str(address))
+        listener.listen(_BACKLOG)
     except OSError:
-        listening.close()
+        listener.close()
         raise
-    return listening
+    return listener
 
 
-def _forget_socket(folder: Path, address: Path | None) -> None:
+def _remove_socket(folder: Path, address: Path | None) -> None:
     """Remove the socket of an ended service, its temporary folder, and its address file."""
     if address is None:
         return
@@ -181,16 +188,16 @@ def _forget_socket(folder: Path, address: Path | None) -> None:
         if address.parent != folder:
             address.parent.rmdir()
     with suppress(OSError):
-        if socket_of(folder) == address:
+        if find_socket(folder) == address:
             (folder / "address").unlink()
 
 
-def _end_unreachable(address: Path, made: os.stat_result) -> None:
+def _end_unreachable(address: Path, socket_status: os.stat_result) -> None:
     """End the service when its socket is removed, so that proxies can start another.
 
     Cleaners remove old files from temporary folders, and users remove folders.
     """
-    while is_at(address, made):
+    while is_same_file(address, socket_status):
         time.sleep(_SOCKET_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -1,8 +1,9 @@
 """Files that tools leave in a folder, which are stored with the results of their calls.
 
-A server may put anything into the folder: links, pipes, files that are replaced between two looks.
-So each component of a path is opened by itself without following links, from the root on, and only
-regular files with one name are read. A copy is stored, which later writes do not change.
+A server may put anything into the folder: links, pipes, files that are replaced between two checks.
+So each component of a path is opened by itself, from the root on, without following links. Only
+regular files without hard links are read. The file is copied, so later writes do not change what is
+stored.
 
 A new or changed file belongs to every call that was open when it appeared.
 """
@@ -28,20 +29,20 @@ from pagefault_mcp.errors import one_line, reason_of
 from pagefault_mcp.messages.file_mentions import find_paths
 
 MAX_FILES = 100
-"""The most files that are stored with a result."""
+"""The maximum number of files that are stored with a result."""
 MAX_BYTES = 256 * 1024 * 1024
-"""The most bytes of all files of a result."""
+"""The maximum size of all files of a result."""
 
 _MAX_THREADS = 4
 _MAX_LISTED = 20_000
 _MAX_DEPTH = 16
 # A file is complete if it has not changed for this time.
 _QUIET_SECONDS = 0.2
-# The longest wait for files that grow, and the longest wait of an answer for all its files.
+# The longest wait for files that grow, and the longest wait of a response for all its files.
 _GROWING_SECONDS = 5.0
-_LONGEST_SECONDS = 10.0
+_COLLECT_SECONDS = 10.0
 _LISTING_SECONDS = 2.0
-# Open calls that are known; a cancelled call may never be answered.
+# Open calls. A cancelled call may never end, so the oldest is dropped above the limit.
 _MAX_CALLS = 1_000
 # Divisible by three, so that the pieces of base64 can be joined.
 _PIECE_BYTES = 192 * 1024
@@ -50,7 +51,7 @@ _NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FileState(NamedTuple):
-    """The facts about a file that change with it."""
+    """Properties of a file that change when the file does."""
 
     inode: int
     size_bytes: int
@@ -65,8 +66,8 @@ Listing: TypeAlias = Mapping[str, FileState]
 """The files of a folder, by their relative paths."""
 
 
-class _LeftOutError(Exception):
-    """A file is not stored; the message has the reason."""
+class _NotStoredError(Exception):
+    """A file cannot be stored; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ class CollectedFile:
         path = os.fsencode(self.path).decode("utf-8", "replace")
         name = safe_file_name(path) or "file"
         mime_type = mime_type_for_filename(name) or "application/octet-stream"
-        about = {"type": "file", "filename": name, "_meta": {_COLLECTED: path}}
+        block_head = {"type": "file", "filename": name, "_meta": {_COLLECTED: path}}
         # The base64 of a short text beside a type could be read as a text.
-        yield json_bytes(about)[:-1] + f',"data":"data:{mime_type};base64,'.encode()
+        yield json_bytes(block_head)[:-1] + f',"data":"data:{mime_type};base64,'.encode()
         self.copy.seek(0)
         while piece := self.copy.read(_PIECE_BYTES):
             yield base64.b64encode(piece)
@@ -102,14 +103,14 @@ class CollectedFolder:
 
     def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
         self._root = str(folder.resolve())
-        self._names = (self._root, os.path.abspath(folder))
+        self._spellings = (self._root, os.path.abspath(folder))
         self._bases = (self._root, str(Path.cwd()))
         self._warn = warn
         # The last listing, and for each file the number of the listing that first had its state.
         self._files: Mapping[str, tuple[FileState, int]] = {}
-        self._number = 0
+        self._listing_number = 0
         # By call: the number of the listing when it began.
-        self._begun: dict[str, int] = {}
+        self._start_numbers: dict[str, int] = {}
         self._listing = anyio.Lock()
         self._growing: set[str] = set()
         self._refusal = ""
@@ -119,43 +120,43 @@ class CollectedFolder:
         """List the files before a call."""
         with anyio.move_on_after(_LISTING_SECONDS):
             if await self._update():
-                while len(self._begun) >= _MAX_CALLS:
-                    del self._begun[next(iter(self._begun))]
+                while len(self._start_numbers) >= _MAX_CALLS:
+                    del self._start_numbers[next(iter(self._start_numbers))]
                 # A call that is repeated with the input it asked for began earlier.
-                self._begun.setdefault(call_id, self._number)
+                self._start_numbers.setdefault(call_id, self._listing_number)
 
     async def collect(
         self, call_id: str, result: JsonValue, files: ExitStack
     ) -> list[CollectedFile]:
-        """Return copies of the files that a call has left, or that its result names.
+        """Return copies of the files that a call has left, or whose paths its result contains.
 
         Args:
-            call_id: The call, which is over.
+            call_id: The id of the call, which has ended.
             result: Its result.
-            files: Closes the copies.
+            files: Closes the copies when it is closed.
         """
         collected: list[CollectedFile] = []
-        begun = self._begun.pop(call_id, None)
-        with anyio.move_on_after(_LONGEST_SECONDS) as scope:
-            named = await self._run(self._find_named, result)
-            found = await self._find(named, begun)
-            found = await self._wait_until_complete(found, begun)
-            room = MAX_BYTES
+        start_number = self._start_numbers.pop(call_id, None)
+        with anyio.move_on_after(_COLLECT_SECONDS) as scope:
+            mentioned = await self._run(self._find_mentioned, result)
+            found = await self._find(mentioned, start_number)
+            found = await self._wait_until_complete(found, start_number)
+            remaining_bytes = MAX_BYTES
             for path, state in found.items():
                 try:
-                    copied = await self._run(_copy, self._root, path, state, room)
-                except (OSError, _LeftOutError) as exc:
-                    self._leave_out(path, reason_of(exc))
+                    copied = await self._run(_copy, self._root, path, state, remaining_bytes)
+                except (OSError, _NotStoredError) as exc:
+                    self._warn_not_stored(path, reason_of(exc))
                     continue
                 files.enter_context(copied.copy)
                 collected.append(copied)
-                room -= copied.size_bytes
+                remaining_bytes -= copied.size_bytes
         if scope.cancelled_caught:
-            self._warn(f"not all files of a call were stored within {_LONGEST_SECONDS:g} seconds")
+            self._warn(f"not all files of a call were stored within {_COLLECT_SECONDS:g} seconds")
         return collected
 
     async def _run(self, read: Callable[[*_Arguments], _Read], *args: *_Arguments) -> _Read:
-        """Read in a thread; a folder that does not answer blocks only threads of its own."""
+        """Call a function in a thread of a small pool, which only this folder can exhaust."""
         return await anyio.to_thread.run_sync(
             read, *args, abandon_on_cancel=True, limiter=self._threads
         )
@@ -181,28 +182,36 @@ class CollectedFolder:
     async def _update(self) -> bool:
         """List the files; return False if they cannot be listed."""
         async with self._listing:
-            now = await self._run(self._list)
-            if now is None:
+            current = await self._run(self._list)
+            if current is None:
                 return False
-            self._number += 1
-            known, new = self._files, self._number
+            self._listing_number += 1
+            previous, number = self._files, self._listing_number
             self._files = {
-                path: known[path] if path in known and known[path][0] == state else (state, new)
-                for path, state in now.items()
+                path: previous[path]
+                if path in previous and previous[path][0] == state
+                else (state, number)
+                for path, state in current.items()
             }
             return True
 
-    def _find_named(self, result: JsonValue) -> list[str]:
-        return list(dict.fromkeys(find_paths(result, self._names, self._bases)))
+    def _find_mentioned(self, result: JsonValue) -> list[str]:
+        return list(dict.fromkeys(find_paths(result, self._spellings, self._bases)))
 
-    async def _find(self, named: Sequence[str], begun: int | None) -> dict[str, FileState]:
-        """Return the files to store: named ones first, then the others, the oldest first."""
+    async def _find(
+        self, mentioned: Sequence[str], start_number: int | None
+    ) -> dict[str, FileState]:
+        """Return the files to store: first the mentioned ones, then new ones, oldest first."""
         if not await self._update():
-            found = await self._run(_states_of, self._root, named)
+            found = await self._run(_states_of, self._root, mentioned)
         else:
             files = self._files
-            found = {path: files[path][0] for path in named if path in files}
-            new = {path: state for path, (state, _) in files.items() if self._is_new(path, begun)}
+            found = {path: files[path][0] for path in mentioned if path in files}
+            new = {
+                path: state
+                for path, (state, _) in files.items()
+                if self._is_new(path, start_number)
+            }
             found |= dict(sorted(new.items(), key=lambda item: item[1].modified_ns))
         if len(found) > MAX_FILES:
             self._warn(
@@ -210,35 +219,39 @@ class CollectedFolder:
             )
         return dict(islice(found.items(), MAX_FILES))
 
-    def _is_new(self, path: str, begun: int | None) -> bool:
-        """Return whether a file has appeared or changed since a listing."""
-        return begun is not None and path in self._files and self._files[path][1] > begun
+    def _is_new(self, path: str, start_number: int | None) -> bool:
+        """Return whether a file has appeared or changed since the listing with a number."""
+        return (
+            start_number is not None and path in self._files and self._files[path][1] > start_number
+        )
 
     async def _wait_until_complete(
-        self, found: Mapping[str, FileState], begun: int | None
+        self, found: Mapping[str, FileState], start_number: int | None
     ) -> dict[str, FileState]:
         """Return the files that no longer change, in the same order."""
         growing = {
-            p: state for p, state in found.items() if begun is None or self._is_new(p, begun)
+            p: state
+            for p, state in found.items()
+            if start_number is None or self._is_new(p, start_number)
         }
         complete = {path: state for path, state in found.items() if path not in growing}
         with anyio.move_on_after(_GROWING_SECONDS):
             while growing:
                 await anyio.sleep(_QUIET_SECONDS)
-                now = await self._run(_states_of, self._root, [*growing])
-                done = {path: state for path, state in now.items() if growing[path] == state}
+                current = await self._run(_states_of, self._root, [*growing])
+                done = {path: state for path, state in current.items() if growing[path] == state}
                 complete |= done
                 # A file that grew during an earlier call is not waited for again.
-                growing = {p: now[p] for p in now.keys() - done.keys() - self._growing}
+                growing = {p: current[p] for p in current.keys() - done.keys() - self._growing}
         for path in growing:
-            self._leave_out(path, "it is still being written")
+            self._warn_not_stored(path, "it is still being written")
         self._growing = set(islice(self._growing - complete.keys(), MAX_FILES)) | growing.keys()
-        # An empty file is one that is not written yet.
+        # An empty file is not written yet.
         return {
             path: complete[path] for path in found if path in complete and complete[path].size_bytes
         }
 
-    def _leave_out(self, path: str, reason: str) -> None:
+    def _warn_not_stored(self, path: str, reason: str) -> None:
         self._warn(f"{one_line(path)} in {self._root} is not stored: {reason}")
 
 
@@ -248,13 +261,13 @@ def _walk(root: str) -> Iterator[tuple[str, FileState]]:
     while folders:
         folder = folders.pop()
         try:
-            opened = _open(root, folder, os.O_DIRECTORY)
+            descriptor = _open(root, folder, os.O_DIRECTORY)
         except OSError:
             if not folder:
                 raise
             continue
         try:
-            with os.scandir(opened) as entries:
+            with os.scandir(descriptor) as entries:
                 for entry in entries:
                     path = os.path.join(folder, entry.name)
                     if entry.is_dir(follow_symlinks=False):
@@ -263,7 +276,7 @@ def _walk(root: str) -> Iterator[tuple[str, FileState]]:
                         with suppress(OSError):
                             yield path, _state(entry.stat(follow_symlinks=False))
         finally:
-            os.close(opened)
+            os.close(descriptor)
 
 
 def _open(root: str, path: str, flags: int = 0) -> int:
@@ -273,15 +286,15 @@ def _open(root: str, path: str, flags: int = 0) -> int:
         OSError: There is no such file, or a link.
     """
     names = [*Path(root).parts[1:], *Path(path).parts]
-    opened = os.open(os.sep, _NO_LINK | os.O_DIRECTORY)
+    descriptor = os.open(os.sep, _NO_LINK | os.O_DIRECTORY)
     for number, name in enumerate(names, 1):
         kind = flags if number == len(names) else os.O_DIRECTORY
         try:
-            inner = os.open(name, _NO_LINK | kind, dir_fd=opened)
+            inner = os.open(name, _NO_LINK | kind, dir_fd=descriptor)
         finally:
-            os.close(opened)
-        opened = inner
-    return opened
+            os.close(descriptor)
+        descriptor = inner
+    return descriptor
 
 
 def _state(status: os.stat_result) -> FileState:
@@ -293,25 +306,25 @@ def _state_of(root: str, path: str) -> FileState:
 
     Raises:
         OSError: There is no such file.
-        _LeftOutError: It is no regular file.
+        _NotStoredError: It is no regular file.
     """
-    opened = _open(root, path)
+    descriptor = _open(root, path)
     try:
-        return _regular_state(os.fstat(opened))
+        return _regular_state(os.fstat(descriptor))
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def _regular_state(status: os.stat_result) -> FileState:
     if not stat.S_ISREG(status.st_mode):
-        raise _LeftOutError("it is no regular file")
+        raise _NotStoredError("it is no regular file")
     return _state(status)
 
 
 def _states_of(root: str, paths: Iterable[str]) -> dict[str, FileState]:
     states = {}
     for path in paths:
-        with suppress(OSError, _LeftOutError):
+        with suppress(OSError, _NotStoredError):
             states[path] = _state_of(root, path)
     return states
 
@@ -321,25 +334,25 @@ def _copy(root: str, path: str, state: FileState, max_bytes: int) -> CollectedFi
 
     Raises:
         OSError: It cannot be read.
-        _LeftOutError: It has changed, is too large, or is a link.
+        _NotStoredError: It has changed, is too large, or is a link.
     """
     if state.size_bytes > max_bytes:
-        raise _LeftOutError(f"all files of a call may have {MAX_BYTES:,} bytes")
-    opened = _open(root, path)
+        raise _NotStoredError(f"all files of a call may have {MAX_BYTES:,} bytes")
+    descriptor = _open(root, path)
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the result
     try:
-        status = os.fstat(opened)
+        status = os.fstat(descriptor)
         if status.st_nlink > 1:
-            raise _LeftOutError("it has another name, a hard link")
+            raise _NotStoredError("it has another name, a hard link")
         is_same = _regular_state(status) == state
-        while is_same and (piece := os.read(opened, _PIECE_BYTES)):
+        while is_same and (piece := os.read(descriptor, _PIECE_BYTES)):
             copy.write(piece)
             is_same = copy.tell() <= state.size_bytes
-        if not is_same or _state(os.fstat(opened)) != state:
-            raise _LeftOutError("it has changed")
+        if not is_same or _state(os.fstat(descriptor)) != state:
+            raise _NotStoredError("it has changed")
     except BaseException:
         copy.close()
         raise
     finally:
-        os.close(opened)
+        os.close(descriptor)
     return CollectedFile(path, copy, state.size_bytes)

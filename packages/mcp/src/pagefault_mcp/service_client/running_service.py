@@ -1,4 +1,4 @@
-"""The running service at `--url`: its address, its key, and a first check."""
+"""The service at `--url`: parsing its address and headers, and checking that it responds."""
 
 import ipaddress
 import os
@@ -10,13 +10,13 @@ import httpx
 import typer
 
 from pagefault_mcp.errors import unreachable_reason
-from pagefault_mcp.service_client.service_exchange import NoAnswerError
-from pagefault_mcp.service_client.service_store import detail_of, object_of
+from pagefault_mcp.service_client.service_exchange import ServiceRequestError
+from pagefault_mcp.service_client.service_store import parse_detail, parse_object
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
 FIRST_SECONDS = 30.0
-"""The timeout of the first answer."""
+"""The timeout of the first response."""
 CONNECT_SECONDS = 10.0
 LIMITS = httpx.Limits(keepalive_expiry=2.0)
 """Shorter than the five seconds after which a service closes an idle connection."""
@@ -28,12 +28,12 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 def service_address(
     url: str, option: str = "--url", example: str = "http://127.0.0.1:8000"
 ) -> httpx.URL:
-    """Return the address of a service; raise if it is invalid.
+    """Return the parsed URL of a service; raise `typer.BadParameter` if it is invalid.
 
     Args:
         url: The value of the option.
-        option: The name of the option.
-        example: A valid address.
+        option: The name of the option, for the error.
+        example: A valid URL, for the error.
     """
     try:
         address = httpx.URL(url)
@@ -91,34 +91,34 @@ def with_key(headers: Headers = ()) -> httpx.Headers:
 
 
 async def find_problem(
-    client: httpx.AsyncClient, request: httpx.Request, *, takes_headers: bool
+    client: httpx.AsyncClient, request: httpx.Request, *, has_header_option: bool
 ) -> str | None:
-    """Send a first request; return a problem of the service, or `None`.
+    """Send a first request; return a sentence about its failure, or `None` if it succeeds.
 
     Args:
-        client: Sends the request.
-        request: A request that every service answers.
-        takes_headers: The command has `--header` for requests to the service.
+        client: The client of the service.
+        request: The request, whose response is a JSON object.
+        has_header_option: The command has `--header` for requests to the service.
     """
-    # Without the parts of an address that may be secret.
-    place = request.url.copy_with(userinfo=b"", query=None)
+    # Without the parts of the URL that may be secret.
+    address = request.url.copy_with(userinfo=b"", query=None)
     try:
-        answer = await client.send(request)
+        response = await client.send(request)
     except httpx.HTTPError as exc:
-        return f"{place} cannot be reached: {unreachable_reason(exc)}"
-    if answer.status_code in (401, 403):
+        return f"{address} cannot be reached: {unreachable_reason(exc)}"
+    if response.status_code in (401, 403):
         has_key = "authorization" in client.headers
-        header = ", or give --header 'Authorization: Bearer pf_…'" if takes_headers else ""
+        header = ", or give --header 'Authorization: Bearer pf_…'" if has_header_option else ""
         return (
-            f"{place} {'refuses the key' if has_key else 'asks for a key'}. Set {_KEY_VARIABLE}"
+            f"{address} {'refuses the key' if has_key else 'asks for a key'}. Set {_KEY_VARIABLE}"
             f"{header}; `pagefault keys create` makes one."
         )
-    if not answer.is_success:
-        detail = detail_of(answer)
+    if not response.is_success:
+        detail = parse_detail(response)
         suffix = "" if detail is None else f": {detail}".rstrip(".")
-        return f"{place} answered {answer.status_code}{suffix}. Is it a Pagefault?"
+        return f"{address} answered {response.status_code}{suffix}. Is it a Pagefault?"
     try:
-        object_of(answer)
-    except NoAnswerError as exc:
-        return f"{place}: {exc}"
+        parse_object(response)
+    except ServiceRequestError as exc:
+        return f"{address}: {exc}"
     return None

@@ -1,4 +1,4 @@
-"""Bodies of requests to the service that stores a proxy's results, and readers of its answers.
+"""Bodies of requests to the service that stores a proxy's results, and readers of its responses.
 
 `pagefault_mcp.service_client.service_store` sends the requests.
 """
@@ -19,9 +19,9 @@ from pagefault_mcp.messages.lines import (
     Message,
     Scanned,
     locate_members,
-    locate_piece_members,
     parse_member,
     read_text,
+    scan_members,
     scan_text,
 )
 from pagefault_mcp.messages.request_tracker import PendingCall
@@ -29,66 +29,65 @@ from pagefault_mcp.messages.request_tracker import PendingCall
 _SERVER = "pagefault/server"
 """The member of `_meta` with the server of a call or result."""
 
-_LIMITS = frozenset(
+_LIMIT_CODES = frozenset(
     {"evicted", "too-many-bytes", "too-many-pixels", "too-many-media", "request-too-large"}
 )
-"""The codes in the loss of a rendering that the limits of a host cause."""
+"""The codes of losses that are due to the limits of a host."""
 
-# Blanks around the brackets of a list are shorter.
-_END_BYTES = 4_096
+# The bracket of a list is searched for in so many bytes, since white space may surround it.
+_BRACKET_BYTES = 4_096
 
 NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
 
 
 class AddedContent(Protocol):
-    """Content that is stored with a result, and that the server has not written into it."""
+    """Content that the proxy stores with a result, such as a file that the tool has left."""
 
     def block(self) -> Iterator[bytes]:
-        """Yield its block of content, in pieces; each time the same."""
+        """Yield its content block as JSON, in pieces; the same ones at each call."""
 
 
-class NoAnswerError(Exception):
-    """A service cannot be reached, or refuses a request; the message has the reason."""
+class ServiceRequestError(Exception):
+    """A request to the service failed or was refused; the message has the reason."""
 
 
-class ServiceRefusedError(NoAnswerError):
-    """A service refuses a request, and has stored nothing."""
+class ServiceRefusedError(ServiceRequestError):
+    """The service has refused a request, and stored nothing of it."""
 
 
-def message_of(call: PendingCall) -> JsonValue:
-    """Return a call as the message of an assistant.
-
-    The tool has its name for the model. The server is in `_meta`.
-    """
-    function = {"name": call.name, "arguments": call.written}
+def call_message(call: PendingCall) -> JsonValue:
+    """Return a call as the message of an assistant, with the name of the server in `_meta`."""
+    function = {"name": call.name, "arguments": call.arguments_json}
     calls = [{"id": call.call_id, "type": "function", "function": function}]
     message = {"role": "assistant", "content": None, "tool_calls": calls}
     return message if call.server is None else {**message, "_meta": {_SERVER: call.server}}
 
 
-def build_own_call(call: PendingCall, revision: McpRevision, options: RenderOptions) -> JsonValue:
-    """Return the body of the request to run a call of one of our tools."""
+def build_memory_call(
+    call: PendingCall, revision: McpRevision, options: RenderOptions
+) -> JsonValue:
+    """Return the body of the request to run a call of a tool of the memory."""
     body: dict[str, JsonValue] = {
         "target": "mcp",
         "id": call.call_id,
-        "name": call.own_name,
+        "name": call.memory_tool,
         "arguments": call.arguments,
         "protocolVersion": revision,
-        # The host receives the message alone.
+        # The host gets only the message of the rendering, without its counts.
         "countTokens": False,
     }
     limits = {"maxImagePixels": options.max_image_pixels, "maxTokens": options.max_tokens}
-    return body | {name: most for name, most in limits.items() if most is not None}
+    return body | {name: limit for name, limit in limits.items() if limit is not None}
 
 
-def refused_result(call: PendingCall, session_id: str, text: str) -> JsonValue:
+def refusal_body(call: PendingCall, session_id: str, text: str) -> JsonValue:
     """Return the body that stores a refused call with its error result."""
     return {
         "toolName": call.name,
         "toolCallId": call.call_id,
         "sessionId": session_id,
         "success": False,
-        "callMessage": message_of(call),
+        "callMessage": call_message(call),
         "result": {"content": [{"type": "text", "text": text}], "isError": True},
     }
 
@@ -97,35 +96,35 @@ async def result_body(
     call: PendingCall,
     session_id: str,
     line: Message,
-    answer: Span,
+    span: Span,
     *,
     success: bool,
-    has_call: bool = False,
+    stores_call: bool = False,
     files: Sequence[AddedContent] = (),
 ) -> AsyncIterator[bytes]:
-    """Yield the body of the request that stores the answer to a call.
+    """Yield the body of the request that stores the response to a call.
 
-    The arguments are those of `ServiceStore.keep`, and the session. Files become the last blocks of
-    the content.
+    The arguments are those of `ServiceStore.store_result`, and the session. Files become the last
+    blocks of the content.
     """
     head = {
         "toolName": call.name,
         "toolCallId": call.call_id,
         "sessionId": session_id,
         "success": success,
-        **({"callMessage": message_of(call)} if has_call else {}),
+        **({"callMessage": call_message(call)} if stores_call else {}),
     }
     yield json_bytes(head)[:-1] + b',"result":'
-    at = _content_end(line, answer) if files else None
-    for span in _add_server(call, line, answer):
-        if at is None or isinstance(span, bytes) or not span.start <= at < span.end:
-            for piece in [span] if isinstance(span, bytes) else line.pieces(span):
+    position = _content_end(line, span) if files else None
+    for part in _add_server(call, line, span):
+        if position is None or isinstance(part, bytes) or not part.start <= position < part.end:
+            for piece in [part] if isinstance(part, bytes) else line.pieces(part):
                 yield piece
             continue
-        before, behind = Span(span.start, at), Span(at, span.end)
-        tail = line.read(Span(max(span.start, at - _END_BYTES), at))
+        before, after = Span(part.start, position), Span(position, part.end)
+        tail = line.read(Span(max(part.start, position - _BRACKET_BYTES), position))
         comma = b"" if tail.rstrip().endswith(b"[") else b","
-        for piece in chain(line.pieces(before), _blocks(files, comma), line.pieces(behind)):
+        for piece in chain(line.pieces(before), _blocks(files, comma), line.pieces(after)):
             yield piece
     yield b"}"
 
@@ -137,75 +136,79 @@ def _blocks(files: Sequence[AddedContent], comma: bytes) -> Iterator[bytes]:
         comma = b","
 
 
-def takes_files(line: Message, answer: Span) -> bool:
-    """Return whether a result has a list of content, to which blocks can be added."""
-    return _content_end(line, answer) is not None
+def has_content_list(line: Message, span: Span) -> bool:
+    """Return whether a result has a list of content blocks, to which others can be added."""
+    return _content_end(line, span) is not None
 
 
-def _content_end(line: Message, answer: Span) -> int | None:
-    """Return the place of the bracket that closes the content of a result."""
-    content = locate_members(line, answer).get("content")
+def _content_end(line: Message, span: Span) -> int | None:
+    """Return the position of the bracket that closes a result's content; `None` without a list."""
+    content = locate_members(line, span).get("content")
     if content is None:
         return None
     start, end = content
-    head = line.read(Span(start, min(end, start + _END_BYTES)))
-    tail_start = max(start, end - _END_BYTES)
-    at = line.read(Span(tail_start, end)).rfind(b"]")
-    return tail_start + at if head.lstrip().startswith(b"[") and at >= 0 else None
+    head = line.read(Span(start, min(end, start + _BRACKET_BYTES)))
+    tail_start = max(start, end - _BRACKET_BYTES)
+    position = line.read(Span(tail_start, end)).rfind(b"]")
+    return tail_start + position if head.lstrip().startswith(b"[") and position >= 0 else None
 
 
-def _add_server(call: PendingCall, line: Message, answer: Span) -> list[bytes | Span]:
-    """Return a result with the server's name in its `_meta`, if it is a valid result of MCP."""
+def _add_server(call: PendingCall, line: Message, span: Span) -> list[bytes | Span]:
+    """Return the pieces of a result, with the server's name in its `_meta`.
+
+    A result that is not one of MCP is unchanged.
+    """
     if call.server is None:
-        return [answer]
-    found = locate_piece_members(line, answer)
+        return [span]
+    found = scan_members(line, span)
     members = {str(parse_member(line, key)): value for key, value in found.members}
     # Some SDKs write `meta`, which is read as `_meta` if that is missing.
     if not found.is_whole or "content" not in members or "meta" in members:
-        return [answer]
+        return [span]
     server: JsonValue = {_SERVER: call.server}
     meta = members.get("_meta")
-    holder = found if meta is None else locate_piece_members(line, meta)
-    written = json_bytes({"_meta": server} if meta is None else server)
-    if not holder.is_whole:
-        return [answer]
-    if meta is not None and not holder.members:
-        return [Span(answer.start, meta.start), written, Span(meta.end, answer.end)]
-    at = holder.members[0].key.start
-    return [Span(answer.start, at), written[1:-1] + b",", Span(at, answer.end)]
+    container = found if meta is None else scan_members(line, meta)
+    added = json_bytes({"_meta": server} if meta is None else server)
+    if not container.is_whole:
+        return [span]
+    if meta is not None and not container.members:
+        return [Span(span.start, meta.start), added, Span(meta.end, span.end)]
+    position = container.members[0].key.start
+    return [Span(span.start, position), added[1:-1] + b",", Span(position, span.end)]
 
 
-async def read_answer(pieces: AsyncIterator[bytes], look: Callable[[Line], Scanned]) -> Scanned:
-    """Return the result of a scan of a JSON answer; the caller closes its line.
+async def read_response(pieces: AsyncIterator[bytes], scan: Callable[[Line], Scanned]) -> Scanned:
+    """Return the result of a scan of a JSON response; the caller closes its line.
 
     Args:
-        pieces: The answer.
-        look: Scans it.
+        pieces: The response.
+        scan: Scans it.
 
     Raises:
-        NoAnswerError: It is not UTF-8, or has another form.
+        ServiceRequestError: It is not UTF-8, or has another form.
     """
     try:
         text = await read_text(pieces)
     except UnicodeDecodeError as exc:
-        raise NoAnswerError(NO_JSON) from exc
+        raise ServiceRequestError(NO_JSON) from exc
     try:
-        return await scan_text(text, look)
+        return await scan_text(text, scan)
     except BaseException as exc:
         text.close()
         if isinstance(exc, ValueError | KeyError | TypeError | AttributeError | RecursionError):
-            raise NoAnswerError(NO_JSON) from exc
+            raise ServiceRequestError(NO_JSON) from exc
         raise
 
 
-def rendered_message(text: Line) -> LinePiece:
-    """Return the message of a rendering, whose content is a list.
+def find_rendered_message(text: Line) -> LinePiece:
+    """Return the only message of a rendering.
 
-    A short rendering is checked to be JSON. Of a long one only the members are located, so the
+    A short rendering is checked to be JSON. In a long one, only the members are located; the
     service is trusted to write valid JSON.
 
     Raises:
-        ValueError, KeyError, RecursionError: The text is no rendering.
+        ValueError, KeyError, RecursionError: The text is no rendering, or its message has no list
+            of content.
     """
     if not text.is_long:
         strict_json(text.read())
@@ -229,21 +232,25 @@ def strict_json(text: bytes) -> JsonValue:
     return json.loads(text, parse_constant=refuse)
 
 
-def limited_message(text: Line) -> LinePiece | None:
-    """Return the message of a rendering that a limit has changed; else close it, and return `None`.
+def find_limited_message(text: Line) -> LinePiece | None:
+    """Return the message of a rendering that the limits of the host have changed.
+
+    Any other rendering is closed, and `None` is returned.
 
     Raises:
-        ValueError, KeyError, RecursionError: As for `rendered_message`.
+        ValueError, KeyError, RecursionError: As for `find_rendered_message`.
     """
-    message = rendered_message(text)
-    if any(parse_member(item, item.members["code"]) in _LIMITS for item in _items(text, "loss")):
+    message = find_rendered_message(text)
+    if any(
+        parse_member(item, item.members["code"]) in _LIMIT_CODES for item in _items(text, "loss")
+    ):
         return message
     text.close()
     return None
 
 
 def is_changed(record: LinePiece, options: RenderOptions) -> bool:
-    """Return whether a rendering for a host differs from the server's answer in any case.
+    """Return whether the rendering differs from the server's result even without limits.
 
     Args:
         record: The normalized result, whose parts are read one at a time.
@@ -253,19 +260,19 @@ def is_changed(record: LinePiece, options: RenderOptions) -> bool:
         KeyError, ValueError: The record is invalid.
     """
     max_chars = options.max_text or PREVIEW_LIMIT_CHARS
-    # The page of an app is for people, and in no rendering.
-    pages: set[str] = set()
+    # App pages are resources too, but are in no rendering.
+    page_uris: set[str] = set()
     for part in _parts(record):
         if len(part.get("text", "")) > max_chars:
             return True
         if APP in part.get("_meta", ()):
-            pages.add(part["data"])
-    others = islice(_items(record, "resources"), len(pages), None)
+            page_uris.add(part["data"])
+    others = islice(_items(record, "resources"), len(page_uris), None)
     return next(others, None) is not None
 
 
 def may_be_limited(record: LinePiece, options: RenderOptions) -> bool:
-    """Return whether an answer may exceed the limits of a host; see `is_changed`."""
+    """Return whether the limits of a host may change the rendering of a result."""
     image_limits = (options.max_images, options.max_bytes, options.max_image_pixels)
     # Small images are inline in the record, but may be many, or have many pixels.
     has_limits = any(limit is not None for limit in image_limits)
@@ -274,9 +281,9 @@ def may_be_limited(record: LinePiece, options: RenderOptions) -> bool:
     )
 
 
-def _items(owner: Message, name: str) -> Iterator[LinePiece]:
-    line = owner.line if isinstance(owner, LinePiece) else owner
-    return LinePiece(line, owner.members[name]).items()
+def _items(message: Message, name: str) -> Iterator[LinePiece]:
+    line = message.line if isinstance(message, LinePiece) else message
+    return LinePiece(line, message.members[name]).items()
 
 
 def _parts(record: LinePiece) -> Iterator[Any]:

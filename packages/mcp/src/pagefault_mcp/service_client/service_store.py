@@ -21,23 +21,23 @@ import httpx
 from pagefault_dialects.json.values import JsonValue, json_bytes, json_text
 from pagefault_dialects.model.render_options import McpRevision, RenderOptions, changed_options
 from pagefault_mcp.errors import one_line, unreachable_reason
-from pagefault_mcp.messages.argument_handles import FileArgument, Form, Mention, find_mentions
+from pagefault_mcp.messages.argument_handles import FileArgument, Form, HandleArgument, find_handles
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import Line, LinePiece, Message, member
 from pagefault_mcp.messages.request_tracker import PendingCall
 from pagefault_mcp.service_client.service_exchange import (
     NO_JSON,
     AddedContent,
-    NoAnswerError,
     ServiceRefusedError,
-    build_own_call,
+    ServiceRequestError,
+    build_memory_call,
+    call_message,
+    find_limited_message,
+    find_rendered_message,
     is_changed,
-    limited_message,
     may_be_limited,
-    message_of,
-    read_answer,
-    refused_result,
-    rendered_message,
+    read_response,
+    refusal_body,
     result_body,
     strict_json,
 )
@@ -47,34 +47,36 @@ _JSON = {"Content-Type": "application/json"}
 # Without compression, since a compressed piece may expand to any length.
 _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 _LONGEST_DETAIL_CHARS = 1_000
-_MAX_MENTIONS = 100
-# Also for a model, which cannot create a key.
+_MAX_HANDLES = 100
+# Models may read this too, and cannot create a key.
 _NO_KEY = (
     "the service takes no requests without a valid API key. Whoever runs this has to give it one, "
     "in the environment variable PAGEFAULT_API_KEY."
 )
-_EARLIER = "The service may be of an earlier version than this proxy; then it has to be updated."
-# Sent by a failed service or a reverse proxy: the request may have been executed.
-_UNSURE = (
+_UPDATE_HINT = (
+    "The service may be of an earlier version than this proxy; then it has to be updated."
+)
+# A failing service or a reverse proxy sends these; the request may have been executed.
+_UNCERTAIN_STATUSES = (
     httpx.codes.INTERNAL_SERVER_ERROR,
     httpx.codes.BAD_GATEWAY,
     httpx.codes.GATEWAY_TIMEOUT,
 )
-# The pause after a timeout, so that not every request waits for another one.
-_AWAY_SECONDS = 5.0
+# For this time after a timeout, requests fail at once instead of waiting for a timeout each.
+_UNAVAILABLE_SECONDS = 5.0
 
-# Errors of an established connection, whose service was killed or has ended.
-_LOST = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
+# Errors of an established connection: the service was killed, or has ended.
+_CONNECTION_ERRORS = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
 # The delays of retries. A service that is shutting down still accepts connections.
-_AGAIN_SECONDS = (0.1, 1.0)
+_RETRY_DELAYS_SECONDS = (0.1, 1.0)
 
 Content: TypeAlias = Callable[[], AsyncIterator[bytes]] | bytes
-"""A body, or a function that returns it for each attempt."""
+"""A body, or a function that returns its pieces anew for each attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """A stored result whose rendering may differ from the answer."""
+    """A stored result whose rendering may differ from the result of the server."""
 
     tool_result_id: str
     """Its id."""
@@ -86,7 +88,7 @@ class StoredResult:
 class ServiceStore:
     """A client that stores calls and results in a session, and renders results for a host.
 
-    Its methods raise `NoAnswerError` if the service refuses a request, or cannot be reached.
+    Its methods raise `ServiceRequestError` if the service refuses a request, or cannot be reached.
     """
 
     client: httpx.AsyncClient
@@ -96,137 +98,140 @@ class ServiceStore:
     options: RenderOptions
     """The limits of the host."""
     files: ToolFiles | None
-    """The folder of files for tools that take paths, if there is one."""
-    place: str
+    """The folder of files for tools that take paths; `None` to write no files."""
+    service_name: str
     """The name of the service in errors."""
-    _away: tuple[float, str] = (0.0, "")
+    # Until this time of `time.monotonic`, requests fail with the reason.
+    _unavailable: tuple[float, str] = (0.0, "")
 
-    async def run(self, call: PendingCall, revision: McpRevision) -> LinePiece:
-        """Run a call of one of our tools; return its result, whose line the caller closes."""
-        body = json_bytes(build_own_call(call, revision, self.options))
+    async def run_memory_tool(self, call: PendingCall, revision: McpRevision) -> LinePiece:
+        """Run a call of a tool of the memory; return its result, whose line the caller closes."""
+        body = json_bytes(build_memory_call(call, revision, self.options))
         path = f"/api/sessions/{self.session_id}/tool-calls"
-        async with self._answer("POST", path, content=body) as answer:
-            return await read_answer(answer.aiter_bytes(), rendered_message)
+        async with self._request("POST", path, content=body) as response:
+            return await read_response(response.aiter_bytes(), find_rendered_message)
 
     async def resolve(
-        self, arguments: JsonValue, places: Sequence[FileArgument], server: object
+        self, arguments: JsonValue, file_arguments: Sequence[FileArgument], server: object
     ) -> JsonValue | None:
         """Return arguments with files in place of handles; `None` if no handle can be resolved.
 
-        Handles of other sessions are kept.
+        Handles of other sessions stay as they are.
 
         Args:
             arguments: The arguments of a call.
-            places: The arguments of its tool that are files.
+            file_arguments: The arguments of its tool that are files.
             server: The key of the tool's server, as in `ToolFiles`.
 
         Raises:
-            NoAnswerError: The service does not answer with JSON.
+            ServiceRequestError: The service does not answer with JSON.
             OSError: A file cannot be written.
         """
         copy: JsonValue = json.loads(json_text(arguments))
-        mentions = list(islice(find_mentions(copy, places), _MAX_MENTIONS))
+        handles = list(islice(find_handles(copy, file_arguments), _MAX_HANDLES))
         values: dict[tuple[str, Form], str | None] = {}
-        for mention in mentions:
-            key = (mention.resource_id, mention.form)
+        for handle in handles:
+            key = (handle.resource_id, handle.form)
             if key not in values:
-                values[key] = await self._write_tool_file(mention, server)
+                values[key] = await self._write_tool_file(handle, server)
             if (text := values[key]) is not None:
-                mention.holder[mention.key] = text
+                handle.container[handle.key] = text
         return copy if any(text is not None for text in values.values()) else None
 
-    async def _write_tool_file(self, mention: Mention, server: object) -> str | None:
+    async def _write_tool_file(self, handle: HandleArgument, server: object) -> str | None:
         """Return the value for a handle; `None` if its file is too large or of another session."""
-        as_path = mention.form == "path"
+        as_path = handle.form == "path"
         body: dict[str, JsonValue] = {
             "sessionId": self.session_id,
-            "as": "base64" if as_path else mention.form,
-            "arguments": f"@blob:{mention.resource_id}",
+            "as": "base64" if as_path else handle.form,
+            "arguments": f"@blob:{handle.resource_id}",
         }
         try:
-            about = await self._ask("GET", f"/api/resources/blob:{mention.resource_id}")
-            if about.get("size", 0) > LARGEST_TOOL_FILE_BYTES:
+            resource = await self._request_object(
+                "GET", f"/api/resources/blob:{handle.resource_id}"
+            )
+            if resource.get("size", 0) > LARGEST_TOOL_FILE_BYTES:
                 return None
-            answer = await self._ask("POST", "/api/resolve", content=json_bytes(body))
+            resolved = await self._request_object("POST", "/api/resolve", content=json_bytes(body))
         except ServiceRefusedError:
             return None
-        content = answer.get("arguments")
-        if not answer.get("resolved") or not isinstance(content, str):
+        content = resolved.get("arguments")
+        if not resolved.get("resolved") or not isinstance(content, str):
             return None
         if not as_path or self.files is None:
             return content
-        description = (mention.resource_id, about.get("filename"), about.get("mimeType"))
+        description = (handle.resource_id, resource.get("filename"), resource.get("mimeType"))
         data = base64.b64decode(content)
         return await anyio.to_thread.run_sync(self.files.write, server, *description, data)
 
-    async def note_call(self, call: PendingCall) -> None:
+    async def record_call(self, call: PendingCall) -> None:
         """Append a call to the session's history, as the message of an assistant."""
-        message = json_bytes(message_of(call))
+        message = json_bytes(call_message(call))
         path = f"/api/sessions/{self.session_id}/messages"
-        await self._ask("POST", path, content=message, key=call.call_id)
+        await self._request_object("POST", path, content=message, key=call.call_id)
 
-    async def keep(
+    async def store_result(
         self,
         call: PendingCall,
         line: Message,
-        answer: Span,
+        result: Span,
         *,
         success: bool,
-        has_call: bool,
+        stores_call: bool,
         files: Sequence[AddedContent] = (),
     ) -> StoredResult | None:
-        """Store the answer to a call; return it if the host may get another form of it.
+        """Store the response to a call; return it if its rendering for the host may differ.
 
         Args:
             call: The call.
             line: The message that answers it.
-            answer: The span of the result or the error.
+            result: The span of the result or the error in the message.
             success: False for an error.
-            has_call: The call is stored with it, in one request.
-            files: The files that are stored with it.
+            stores_call: Store the call too, in the same request.
+            files: Content that is stored with the result.
         """
-        exchange = (call, self.session_id, line, answer)
-        body = partial(result_body, *exchange, success=success, has_call=has_call, files=files)
-        async with self._answer("POST", "/api/tool-results", content=body) as stored:
-            return await read_answer(stored.aiter_bytes(), self._read_kept)
+        stored = (call, self.session_id, line, result)
+        body = partial(result_body, *stored, success=success, stores_call=stores_call, files=files)
+        async with self._request("POST", "/api/tool-results", content=body) as response:
+            return await read_response(response.aiter_bytes(), self._read_stored)
 
-    async def keep_refusal(self, call: PendingCall, text: str) -> None:
+    async def store_refusal(self, call: PendingCall, text: str) -> None:
         """Store a refused call with the error that answered it."""
-        result = json_bytes(refused_result(call, self.session_id, text))
-        await self._ask("POST", "/api/tool-results", content=result)
+        result = json_bytes(refusal_body(call, self.session_id, text))
+        await self._request_object("POST", "/api/tool-results", content=result)
 
-    def _read_kept(self, stored: Line) -> StoredResult | None:
-        """Return the stored result, if the host may get another form of it."""
-        with stored:
-            tool_result_id = json.loads(stored.read(stored.members["id"]))
+    def _read_stored(self, response: Line) -> StoredResult | None:
+        """Return the stored result if its rendering for the host may differ, else `None`."""
+        with response:
+            tool_result_id = json.loads(response.read(response.members["id"]))
             if not isinstance(tool_result_id, str):
                 raise TypeError
-            record = LinePiece(stored, stored.members["sanitized"])
-            kept = StoredResult(tool_result_id, is_changed(record, self.options))
-            return kept if kept.is_changed or may_be_limited(record, self.options) else None
+            record = LinePiece(response, response.members["sanitized"])
+            result = StoredResult(tool_result_id, is_changed(record, self.options))
+            return result if result.is_changed or may_be_limited(record, self.options) else None
 
-    async def rendering(self, kept: StoredResult, revision: McpRevision) -> LinePiece | None:
-        """Return the rendering of a stored result for the host; `None` if the answer stays."""
+    async def render(self, stored_result: StoredResult, revision: McpRevision) -> LinePiece | None:
+        """Return the rendering of a result; `None` if the host gets the result of the server."""
         options = replace(self.options, protocol_version=revision, count_tokens=False)
         params = {"target": "mcp"} | {
             re.sub("_(.)", lambda letter: letter[1].upper(), name): value
             for name, value in changed_options(options).items()
         }
-        path = f"/api/tool-results/{kept.tool_result_id}/render"
-        look = rendered_message if kept.is_changed else limited_message
-        async with self._answer("GET", path, params=params) as answer:
-            return await read_answer(answer.aiter_bytes(), look)
+        path = f"/api/tool-results/{stored_result.tool_result_id}/render"
+        scan = find_rendered_message if stored_result.is_changed else find_limited_message
+        async with self._request("GET", path, params=params) as response:
+            return await read_response(response.aiter_bytes(), scan)
 
-    async def _ask(
+    async def _request_object(
         self, method: str, path: str, *, content: Content | None = None, key: str | None = None
     ) -> dict[str, Any]:
-        """Send a request; return the JSON object of the answer. See `_answer` for its errors."""
-        async with self._answer(method, path, content=content, key=key) as answer:
-            await answer.aread()
-            return object_of(answer)
+        """Send a request; return the JSON object of its response. See `_request` for its errors."""
+        async with self._request(method, path, content=content, key=key) as response:
+            await response.aread()
+            return parse_object(response)
 
     @asynccontextmanager
-    async def _answer(
+    async def _request(
         self,
         method: str,
         path: str,
@@ -235,9 +240,9 @@ class ServiceStore:
         params: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> AsyncIterator[httpx.Response]:
-        """Send a request, and yield the answer.
+        """Send a request, and yield its successful response.
 
-        Requests are idempotent, so they may be repeated: each call has a unique id.
+        Each call has a unique id, so requests are idempotent and may be repeated.
 
         Args:
             method: The method.
@@ -247,11 +252,11 @@ class ServiceStore:
             key: The idempotency key, for a request without an id.
 
         Raises:
-            NoAnswerError: The service refuses, gives another answer, or cannot be reached.
+            ServiceRequestError: The service refuses the request, fails, or cannot be reached.
         """
-        until, reason = self._away
+        until, reason = self._unavailable
         if time.monotonic() < until:
-            raise NoAnswerError(reason)
+            raise ServiceRequestError(reason)
         headers = _UNCOMPRESSED if content is None else {**_UNCOMPRESSED, **_JSON}
         if key is not None:
             headers = {**headers, "Idempotency-Key": key}
@@ -264,56 +269,58 @@ class ServiceStore:
             return await self.client.send(request, stream=True)
 
         try:
-            async with aclosing(await _send_with_retry(send_once)) as answer:
-                if not answer.is_success:
-                    await answer.aread()
-                    is_refused = answer.status_code not in _UNSURE
-                    raise (ServiceRefusedError if is_refused else NoAnswerError)(_refusal(answer))
-                yield answer
+            async with aclosing(await _send_with_retry(send_once)) as response:
+                if not response.is_success:
+                    await response.aread()
+                    is_refused = response.status_code not in _UNCERTAIN_STATUSES
+                    raise (ServiceRefusedError if is_refused else ServiceRequestError)(
+                        _refusal(response)
+                    )
+                yield response
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            reason = f"{self.place} cannot be reached: {unreachable_reason(exc)}"
+            reason = f"{self.service_name} cannot be reached: {unreachable_reason(exc)}"
             if isinstance(exc, httpx.TimeoutException):
-                self._away = (time.monotonic() + _AWAY_SECONDS, reason)
-            raise NoAnswerError(reason) from exc
+                self._unavailable = (time.monotonic() + _UNAVAILABLE_SECONDS, reason)
+            raise ServiceRequestError(reason) from exc
 
 
 async def _send_with_retry(send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
-    """Send a request, and retry if its connection breaks."""
-    for seconds in _AGAIN_SECONDS:
-        with suppress(*_LOST):
+    """Send a request; retry twice if its connection breaks."""
+    for seconds in _RETRY_DELAYS_SECONDS:
+        with suppress(*_CONNECTION_ERRORS):
             return await send()
         await anyio.sleep(seconds)
     return await send()
 
 
-def _refusal(answer: httpx.Response) -> str:
+def _refusal(response: httpx.Response) -> str:
     """Return the reason of a refusal, for users and models."""
-    if answer.status_code == httpx.codes.UNAUTHORIZED:
+    if response.status_code == httpx.codes.UNAUTHORIZED:
         return _NO_KEY
-    text = detail_of(answer) or f"the service answered {answer.status_code}"
-    is_odd = answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
-    return f"{text.rstrip('.')}. {_EARLIER}" if is_odd else text
+    text = parse_detail(response) or f"the service answered {response.status_code}"
+    is_unknown_form = response.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    return f"{text.rstrip('.')}. {_UPDATE_HINT}" if is_unknown_form else text
 
 
-def object_of(answer: httpx.Response) -> dict[str, Any]:
-    """Return the JSON object of an answer.
+def parse_object(response: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object of a response.
 
     Raises:
-        NoAnswerError: The answer is no JSON object.
+        ServiceRequestError: The response is no JSON object.
     """
     try:
-        value = strict_json(answer.content)
+        value = strict_json(response.content)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise NoAnswerError(NO_JSON)
+        raise ServiceRequestError(NO_JSON)
     return value
 
 
-def detail_of(answer: httpx.Response) -> str | None:
-    """Return the detail of a problem, on one line; `None` if the answer is no problem."""
+def parse_detail(response: httpx.Response) -> str | None:
+    """Return the detail of a problem, on one line; `None` if the response is no problem."""
     try:
-        problem = answer.json()
+        problem = response.json()
         # At `/mcp` the problem is in an error of JSON-RPC.
         detail = str((member(problem, "error", "data") or problem)["detail"])[
             :_LONGEST_DETAIL_CHARS

@@ -1,13 +1,13 @@
 """The folder through which the proxies of a user find their shared service.
 
 Proxies share a service if they have the same setup: program, settings, data directory and project.
-Each setup has a folder in the data directory:
+Each setup has a folder in the data directory, with these files:
 
 socket      the socket of the service, unless its path is too long or the file system has no sockets
 address     the path of the socket
-used        locked, shared, by each proxy while it runs
-starting    locked by the proxy that starts the service
-serving     locked by the service while it runs; contains its process id
+used        each proxy has a shared lock on it while it runs
+starting    the proxy that starts the service has an exclusive lock on it
+serving     the service has an exclusive lock on it while it runs; contains its process id
 log         the log of the service
 
 Only the user can access these folders. The kernel releases the locks of a process when it ends.
@@ -28,10 +28,10 @@ import anyio
 import pagefault_mcp
 
 _FOLDER = "proxies"
-# Settings, and variables that the libraries for buckets and databases read.
-_DECIDING = ("PAGEFAULT_", "AWS_", "DECTO_", "PG")
-_NOT_DECIDING = ("PAGEFAULT_API_KEY", "PAGEFAULT_DATA_DIR")
-# The same, and variables that all programs read.
+# Variables that belong to a setup: settings, and what the libraries of buckets and databases read.
+_SETUP_PREFIXES = ("PAGEFAULT_", "AWS_", "DECTO_", "PG")
+_NOT_IN_SETUP = ("PAGEFAULT_API_KEY", "PAGEFAULT_DATA_DIR")
+# Variables that the service inherits: those of the setup, and those that all programs read.
 _INHERITED = re.compile(
     "(PAGEFAULT|AWS|DECTO|PROMETHEUS|OTEL|SSL|LC|LD|DYLD|XDG|NIX|CONDA|MALLOC)_.*|(PG|PYTHON).*"
     "|.*_PROXY|[A-Z]+_CA_BUNDLE|PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP"
@@ -46,7 +46,7 @@ KEY_PATH = "/host-key"
 
 @dataclass(frozen=True, slots=True)
 class SharedSetup:
-    """The setup that proxies with a shared service have in common."""
+    """The configuration that all proxies of a shared service have in common."""
 
     data_dir: Path
     """The data directory."""
@@ -59,23 +59,23 @@ class SharedSetup:
 
     def folder(self) -> Path:
         """Return the folder of the setup."""
-        deciding = [
+        variables = [
             (name, value)
             for name, value in sorted(os.environ.items())
-            if name.upper().startswith(_DECIDING) and name not in _NOT_DECIDING
+            if name.upper().startswith(_SETUP_PREFIXES) and name not in _NOT_IN_SETUP
         ]
         # The host name, since several machines may share a data directory.
         program = [os.uname().nodename, self.version, pagefault_mcp.__file__]
-        setup = json.dumps([program, self.project, deciding])
+        setup = json.dumps([program, self.project, variables])
         digest = hashlib.sha256(setup.encode())
-        file = self.env_file or self.data_dir / ".env"
+        env_file = self.env_file or self.data_dir / ".env"
         with suppress(OSError):
-            digest.update(file.read_bytes())
+            digest.update(env_file.read_bytes())
         return self.data_dir / _FOLDER / digest.hexdigest()[:16]
 
 
 def filter_environment() -> dict[str, str]:
-    """Return the environment of the service, without the tokens of a proxy's server."""
+    """Return the environment for the service, without secrets meant for a proxy's server."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -96,25 +96,28 @@ def make_folder(folder: Path) -> None:
     folder.chmod(0o700)
 
 
-def socket_of(folder: Path) -> Path | None:
-    """Return the socket of the service, which may have been killed; `None` without an address."""
+def find_socket(folder: Path) -> Path | None:
+    """Return the path of the service's socket; `None` if there is none.
+
+    The service may have been killed, and its socket be unused.
+    """
     with suppress(FileNotFoundError):
-        written = (folder / "address").read_bytes()
+        address = (folder / "address").read_bytes()
         # A full disk or a loss of power may leave an empty file, or zeros.
-        if written and b"\0" not in written:
-            return Path(os.fsdecode(written))
+        if address and b"\0" not in address:
+            return Path(os.fsdecode(address))
     return None
 
 
 @asynccontextmanager
-async def lock_file(path: Path, how: int) -> AsyncIterator[int]:
+async def lock_file(path: Path, mode: int) -> AsyncIterator[int]:
     """Lock a file for the length of the block; wait for its lock, and create it if needed.
 
     Yields the descriptor of the open file.
 
     Args:
         path: The file.
-        how: `fcntl.LOCK_SH` or `fcntl.LOCK_EX`.
+        mode: `fcntl.LOCK_SH` or `fcntl.LOCK_EX`.
 
     Raises:
         OSError: It cannot be locked.
@@ -122,23 +125,23 @@ async def lock_file(path: Path, how: int) -> AsyncIterator[int]:
     # NFS requires a file that is open for reading.
     with path.open("a+b") as file:
         # There is no notification of a released lock.
-        while not try_to_lock(file.fileno(), how):  # noqa: ASYNC110
+        while not try_to_lock(file.fileno(), mode):  # noqa: ASYNC110
             await anyio.sleep(_AGAIN_SECONDS)
         yield file.fileno()
 
 
-def try_to_lock(file: int, how: int) -> bool:
+def try_to_lock(file: int, mode: int) -> bool:
     """Lock an open file; return False if it is locked by others."""
     try:
-        fcntl.flock(file, how | fcntl.LOCK_NB)
+        fcntl.flock(file, mode | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
-def is_at(path: Path, file: os.stat_result) -> bool:
-    """Return whether a path still leads to a file, and not to another one."""
+def is_same_file(path: Path, status: os.stat_result) -> bool:
+    """Return whether the file at a path is still the one with a status."""
     try:
-        return os.path.samestat(path.stat(), file)
+        return os.path.samestat(path.stat(), status)
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""The transport to the service that all proxies of a user share.
+"""A transport of httpx to the service that the proxies of a user share.
 
 The service listens on a socket in a folder that only the user can access. A proxy that cannot
 connect to the socket starts the service.
@@ -18,14 +18,14 @@ import httpx
 
 from pagefault_mcp.errors import reason_of
 from pagefault_mcp.service_client.running_service import LIMITS
-from pagefault_mcp.service_client.service_exchange import NoAnswerError
+from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.shared_folder import (
     SharedSetup,
     filter_environment,
-    is_at,
+    find_socket,
+    is_same_file,
     lock_file,
     make_folder,
-    socket_of,
 )
 
 # After a failed start, requests fail at once for this time; else each would wait for another start.
@@ -39,7 +39,7 @@ _NO_MESSAGE = "it has ended without a word"
 
 
 class _NotStartedError(Exception):
-    """The service does not start; the message has the reason."""
+    """The service cannot be started; the message has the reason."""
 
 
 class SharedService(httpx.AsyncBaseTransport):
@@ -52,6 +52,7 @@ class SharedService(httpx.AsyncBaseTransport):
     def __init__(self, setup: SharedSetup) -> None:
         self._setup: Final = setup
         self._folder: Final = setup.folder()
+        # Holds the shared lock on the file `used`.
         self._locks = AsyncExitStack()
         self._lock_descriptor: int | None = None
         self._sender: httpx.AsyncHTTPTransport | None = None
@@ -64,7 +65,7 @@ class SharedService(httpx.AsyncBaseTransport):
         """Send a request to the service, and start it first if it does not run.
 
         Raises:
-            NoAnswerError: The service does not start.
+            ServiceRequestError: The service does not start.
             httpx.TransportError: The service does not answer.
         """
         sender = self._sender
@@ -85,20 +86,27 @@ class SharedService(httpx.AsyncBaseTransport):
     async def _find_or_start(
         self, failed: httpx.AsyncHTTPTransport | None
     ) -> httpx.AsyncHTTPTransport:
-        """Return a new transport to the service; start it unless a start has just failed."""
+        """Return a transport to the service; start the service if needed.
+
+        Args:
+            failed: The transport that could not connect, if there was one.
+
+        Raises:
+            ServiceRequestError: The service cannot be started, or a start has just failed.
+        """
         async with self._connecting:
             if self._sender is not None and self._sender is not failed:
                 # Another request has connected meanwhile.
                 return self._sender
             if time.monotonic() < self._retry_at:
-                raise NoAnswerError(self._failure)
+                raise ServiceRequestError(self._failure)
             try:
                 with anyio.fail_after(_LONGEST_START_SECONDS):
                     return await self._connect()
             except (OSError, _NotStartedError) as exc:
                 self._failure = f"the shared service cannot be started: {self._failure_reason(exc)}"
                 self._retry_at = time.monotonic() + _RETRY_SECONDS
-                raise NoAnswerError(self._failure) from exc
+                raise ServiceRequestError(self._failure) from exc
 
     def _failure_reason(self, error: Exception) -> str:
         if isinstance(error, TimeoutError) and not error.args:
@@ -110,9 +118,9 @@ class SharedService(httpx.AsyncBaseTransport):
         """Connect to the service, and start it unless it listens; return the transport."""
         await self._lock_service()
         async with lock_file(self._folder / "starting", fcntl.LOCK_EX):
-            if not await _listens(socket_of(self._folder)):
+            if not await _listens(find_socket(self._folder)):
                 await self._start()
-            address = socket_of(self._folder)
+            address = find_socket(self._folder)
         if address is None:
             raise _NotStartedError(_NO_MESSAGE)
         if self._previous_sender is not None:
@@ -124,10 +132,12 @@ class SharedService(httpx.AsyncBaseTransport):
         return self._sender
 
     async def _lock_service(self) -> None:
-        """Take the shared lock that keeps the service running; again if the folder was replaced."""
+        """Take the shared lock that keeps the service running, unless this proxy has it already."""
         make_folder(self._folder)
         path = self._folder / "used"
-        if self._lock_descriptor is not None and is_at(path, os.fstat(self._lock_descriptor)):
+        if self._lock_descriptor is not None and is_same_file(
+            path, os.fstat(self._lock_descriptor)
+        ):
             return
         self._lock_descriptor = None
         await self._locks.aclose()
@@ -137,7 +147,10 @@ class SharedService(httpx.AsyncBaseTransport):
         )
 
     async def _start(self) -> None:
-        """Run the command that starts the service; it exits when that listens, or has failed."""
+        """Run the command that starts the service.
+
+        The command exits when the service listens, or has failed to start.
+        """
         setup = self._setup
         options: list[str | Path] = ["--folder", self._folder, "--data-dir", setup.data_dir]
         options += [] if setup.project is None else ["--project", setup.project]

@@ -1,4 +1,4 @@
-"""Files for the tools of a server, in place of handles."""
+"""Files that replace handles in the arguments of a server's tools, for tools that take paths."""
 
 import os
 from contextlib import suppress
@@ -16,7 +16,7 @@ LARGEST_TOOL_FILE_BYTES = 64 * 1024 * 1024
 
 @dataclass(slots=True, eq=False)
 class ToolFiles:
-    """A folder of files for tools, which are removed when their server has exited."""
+    """A folder of files for tools. A file is removed when the servers that use it have exited."""
 
     folder: Path
     """The folder of the files. A missing folder is created for its user only; an existing one keeps
@@ -38,8 +38,8 @@ class ToolFiles:
     ) -> str:
         """Write a file under a safe, unique name; return its absolute path.
 
-        Existing files are never overwritten: a tool, also of another proxy, may be reading them, or
-        they are not ours.
+        Existing files are never overwritten: a tool may be reading them, or another program wrote
+        them.
 
         Args:
             server: The key of the server whose tool uses the file.
@@ -59,7 +59,7 @@ class ToolFiles:
 
     def _new_file(self, name: str, data: bytes) -> Path:
         if not self.folder.exists():
-            # Only for the user, since the names of the files are those of resources.
+            # Only the user may list it: the names of resources may be private.
             self.folder.mkdir(mode=0o700, parents=True)
             self._is_created = True
         path, file = _create(self.folder.resolve(), name)

@@ -1,6 +1,6 @@
-"""Connections to the servers behind the proxy: programs, and servers at an address.
+"""Connections to the servers behind the proxy: child processes, and servers at a URL.
 
-Both have the interface of a pipe.
+Both have the same interface, that of a pipe.
 """
 
 import os
@@ -30,23 +30,23 @@ class UpstreamClient(httpx.AsyncClient):
         request: httpx.Request,
         **options: Any,  # noqa: ANN401 - those of httpx
     ) -> httpx.Response:
-        """Send a request; return the last answer, which may be a redirect."""
-        answer, url = await super().send(request, **options), request.url
+        """Send a request; return the last response, which may be a redirect."""
+        response, url = await super().send(request, **options), request.url
         for _ in range(_MAX_REDIRECTS):
-            redirected = answer.next_request
+            redirected = response.next_request
             # Some redirects change the method to GET, which has no body.
             if redirected is None or redirected.method != request.method:
                 break
             if (redirected.url.scheme, redirected.url.netloc) != (url.scheme, url.netloc):
                 break
-            await answer.aclose()
-            answer = await super().send(redirected, **options)
-        return answer
+            await response.aclose()
+            response = await super().send(redirected, **options)
+        return response
 
 
 # The pause between the end of input, SIGTERM and SIGKILL.
 _GRACE_SECONDS = 5.0
-# The number of checks whether the output of an ended server is still read.
+# The timeout for the output of an ended server is divided into so many checks.
 _CHECKS = 50
 _CONNECT_SECONDS = 10.0
 _PIECE_BYTES = 256 * 1024
@@ -60,53 +60,56 @@ class CannotStartError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server at an address, with the headers of its requests, and its transport."""
+    """A server at a URL."""
 
     url: str
     headers: Sequence[tuple[str, str]]
+    """Headers of every request to it."""
     transport: Literal["auto", "http", "sse"]
 
 
 class ServerProcess:
-    """A server that runs as a child process, with our standard error.
+    """A server that runs as a child process, with the standard error of this process.
 
-    `write` raises BrokenResourceError or ClosedResourceError after the end of the process. `name`
-    is the name of the program.
+    Attributes:
+        name: The name of its program, without the folder.
+        write: Writes to its standard input; raises BrokenResourceError or ClosedResourceError after
+            the process has ended.
     """
 
     def __init__(self, process: anyio.abc.Process, name: str) -> None:
-        assert process.stdin is not None  # noqa: S101 - asked for
-        assert process.stdout is not None  # noqa: S101 - asked for
+        assert process.stdin is not None  # noqa: S101 - opened with a pipe
+        assert process.stdout is not None  # noqa: S101 - opened with a pipe
         self._process = process
         self._command = name
         self.name = PurePath(name).name
         self._stdin, self._stdout = process.stdin, process.stdout
         self.write = process.stdin.send
-        self._is_read = anyio.Event()
-        self._is_waiting = True
+        self._output_ended = anyio.Event()
+        self._is_receiving = True
 
-    async def received(self) -> AsyncGenerator[bytes, None]:
-        """Yield its standard output until it ends."""
+    async def receive_pieces(self) -> AsyncGenerator[bytes, None]:
+        """Yield pieces of its standard output until that ends."""
         with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             while True:
-                self._is_waiting = True
+                self._is_receiving = True
                 piece = await self._stdout.receive(_PIECE_BYTES)
-                self._is_waiting = False
+                self._is_receiving = False
                 yield piece
-        self._is_read.set()
+        self._output_ended.set()
 
-    async def leave(self) -> None:
-        """End the process, and wait for its remaining output, with a timeout.
+    async def disconnect(self) -> None:
+        """End the process, and wait until its remaining output is received, with a timeout.
 
-        Its children may keep running with its standard output open. The time that the host takes to
-        read does not count.
+        Children of the process may keep its standard output open. Only time that is spent waiting
+        for output counts, not the time that the host takes to read it.
         """
         await self.end()
         seconds, checks = _GRACE_SECONDS / _CHECKS, _CHECKS
-        while checks and not self._is_read.is_set():
+        while checks and not self._output_ended.is_set():
             with anyio.move_on_after(seconds):
-                await self._is_read.wait()
-            checks -= self._is_waiting
+                await self._output_ended.wait()
+            checks -= self._is_receiving
         await self._stdout.aclose()
 
     async def end(self) -> None:
@@ -116,21 +119,21 @@ class ServerProcess:
             with anyio.move_on_after(_GRACE_SECONDS):
                 await self._process.wait()
                 return
-            self._send(number)
+            self._send_signal(number)
 
-    def interrupt(self) -> None:
+    def terminate(self) -> None:
         """Terminate the process."""
-        self._send(signal.SIGTERM)
+        self._send_signal(signal.SIGTERM)
 
-    def _send(self, number: int) -> None:
+    def _send_signal(self, number: int) -> None:
         # `terminate` and `kill` of asyncio first ask the system whether the process has ended. If
         # it has just ended, they consume its exit status, and asyncio's own wait then reports 255.
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, number)
 
-    async def ended(self) -> tuple[int, str]:
-        """Wait for the end; return the exit status, and a message unless it is 0."""
+    async def wait_for_exit(self) -> tuple[int, str]:
+        """Wait until the process exits; return its status, and a sentence unless that is 0."""
         status = await self._process.wait()
         if not status:
             return 0, ""
@@ -141,7 +144,7 @@ class ServerProcess:
 
 @asynccontextmanager
 async def start_server(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
-    """Start a server, and end it at the end of the block.
+    """Start a server as a child process, and end it at the end of the block.
 
     Raises:
         CannotStartError: It cannot be started.
@@ -163,23 +166,25 @@ async def start_server(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
 
 @dataclass(slots=True, eq=False)
 class UpstreamConnection:
-    """A server at an address; its name is that of its host."""
+    """A connection to a server at a URL, with the interface of `ServerProcess`."""
 
     name: str
+    """The host name of the URL."""
     write: Write
-    received: Callable[[], AsyncGenerator[bytes, None]]
+    receive_pieces: Callable[[], AsyncGenerator[bytes, None]]
     closing: anyio.Event = field(default_factory=anyio.Event)
+    """Is set to end the session."""
 
-    async def leave(self) -> None:
+    async def disconnect(self) -> None:
         """End the session, once open requests are answered or have timed out."""
         self.closing.set()
 
-    def interrupt(self) -> None:
+    def terminate(self) -> None:
         """End the session."""
         self.closing.set()
 
-    async def ended(self) -> tuple[int, str]:
-        """Return status 0, since a server at an address has none."""
+    async def wait_for_exit(self) -> tuple[int, str]:
+        """Return status 0, since a server at a URL has no exit status."""
         return 0, ""
 
 
@@ -192,12 +197,9 @@ Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
 async def connect_server(
     server: Upstream, warn: Callable[[str], None]
 ) -> AsyncIterator[UpstreamConnection]:
-    """Connect to a server at an address, and end its session at the end of the block."""
-    # Imported here, since a proxy before a program does not need the HTTP client.
-    import httpx  # noqa: PLC0415
-
+    """Connect to a server at a URL, and end its session at the end of the block."""
+    # Imported here, since it imports this module.
     from pagefault_mcp.upstreams.http_upstream import HttpUpstream  # noqa: PLC0415
-    from pagefault_mcp.upstreams.server_connections import UpstreamClient  # noqa: PLC0415
 
     timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
     async with (
@@ -206,7 +208,7 @@ async def connect_server(
     ):
         upstream = HttpUpstream(client, server.url, warn, server.transport)
         connection = UpstreamConnection(
-            httpx.URL(server.url).host, upstream.write, upstream.received
+            httpx.URL(server.url).host, upstream.write, upstream.receive_pieces
         )
 
         async def run(*, task_status: anyio.abc.TaskStatus[None]) -> None:
@@ -216,4 +218,4 @@ async def connect_server(
 
         await group.start(run)
         yield connection
-        await connection.leave()
+        await connection.disconnect()

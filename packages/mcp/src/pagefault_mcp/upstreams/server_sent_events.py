@@ -1,4 +1,4 @@
-"""Server-sent events of any length, with their data on the lines of the stream.
+"""A parser for server-sent events of any length; the data of an event stay on their lines.
 
 Source: HTML Living Standard, "Server-sent events"; a line ends with LF or CR LF here.
 """
@@ -17,20 +17,21 @@ from pagefault_mcp.messages.lines import Line, LinePiece, answered_ids, is_id, r
 _LONGEST_FIELD_BYTES = 8192
 _DATA = b"data:"
 _LAST_EVENT = "last-event-id"
-_AGAIN_SECONDS = 1.0
-_SHORTEST_AGAIN_SECONDS = 0.05
-_LONGEST_AGAIN_SECONDS = 60.0
+_RETRY_SECONDS = 1.0
+_SHORTEST_RETRY_SECONDS = 0.05
+_LONGEST_RETRY_SECONDS = 60.0
 _LONGEST_BLANK = 32
 
 
 @dataclass(slots=True)
 class ServerEvent:
-    """An event: its type, its id and retry delay, and its data."""
+    """A server-sent event."""
 
     name: str = "message"
     event_id: str | None = None
     retry_seconds: float | None = None
     data: list[LinePiece] = field(default_factory=list)
+    """The values of its `data` fields."""
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the data as one line of JSON, in pieces that fit into memory."""
@@ -42,7 +43,7 @@ class ServerEvent:
         yield b"\n"
 
     def text(self) -> bytes:
-        """Return the data."""
+        """Return the data as one line of JSON, without the line end."""
         return b"".join(self.pieces()).strip()
 
     def is_message(self, warn: Callable[[str], None]) -> bool:
@@ -78,19 +79,20 @@ class ServerEvent:
 
 @dataclass(slots=True)
 class Position:
-    """The position in a stream: the id of the last event, and the delay of a resumption."""
+    """The position in a stream, from which it can be resumed."""
 
     event_id: str = ""
-    """The id; empty if the stream cannot be resumed."""
-    wait_seconds: float = _AGAIN_SECONDS
+    """The id of the last event; empty if the stream cannot be resumed."""
+    wait_seconds: float = _RETRY_SECONDS
+    """The delay before it is resumed."""
 
-    def note(self, event: ServerEvent) -> None:
-        """Update the position from an event."""
+    def advance(self, event: ServerEvent) -> None:
+        """Move the position behind an event."""
         if event.event_id is not None:
             self.event_id = event.event_id
         if event.retry_seconds is not None:
-            wait = max(event.retry_seconds, _SHORTEST_AGAIN_SECONDS)
-            self.wait_seconds = min(wait, _LONGEST_AGAIN_SECONDS)
+            delay = max(event.retry_seconds, _SHORTEST_RETRY_SECONDS)
+            self.wait_seconds = min(delay, _LONGEST_RETRY_SECONDS)
 
     def headers(self, session: Mapping[str, str]) -> httpx.Headers:
         """Return the headers of a request that resumes the stream.
@@ -104,7 +106,7 @@ class Position:
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEvent, None]:
-    """Yield events; the data of an event is closed before the next one."""
+    """Yield the events of a stream; the data of each are closed when the next is requested."""
     event = ServerEvent()
     with ExitStack() as data_lines:
         async with aclosing(read_lines(pieces)) as lines:
@@ -112,9 +114,9 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEven
                 with ExitStack() as unused:
                     unused.enter_context(line)
                     if line.size_bytes > 2 or line.read().strip():
-                        many = len(event.data)
+                        previous_count = len(event.data)
                         _read_field(event, line)
-                        if len(event.data) > many:
+                        if len(event.data) > previous_count:
                             data_lines.push(unused.pop_all())
                         continue
                 if event != ServerEvent(event.name):

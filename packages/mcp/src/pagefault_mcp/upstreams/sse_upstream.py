@@ -1,4 +1,4 @@
-"""HTTP+SSE of 2024: a stream of events from the server, and a URL for messages to it.
+"""The transport HTTP+SSE of 2024: the server sends events on a stream, and takes messages at a URL.
 
 Source: specification of MCP, 2024-11-05, "HTTP with SSE".
 """
@@ -15,7 +15,7 @@ import httpx
 from pagefault_mcp.errors import unreachable_reason
 from pagefault_mcp.messages.rewritten_messages import error_line
 from pagefault_mcp.upstreams.server_sent_events import ServerEvent, read_events
-from pagefault_mcp.upstreams.upstream_messages import TROUBLE, is_stream, parse_sent_line
+from pagefault_mcp.upstreams.upstream_messages import EXCHANGE_ERRORS, is_stream, parse_sent_line
 
 _OPEN_SECONDS = 10.0
 _ENDED_STREAM = "the server has ended its stream"
@@ -28,7 +28,7 @@ class NoStreamError(ValueError):
 
 @dataclass(slots=True, eq=False)
 class SseSession:
-    """An open stream, with its unanswered requests."""
+    """The stream of a server, and the unanswered requests that were sent to it."""
 
     client: httpx.AsyncClient
     """The HTTP client."""
@@ -38,14 +38,16 @@ class SseSession:
     """Receives each message of the server."""
     warn: Callable[[str], None]
     """Logs a sentence for the operator."""
+    # The URL for messages; empty until the server has sent it.
     _endpoint: str = ""
     has_ended: bool = False
     """The stream has ended, so no requests can be sent."""
-    _waiting: set[object] = field(default_factory=set)
+    _unanswered: set[object] = field(default_factory=set)
     _answered: anyio.Event = field(default_factory=anyio.Event)
     _opening: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    _silent: set[object] = field(default_factory=set)
-    _begun: anyio.Event = field(default_factory=anyio.Event)
+    # The ids of the repeated handshake, whose response is not forwarded.
+    _handshake_ids: set[object] = field(default_factory=set)
+    _is_restarted: anyio.Event = field(default_factory=anyio.Event)
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """Open the stream, and forward its messages until it ends.
@@ -58,19 +60,19 @@ class SseSession:
         with self._opening:
             async with self.client.stream(
                 "GET", self.url, headers={"accept": "text/event-stream"}
-            ) as answer:
-                if not is_stream(answer):
-                    raise NoStreamError(f"it answered {answer.status_code} to a GET")
+            ) as response:
+                if not is_stream(response):
+                    raise NoStreamError(f"it answered {response.status_code} to a GET")
                 try:
-                    async with aclosing(read_events(answer.aiter_bytes())) as events:
+                    async with aclosing(read_events(response.aiter_bytes())) as events:
                         async for event in events:
                             if self._endpoint:
-                                await self._take(event)
+                                await self._process(event)
                             elif event.data and event.name == "endpoint":
-                                self._endpoint = self._address(event.text())
+                                self._endpoint = self._read_endpoint(event.text())
                                 self._opening.deadline = float("inf")
                                 task_status.started()
-                except TROUBLE:
+                except EXCHANGE_ERRORS:
                     if not self._endpoint:
                         raise
         if not self._endpoint:
@@ -78,26 +80,26 @@ class SseSession:
         await self._end()
 
     async def restart(self, initialize: bytes, initialized: bytes) -> None:
-        """Repeat the handshake of the host on a new stream; the answer is not forwarded.
+        """Repeat the handshake of the host on a new stream; the response is not forwarded.
 
         Raises:
             NoStreamError: The server refuses it.
             httpx.HTTPError: The server cannot be reached.
         """
-        self._silent = parse_sent_line(initialize).waiting
-        is_begun = False
+        self._handshake_ids = parse_sent_line(initialize).waiting
+        is_complete = False
         try:
             with anyio.move_on_after(_OPEN_SECONDS):
                 for line in filter(None, (initialize, initialized)):
-                    answer = await self.client.post(self._endpoint, content=line, headers=_TYPE)
-                    if not answer.is_success:
-                        raise NoStreamError(f"it answered {answer.status_code}")
-                    await self._begun.wait()
-                is_begun = not self.has_ended
-            if not is_begun:
+                    response = await self.client.post(self._endpoint, content=line, headers=_TYPE)
+                    if not response.is_success:
+                        raise NoStreamError(f"it answered {response.status_code}")
+                    await self._is_restarted.wait()
+                is_complete = not self.has_ended
+            if not is_complete:
                 raise NoStreamError("it does not begin")
         finally:
-            if not is_begun:
+            if not is_complete:
                 self._opening.cancel()
 
     async def send(self, line: bytes, pending: set[object]) -> str | None:
@@ -105,65 +107,69 @@ class SseSession:
 
         Args:
             line: The messages.
-            pending: The ids of their requests.
+            pending: The ids of their requests. After a failure, those that are still unanswered.
         """
         if self.has_ended:
             return _ENDED_STREAM
-        self._waiting |= {*pending}
+        self._unanswered |= {*pending}
         try:
-            answer = await self.client.post(self._endpoint, content=line, headers=_TYPE)
-        except TROUBLE as exc:
+            response = await self.client.post(self._endpoint, content=line, headers=_TYPE)
+        except EXCHANGE_ERRORS as exc:
             reason = f"the server cannot be reached: {unreachable_reason(exc)}"
         else:
-            if answer.is_success:
+            if response.is_success:
                 return None
-            reason = f"the server answered {answer.status_code}"
+            reason = f"the server answered {response.status_code}"
         # Some requests may have been answered over the stream, or failed with it.
-        unanswered = pending & self._waiting
-        self._waiting -= unanswered
+        unanswered = pending & self._unanswered
+        self._unanswered -= unanswered
         pending.intersection_update(unanswered)
         return reason
 
     def forget(self, request_id: object) -> None:
-        """Stop waiting for the answer to a cancelled request."""
-        self._waiting.discard(request_id)
+        """Stop waiting for the response to a cancelled request."""
+        self._unanswered.discard(request_id)
         self._answered.set()
 
     async def wait_for_answers(self, seconds: float) -> None:
         """Wait until all requests are answered, with a timeout."""
         with anyio.move_on_after(seconds):
-            while self._waiting and not self.has_ended:
+            while self._unanswered and not self.has_ended:
                 self._answered = anyio.Event()
                 await self._answered.wait()
 
-    async def _take(self, event: ServerEvent) -> None:
+    async def _process(self, event: ServerEvent) -> None:
         if event.name == "message" and event.is_message(self.warn):
             answered = event.answered_ids()
-            if answered & self._silent:
-                self._silent = set()
-                self._begun.set()
+            if answered & self._handshake_ids:
+                self._handshake_ids = set()
+                self._is_restarted.set()
                 return
-            self._waiting -= answered
+            self._unanswered -= answered
             await self.forward(event.pieces())
             self._answered.set()
 
     async def _end(self) -> None:
         self.has_ended = True
-        self._begun.set()
+        self._is_restarted.set()
         self.warn(_ENDED_STREAM)
-        waiting, self._waiting = self._waiting, set()
+        waiting, self._unanswered = self._unanswered, set()
         for request_id in waiting:
             await self.forward([error_line(request_id, _ENDED_STREAM)])
         self._answered.set()
 
-    def _address(self, endpoint: bytes) -> str:
-        """Return the URL for messages; raise for another origin, which would get credentials."""
+    def _read_endpoint(self, endpoint: bytes) -> str:
+        """Return the URL for messages.
+
+        Raises:
+            NoStreamError: It is invalid, or of another origin, which would get the credentials.
+        """
         try:
             address = urljoin(self.url, endpoint.decode())
             httpx.URL(address)
         except (httpx.InvalidURL, ValueError) as exc:
             raise NoStreamError("it names no address") from exc
-        here, there = urlsplit(self.url), urlsplit(address)
-        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+        own_url, endpoint_url = urlsplit(self.url), urlsplit(address)
+        if (own_url.scheme, own_url.netloc) != (endpoint_url.scheme, endpoint_url.netloc):
             raise NoStreamError("it names an endpoint of another origin")
         return address

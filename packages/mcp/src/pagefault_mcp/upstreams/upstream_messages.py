@@ -1,4 +1,4 @@
-"""Messages between a proxy and its server: requests that wait for an answer, and their answers."""
+"""Messages between a proxy and its server: sent lines, their responses, and refusals."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -19,19 +19,22 @@ CANCELLED: Final = "notifications/cancelled"
 
 @dataclass(slots=True)
 class SentLine:
-    """A sent line, and the ids of its unanswered requests."""
+    """A line that is sent to the server, and the ids of its unanswered requests."""
 
     line: bytes
+    """The line, with its end."""
     message: dict[str, Any]
+    """The parsed message; empty for a batch, or if the line is not JSON."""
     waiting: set[object] = field(default_factory=set)
+    """The ids of its unanswered requests."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     """The scope of the exchange with the server."""
-    is_cancelled_by_its_end: bool = False
-    """Closing the stream cancels the request, in revisions without a notification for that."""
+    is_cancelled_by_closing: bool = False
+    """Closing the response stream cancels the request; its revision has no other way."""
     is_cancelled: bool = False
     """The host has cancelled it."""
     is_writing_answer: bool = False
-    """A line of its answer is being written to the host, and must not be cut."""
+    """A line of its response is being written to the host, and must not be cut."""
 
     @property
     def method(self) -> object:
@@ -60,8 +63,8 @@ def cancelled_id(message: Mapping[str, Any]) -> object:
     return request_id if is_id(request_id) else None
 
 
-TROUBLE: Final = (httpx.HTTPError, httpx.InvalidURL, ValueError)
-"""The errors of an exchange. ValueError is raised for an invalid header or host name."""
+EXCHANGE_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, ValueError)
+"""The errors of an HTTP exchange; httpx raises ValueError for an invalid header or host name."""
 
 _LONGEST_REFUSAL_BYTES = 1024 * 1024
 _LONGEST_REASON_CHARS = 1_000
@@ -82,18 +85,18 @@ class PlainCookies(DefaultCookiePolicy):
         return text.isascii() and text.isprintable() and super().set_ok(cookie, request)
 
 
-def kind_of(answer: httpx.Response) -> str:
-    """Return the media type of an answer, or an empty string."""
-    return str(answer.headers.get("content-type", "")).partition(";")[0].strip().lower()
+def media_type_of(response: httpx.Response) -> str:
+    """Return the media type of a response, or an empty string."""
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
-def is_stream(answer: httpx.Response) -> bool:
-    """Return whether an answer is a stream of events."""
-    return kind_of(answer) == "text/event-stream"
+def is_stream(response: httpx.Response) -> bool:
+    """Return whether a response is a stream of events."""
+    return media_type_of(response) == "text/event-stream"
 
 
-def answers(line: Line) -> tuple[bool, set[object]]:
-    """Return whether a line is a message or a batch, and the ids of the requests it answers."""
+def find_answered(line: Line) -> tuple[bool, set[object]]:
+    """Return whether a line has messages, and the ids of the requests that they answer."""
     messages = line.messages
     return any(message.members for message in messages), set(answered_ids(messages))
 
@@ -101,16 +104,16 @@ def answers(line: Line) -> tuple[bool, set[object]]:
 class Refusal:
     """The refusal of messages by a server."""
 
-    def __init__(self, answer: httpx.Response, text: bytes) -> None:
+    def __init__(self, response: httpx.Response, text: bytes) -> None:
         body: Any = None
         with suppress(ValueError, RecursionError):
             body = json.loads(text.decode())
         error = member(body, "error")
-        self.status = answer.status_code
+        self.status = response.status_code
         self.error: Mapping[str, Any] = error if isinstance(error, dict) else {}
         self.request_id: object = body.get("id") if self.error and is_id(body.get("id")) else None
         self.line = join_lines(text) + b"\n"
-        self.reason = _find_reason(answer, self.error, text)
+        self.reason = _find_reason(response, self.error, text)
 
     @property
     def message(self) -> str:
@@ -118,23 +121,23 @@ class Refusal:
         return f"the server answered {self.status}" + (f": {self.reason}" if self.reason else "")
 
 
-def _find_reason(answer: httpx.Response, error: Mapping[str, Any], text: bytes) -> str:
+def _find_reason(response: httpx.Response, error: Mapping[str, Any], text: bytes) -> str:
     """Return the reason in a refusal, on one line; empty without one."""
     reason: object = error.get("message")
-    if answer.has_redirect_location:
-        reason = f"what is asked for is at another address{_host_of(answer)}"
-    elif reason is None and kind_of(answer) == "text/plain":
+    if response.has_redirect_location:
+        reason = f"what is asked for is at another address{_host_of(response)}"
+    elif reason is None and media_type_of(response) == "text/plain":
         reason = text.decode("utf-8", "replace")
     text_line = reason.strip()[:_LONGEST_REASON_CHARS] if isinstance(reason, str) else ""
-    for value in _secrets_of(answer.request):
+    for value in _secrets_of(response.request):
         text_line = text_line.replace(value, _MASK)
     return one_line(text_line)
 
 
-def _host_of(answer: httpx.Response) -> str:
+def _host_of(response: httpx.Response) -> str:
     """Return the host of a redirect, without the rest of its URL, which may have a key."""
     with suppress(httpx.InvalidURL, ValueError):
-        return f" on {answer.request.url.join(answer.headers['location']).host}"
+        return f" on {response.request.url.join(response.headers['location']).host}"
     return ""
 
 
@@ -146,11 +149,11 @@ def _secrets_of(request: httpx.Request) -> Iterator[str]:
             yield from (word for word in value.split() if len(word) >= _SHORTEST_SECRET)
 
 
-async def refusal_in(answer: httpx.Response) -> Refusal:
+async def read_refusal(response: httpx.Response) -> Refusal:
     """Read the refusal of a server, up to a limit."""
     text = bytearray()
-    async for piece in answer.aiter_bytes():
+    async for piece in response.aiter_bytes():
         text += piece
         if len(text) > _LONGEST_REFUSAL_BYTES:
             break
-    return Refusal(answer, bytes(text))
+    return Refusal(response, bytes(text))

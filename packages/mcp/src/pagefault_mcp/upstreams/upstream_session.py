@@ -1,7 +1,7 @@
 """The session of a server of Streamable HTTP: its headers, and its renewal.
 
 A server may drop a session after a restart or a timeout, but a host over pipes cannot begin a new
-one. So the proxy repeats the handshake of the host, which does not notice the new session.
+one. So the proxy repeats the host's handshake with the server, and the host does not notice.
 
 Source: specification of MCP, 2025-11-25, "Session Management". It requires 404 for an ended
 session; some servers answer 400 with a message about an unknown session.
@@ -22,11 +22,11 @@ from pagefault_mcp.messages.lines import member
 from pagefault_mcp.messages.sessionless_requests import PROTOCOL_VERSION, is_plain
 from pagefault_mcp.upstreams.server_sent_events import read_events
 from pagefault_mcp.upstreams.upstream_messages import (
-    TROUBLE,
+    EXCHANGE_ERRORS,
     Refusal,
     SentLine,
     is_stream,
-    refusal_in,
+    read_refusal,
 )
 
 ACCEPTED: Final = {
@@ -39,7 +39,7 @@ _SESSION = "mcp-session-id"
 _BEGIN_SECONDS = 30.0
 _END_SECONDS = 10.0
 _UNKNOWN_METHOD = -32601
-# The id in refusals of the official SDK for Python; others have null.
+# The id in refusals of the official SDK for Python; other servers write null.
 _NO_REQUEST = "server-error"
 _IS_UNKNOWN = re.compile(
     r"session.*\b(not|invalid|unknown|expired|missing|no longer|required)\b"
@@ -53,7 +53,7 @@ Attempt = tuple[int, int]
 
 def is_unknown_session(refusal: Refusal) -> bool:
     """Return whether a server refuses a request because its session is unknown."""
-    # A refusal with the id of a request is an answer in a known session.
+    # A server that answers with the id of the request knows the session.
     is_answer = refusal.request_id is not None and refusal.request_id != _NO_REQUEST
     is_unknown = bool(_IS_UNKNOWN.search(refusal.reason))
     if refusal.status == 404:
@@ -63,7 +63,7 @@ def is_unknown_session(refusal: Refusal) -> bool:
 
 @dataclass(slots=True, eq=False)
 class UpstreamSession:
-    """The headers of a session, and the handshake that it began with."""
+    """The session of a server: its headers, and the host's handshake, to repeat it."""
 
     client: httpx.AsyncClient
     """The HTTP client."""
@@ -72,9 +72,9 @@ class UpstreamSession:
     warn: Callable[[str], None]
     """Logs a sentence for the operator."""
     headers: dict[str, str] = field(default_factory=dict)
-    """The headers with the id of the session and the negotiated revision."""
+    """The headers of its requests: the id of the session, and the negotiated revision."""
     number: int = 0
-    """The number of the session, counted from 1."""
+    """The number of sessions that were begun."""
     initialize: bytes = b""
     """The line of the host's `initialize` request."""
     initialized: bytes = b""
@@ -84,16 +84,16 @@ class UpstreamSession:
     _renewed: anyio.Event = field(default_factory=anyio.Event)
 
     @property
-    def is_named(self) -> bool:
-        """True if the server has assigned an id, which it may drop."""
+    def has_id(self) -> bool:
+        """True if the server has assigned an id to the session."""
         return _SESSION in self.headers
 
     @property
     def attempt(self) -> Attempt:
-        """The number of the session and of attempts to renew it, for `renew`."""
+        """The numbers of sessions and of renewals so far, an argument of `renew`."""
         return self.number, self._tries
 
-    def note(self, pending: SentLine) -> None:
+    def record_handshake(self, pending: SentLine) -> None:
         """Record the handshake of the host."""
         if pending.method == "initialize":
             self.initialize = pending.line
@@ -101,32 +101,32 @@ class UpstreamSession:
         elif pending.method == "notifications/initialized":
             self.initialized = pending.line
 
-    def begin(self, answer: httpx.Response) -> None:
-        """Set the id of the session from the answer to `initialize`."""
-        name = answer.headers.get(_SESSION)
-        if name and is_plain(name):
-            self.headers[_SESSION] = name
-        elif name is not None:
+    def begin(self, response: httpx.Response) -> None:
+        """Set the id of the session from the response to `initialize`."""
+        session_id = response.headers.get(_SESSION)
+        if session_id and is_plain(session_id):
+            self.headers[_SESSION] = session_id
+        elif session_id is not None:
             self.warn("the server names its session by what no header can hold")
-        self._count()
+        self._increment()
 
-    def _count(self) -> None:
+    def _increment(self) -> None:
         self.number += 1
         self._renewed.set()
         self._renewed = anyio.Event()
 
-    def agree(self, revision: object) -> None:
+    def set_revision(self, revision: object) -> None:
         """Set the negotiated revision."""
         if isinstance(revision, str) and is_plain(revision):
             self.headers[PROTOCOL_VERSION] = revision
 
     async def wait_for_renewal(self, number: int) -> None:
-        """Wait until the session has another number."""
+        """Wait until the session with a number is replaced."""
         while self.number == number:
             await self._renewed.wait()
 
     async def renew(self, attempt: Attempt) -> bool:
-        """Begin a new session, once for all requests that the server has refused.
+        """Begin a new session, only once for all requests that were refused in the old one.
 
         Args:
             attempt: The value of `attempt` when the request was sent.
@@ -145,49 +145,49 @@ class UpstreamSession:
         try:
             with anyio.move_on_after(_BEGIN_SECONDS):
                 reason = await self._repeat_handshake()
-        except TROUBLE as exc:
+        except EXCHANGE_ERRORS as exc:
             reason = f"it cannot be reached: {unreachable_reason(exc)}"
         if reason:
             self.warn(f"the server has forgotten the session, and begins no other one: {reason}")
             return
         self.warn("the server has forgotten the session; another one was begun")
-        self._count()
+        self._increment()
 
     async def _repeat_handshake(self) -> str:
         """Repeat the handshake of the host; return the reason of a failure, or ""."""
-        new = UpstreamSession(self.client, self.url, self.warn)
+        renewed = UpstreamSession(self.client, self.url, self.warn)
         async with self.client.stream(
             "POST", self.url, content=self.initialize, headers=ACCEPTED
-        ) as answer:
-            if not answer.is_success:
-                return (await refusal_in(answer)).message
-            result = member(await _answer_in(answer), "result")
-            new.begin(answer)
+        ) as response:
+            if not response.is_success:
+                return (await read_refusal(response)).message
+            result = member(await _read_response(response), "result")
+            renewed.begin(response)
         if not isinstance(result, dict):
             return "it refuses to"
-        new.agree(result.get("protocolVersion"))
+        renewed.set_revision(result.get("protocolVersion"))
         if self.initialized:
-            answer = await self.client.post(
-                self.url, content=self.initialized, headers={**ACCEPTED, **new.headers}
+            response = await self.client.post(
+                self.url, content=self.initialized, headers={**ACCEPTED, **renewed.headers}
             )
-            if not answer.is_success:
-                return f"it answered {answer.status_code}"
-        self.headers = new.headers
+            if not response.is_success:
+                return f"it answered {response.status_code}"
+        self.headers = renewed.headers
         return ""
 
     async def end(self) -> None:
         """End the session of the server."""
-        if self.is_named:
-            with anyio.move_on_after(_END_SECONDS, shield=True), suppress(*TROUBLE):
+        if self.has_id:
+            with anyio.move_on_after(_END_SECONDS, shield=True), suppress(*EXCHANGE_ERRORS):
                 await self.client.delete(self.url, headers=self.headers)
 
 
-async def _answer_in(answer: httpx.Response) -> Any:  # noqa: ANN401 - any JSON
+async def _read_response(response: httpx.Response) -> Any:  # noqa: ANN401 - any JSON
     """Return the message that answers `initialize`, the only open request."""
     with suppress(ValueError, RecursionError):
-        if not is_stream(answer):
-            return json.loads(await answer.aread())
-        async with aclosing(read_events(answer.aiter_bytes())) as events:
+        if not is_stream(response):
+            return json.loads(await response.aread())
+        async with aclosing(read_events(response.aiter_bytes())) as events:
             async for event in events:
                 if event.data and event.answered_ids():
                     return json.loads(event.text())
