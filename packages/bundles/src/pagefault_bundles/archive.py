@@ -1,9 +1,9 @@
-"""Write the zip of a bundle in one form, and read those that other programs have packed.
+"""Write the zip of a bundle in a single form, and read zips that other programs have packed.
 
     local header, bytes, data descriptor or none    for each member
     entry                                           for each member, in any order: the directory
     zip64 end and its locator                       if a number exceeds its field of 16 or 32 bits
-    end                                             22 bytes, and no comment behind them
+    end                                             22 bytes, not followed by a comment
 
 The writer stores members uncompressed, in a fixed order, with the same date and attributes, so the
 same session makes the same bytes. It does not seek: the checksum and size of a member follow its
@@ -11,7 +11,7 @@ bytes. Bundles are spooled in temporary files, whose disk may be full.
 
 The reader accepts stored and deflated members. The zip must be unambiguous: members are contiguous
 from the first byte to the directory, and the entry, the local header and the data descriptor of
-each agree. So no two members share bytes, and no bytes are left for other readers to interpret.
+each agree. So no two members share bytes, and other zip programs read the same members.
 
 Source: APPNOTE.TXT 6.3.10, sections 4.3 to 4.5.
 """
@@ -67,13 +67,13 @@ _DESCRIPTOR_FLAG = 0x0008
 # The level of the compression, a data descriptor, and a name in UTF-8.
 _KNOWN_FLAGS = 0x0006 | _DESCRIPTOR_FLAG | 0x0800
 
-_OUR_NAME = re.compile("|".join([*LINE_FILES, MANIFEST, f"{BLOBS}(?:[0-9a-f]{{64}})?"]))
+_BUNDLE_NAME = re.compile("|".join([*LINE_FILES, MANIFEST, f"{BLOBS}(?:[0-9a-f]{{64}})?"]))
 _NO_END = "is no zip archive, or has a comment at its end"
 _CUT_OFF = "is damaged: a header is cut off or missing"
 
 
 class ChunkBuffer:
-    """A file-like object that is drained while an archive of any length is written to it.
+    """A file-like object that buffers what is written to it until `take` removes it.
 
     `size_bytes` is the size of the buffered bytes.
     """
@@ -114,8 +114,8 @@ class ArchiveWriter:
         info.create_version = info.extract_version = _VERSION
         info.external_attr = _ATTRIBUTES
         info.file_size = size_bytes
-        with self._zip.open(info, "w") as opened:
-            yield opened
+        with self._zip.open(info, "w") as member:
+            yield member
 
     def close(self) -> None:
         """Write the directory of the members."""
@@ -135,7 +135,10 @@ def translate_disk_full() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """A member as its entry describes it; `start` is the offset of its packed bytes."""
+    """A member as its entry in the directory describes it.
+
+    `number` counts the entries from 1; `start` is the offset of the packed bytes in the file.
+    """
 
     number: int
     name: str
@@ -153,8 +156,8 @@ class ArchiveMember:
 
     @property
     def label(self) -> str:
-        """Its name if bundles have it, else its number, since errors do not quote input."""
-        if _OUR_NAME.fullmatch(self.name):
+        """Its name if it is one of a bundle, else its number, since errors do not quote input."""
+        if _BUNDLE_NAME.fullmatch(self.name):
             return f"`{self.name}`"
         return f"(number {self.number} in the directory)"
 
@@ -168,10 +171,10 @@ def read_members(descriptor: int, *, max_entries: int) -> list[ArchiveMember]:
     try:
         count, start, end = _find_directory(descriptor, max_entries)
         directory = os.pread(descriptor, end - start, start)
-        entries = sorted(_entries(directory, count), key=attrgetter("start"))
+        entries = sorted(_parse_directory(directory, count), key=attrgetter("start"))
         ends = (*(entry.start for entry in entries[1:]), start)
         require(not entries or entries[0].start == 0, "has bytes in front of its members", REPACK)
-        return [_locate(descriptor, *pair) for pair in zip(entries, ends, strict=False)]
+        return [_locate_bytes(descriptor, *pair) for pair in zip(entries, ends, strict=False)]
     except struct.error as exc:
         raise BundleFormatError(_CUT_OFF) from exc
 
@@ -182,7 +185,7 @@ def member_chunks(descriptor: int, member: ArchiveMember) -> Iterator[bytes]:
     Raises:
         BundleFormatError: Their number differs from the entry, or they cannot be inflated.
     """
-    packed = _pieces(descriptor, member.start, member.packed_bytes)
+    packed = _read_pieces(descriptor, member.start, member.packed_bytes)
     return packed if member.method == _STORED else _inflate(packed, member.size_bytes)
 
 
@@ -191,21 +194,21 @@ def _find_directory(descriptor: int, max_entries: int) -> tuple[int, int, int]:
 
     The size of the directory is checked before it is read into memory.
     """
-    at = os.fstat(descriptor).st_size - _END.size
-    require(at >= 0, "is too short for a zip archive")
-    signature, *narrow, comment_bytes = _END.unpack(os.pread(descriptor, _END.size, at))
+    offset = os.fstat(descriptor).st_size - _END.size
+    require(offset >= 0, "is too short for a zip archive")
+    signature, *fields_32, comment_bytes = _END.unpack(os.pread(descriptor, _END.size, offset))
     require((signature, comment_bytes) == (b"PK\x05\x06", 0), _NO_END, REPACK)
-    locator_at = at - _LOCATOR_64.size
-    fields, end = narrow, at
-    if locator_at >= _END_64.size and os.pread(descriptor, 4, locator_at) == b"PK\x06\x07":
-        end = locator_at - _END_64.size
-        signature, record_bytes, _, _, *fields = _read(descriptor, _END_64, end)
+    locator_offset = offset - _LOCATOR_64.size
+    fields, end = fields_32, offset
+    if locator_offset >= _END_64.size and os.pread(descriptor, 4, locator_offset) == b"PK\x06\x07":
+        end = locator_offset - _END_64.size
+        signature, record_bytes, _, _, *fields = _read_struct(descriptor, _END_64, end)
         require((signature, record_bytes) == (b"PK\x06\x06", _END_64.size - 12), _NO_END)
-        locator = _read(descriptor, _LOCATOR_64, locator_at)
+        locator = _read_struct(descriptor, _LOCATOR_64, locator_offset)
         require(locator == (b"PK\x06\x07", 0, end, 1), _NO_END)
-        # The narrow record repeats a number that fits, or has all bits set.
-        pairs = zip(narrow, fields, _MAX_END_FIELDS, strict=True)
-        require(all(short in (long, most) for short, long, most in pairs), _NO_END)
+        # A 32-bit field repeats the value, or has all bits set.
+        pairs = zip(fields_32, fields, _MAX_END_FIELDS, strict=True)
+        require(all(narrow in (wide, max_value) for narrow, wide, max_value in pairs), _NO_END)
     disk, directory_disk, count_here, count, size, start = fields
     is_whole = (disk, directory_disk, count_here) == (0, 0, count)
     require(is_whole, "is a part of an archive in several parts", REPACK)
@@ -215,39 +218,42 @@ def _find_directory(descriptor: int, max_entries: int) -> tuple[int, int, int]:
     return count, start, end
 
 
-def _entries(directory: bytes, count: int) -> Iterator[ArchiveMember]:
+def _parse_directory(directory: bytes, count: int) -> Iterator[ArchiveMember]:
     """Yield the entries of a directory; their `start` is still the offset of the local header."""
-    at = 0
+    offset = 0
     for number in range(1, count + 1):
-        entry = _ENTRY.unpack_from(directory, at)
+        entry = _ENTRY.unpack_from(directory, offset)
         signature, flags, method, crc32 = entry[0], entry[3], entry[4], entry[7]
         name_bytes, extra_bytes, comment_bytes, disk = entry[10:14]
         require(signature == b"PK\x01\x02" and disk == 0, _CUT_OFF)
-        name_at = at + _ENTRY.size
-        extra_at = name_at + name_bytes
+        name_offset = offset + _ENTRY.size
+        extra_offset = name_offset + name_bytes
         # Latin-1 decodes every byte, so foreign names stay distinct from ours.
-        name = directory[name_at:extra_at].decode("latin-1")
-        extra = directory[extra_at : extra_at + extra_bytes]
+        name = directory[name_offset:extra_offset].decode("latin-1")
+        extra = directory[extra_offset : extra_offset + extra_bytes]
         size, packed, start = _read_zip64_fields(extra, entry[9], entry[8], entry[16])
         yield _check_readable(
             ArchiveMember(number, name, flags, method, crc32, packed, size, start)
         )
-        at = extra_at + extra_bytes + comment_bytes
-    require(at == len(directory), _CUT_OFF)
+        offset = extra_offset + extra_bytes + comment_bytes
+    require(offset == len(directory), _CUT_OFF)
 
 
 def _check_readable(entry: ArchiveMember) -> ArchiveMember:
     subject = f"has a member {entry.label} that"
     require(not entry.flags & _ENCRYPTED_FLAGS, f"{subject} is encrypted", REPACK)
-    is_read = not entry.flags & ~_KNOWN_FLAGS and entry.method in (_STORED, _DEFLATED)
-    require(is_read, f"{subject} is neither stored nor deflated, or has unknown flags", REPACK)
+    is_readable = not entry.flags & ~_KNOWN_FLAGS and entry.method in (_STORED, _DEFLATED)
+    require(is_readable, f"{subject} is neither stored nor deflated, or has unknown flags", REPACK)
     is_sized = entry.method == _DEFLATED or entry.packed_bytes == entry.size_bytes
     require(is_sized, f"{subject} is stored in more or fewer bytes than it has", REPACK)
     return entry
 
 
-def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
-    """Return the member of an entry; check that its header agrees and its bytes reach `end`."""
+def _locate_bytes(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
+    """Return a member with the offset of its bytes.
+
+    Checks that the local header agrees with the entry, and that the member ends at `end`.
+    """
     subject = f"has a member {entry.label}"
     header = os.pread(descriptor, _LOCAL_HEADER.size + len(entry.name), entry.start)
     signature, _, flags, method, _, _, crc32, packed, size, name_bytes, extra_bytes = (
@@ -261,8 +267,8 @@ def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
         f"{subject} whose header is not the one in the directory",
         REPACK,
     )
-    extra_at = entry.start + len(header)
-    extra = os.pread(descriptor, extra_bytes, extra_at) if _MAX_32 in (packed, size) else b""
+    extra_offset = entry.start + len(header)
+    extra = os.pread(descriptor, extra_bytes, extra_offset) if _MAX_32 in (packed, size) else b""
     size, packed = _read_zip64_fields(extra, size, packed)
     descriptors = _data_descriptors(entry) if flags & _DESCRIPTOR_FLAG else [b""]
     # Fields of a data descriptor may be zero in the header.
@@ -271,7 +277,7 @@ def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
     ]
     are_same = all(map(set.__contains__, allowed, (crc32, packed, size)))
     require(are_same, f"{subject} of another size or checksum in its header", REPACK)
-    start = extra_at + extra_bytes
+    start = extra_offset + extra_bytes
     remaining = end - start - entry.packed_bytes
     require(remaining >= 0, f"{subject} that shares bytes with another", REPACK)
     trailing = os.pread(descriptor, min(remaining, _MAX_DESCRIPTOR_BYTES + 1), end - remaining)
@@ -280,7 +286,7 @@ def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
 
 
 def _data_descriptors(entry: ArchiveMember) -> list[bytes]:
-    """Return the data descriptors a member may have: of 32 or 64 bits, with a signature or not."""
+    """Return the valid data descriptors of a member: of 32 or 64 bits, with a signature or not."""
     forms = [struct.pack("<L2Q", *entry.checksum_and_sizes)]
     if max(entry.checksum_and_sizes) <= _MAX_32:
         forms.append(struct.pack("<3L", *entry.checksum_and_sizes))
@@ -288,20 +294,20 @@ def _data_descriptors(entry: ArchiveMember) -> list[bytes]:
 
 
 def _read_zip64_fields(extra: bytes, *fields: int) -> list[int]:
-    """Return 32-bit fields; those with all bits set are replaced by the zip64 field of a header."""
-    at, wide = 0, b""
-    while at + _FIELD.size <= len(extra) and not wide:
-        tag, length = _FIELD.unpack_from(extra, at)
-        at += _FIELD.size
+    """Return 32-bit fields; those with all bits set are replaced by values of the zip64 field."""
+    offset, zip64_field = 0, b""
+    while offset + _FIELD.size <= len(extra) and not zip64_field:
+        tag, length = _FIELD.unpack_from(extra, offset)
+        offset += _FIELD.size
         if tag == _FIELD_64:
-            wide = extra[at : at + length // 8 * 8]
-        at += length
-    numbers = struct.iter_unpack("<Q", wide)
+            zip64_field = extra[offset : offset + length // 8 * 8]
+        offset += length
+    numbers = struct.iter_unpack("<Q", zip64_field)
     return [next(numbers, (field,))[0] if field == _MAX_32 else field for field in fields]
 
 
-def _read(descriptor: int, form: struct.Struct, at: int) -> tuple[Any, ...]:
-    return form.unpack(os.pread(descriptor, form.size, at))
+def _read_struct(descriptor: int, layout: struct.Struct, offset: int) -> tuple[Any, ...]:
+    return layout.unpack(os.pread(descriptor, layout.size, offset))
 
 
 def _inflate(pieces: Iterator[bytes], size_bytes: int) -> Iterator[bytes]:
@@ -310,20 +316,20 @@ def _inflate(pieces: Iterator[bytes], size_bytes: int) -> Iterator[bytes]:
     try:
         # The empty piece flushes the output that remains after the last input.
         for piece in chain(pieces, [b""]):
-            data, waiting = inflater.decompress(piece, CHUNK_BYTES), inflater.unconsumed_tail
+            data, unconsumed = inflater.decompress(piece, CHUNK_BYTES), inflater.unconsumed_tail
             while data:
                 remaining -= len(data)
                 require(remaining >= 0, "unpacks to more bytes than its entry declares", REPACK)
                 yield data
-                data = inflater.decompress(waiting, CHUNK_BYTES)
-                waiting = inflater.unconsumed_tail
+                data = inflater.decompress(unconsumed, CHUNK_BYTES)
+                unconsumed = inflater.unconsumed_tail
     except zlib.error as exc:
         raise BundleFormatError("is damaged: its bytes cannot be inflated") from exc
     is_whole = inflater.eof and not inflater.unused_data and remaining == 0
     require(is_whole, "unpacks to fewer bytes than its entry declares, or has extra ones", REPACK)
 
 
-def _pieces(descriptor: int, start: int, size_bytes: int) -> Iterator[bytes]:
+def _read_pieces(descriptor: int, start: int, size_bytes: int) -> Iterator[bytes]:
     end = start + size_bytes
     while start < end:
         piece = os.pread(descriptor, min(CHUNK_BYTES, end - start), start)

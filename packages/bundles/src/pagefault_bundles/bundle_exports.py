@@ -49,25 +49,25 @@ from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.resource import Resource
 
 _NO_PROMPT = b"{}"
-_IN_MEMORY_BYTES = 1024 * 1024
-# Larger than any content.
-_ANY_BYTES = 2**40
-_SENT_BYTES = 64 * 1024
+_SPOOL_MEMORY_BYTES = 1024 * 1024
+# More than any content has, so all of it is read.
+_NO_LIMIT_BYTES = 2**40
+_PIECE_BYTES = 64 * 1024
 _RESOURCES_AT_ONCE = 20
-# A chunk of a file or a blob, the chunks read ahead, and those buffered by the connection.
+# One chunk that is read, those that are read ahead, and those that the connection buffers.
 _SENDING_BYTES = 6 * CHUNK_BYTES
 
-EXPORT_BYTES = len(LINE_FILES) * _IN_MEMORY_BYTES + _SENDING_BYTES
-"""The most memory that a bundle takes while it is spooled and sent."""
+EXPORT_BYTES = len(LINE_FILES) * _SPOOL_MEMORY_BYTES + _SENDING_BYTES
+"""The maximum memory for the export of one bundle."""
 
 
-class _Lines:
-    """A temporary file of lines, written outside the event loop."""
+class _LineFile:
+    """A temporary file of JSON lines, with its size and digest. Writing blocks."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.size_bytes = 0
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_SPOOL_MEMORY_BYTES)  # noqa: SIM115
         self.digest = hashlib.sha256()
 
     def write(self, lines: Iterable[msgspec.Struct]) -> None:
@@ -78,7 +78,7 @@ class _Lines:
                 self.size_bytes += len(text)
                 self.digest.update(text)
                 self._file.write(text)
-            # Detect a full disk here, before the answer begins.
+            # Detect a full disk before the response begins.
             self._file.flush()
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -105,9 +105,9 @@ class Bundle:
     session: Session
     """The session at the time of the snapshot."""
     frontiers: Sequence[rows.FrontierLine]
-    """The lines of the frontiers of its renderings."""
-    files: Sequence[_Lines]
-    """Its rows at that time."""
+    """The lines of its frontiers."""
+    files: Sequence[_LineFile]
+    """The files with the lines of all other rows, at the time of the snapshot."""
     sizes: Sequence[tuple[str, int]]
     """The digests of its blobs, in order, with their sizes."""
 
@@ -115,7 +115,7 @@ class Bundle:
     def memory_bytes(self) -> int:
         """The memory that sending it takes."""
         sizes = [lines.size_bytes for lines in self.files]
-        return _SENDING_BYTES + sum(size for size in sizes if size <= _IN_MEMORY_BYTES)
+        return _SENDING_BYTES + sum(size for size in sizes if size <= _SPOOL_MEMORY_BYTES)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the bytes of the zip.
@@ -130,17 +130,17 @@ class Bundle:
                 with archive.member(lines.name, lines.size_bytes) as member:
                     async for chunk in lines.chunks():
                         member.write(chunk)
-                        if buffer.size_bytes >= _SENT_BYTES:
+                        if buffer.size_bytes >= _PIECE_BYTES:
                             yield buffer.take()
             for digest, size_bytes in self.sizes:
                 with archive.member(BLOBS + digest, size_bytes) as member:
                     hashing = hashlib.sha256()
-                    opened = await self.blobs.open(self.project_id, digest)
-                    async with aclosing(opened) as reader:
+                    blob = await self.blobs.open(self.project_id, digest)
+                    async with aclosing(blob) as reader:
                         async for chunk in reader:
                             await anyio.to_thread.run_sync(hashing.update, chunk)
                             member.write(chunk)
-                            if buffer.size_bytes >= _SENT_BYTES:
+                            if buffer.size_bytes >= _PIECE_BYTES:
                                 yield buffer.take()
                     if hashing.hexdigest() != digest:
                         # The response is cut off, so the client detects the missing part.
@@ -195,9 +195,9 @@ class BundleExports:
             StoreUnavailableError: The database did not answer, or there is no room for
                 temporary files.
         """
-        # The counters of the pages include reads that are not stored yet.
+        # Counts of reads are buffered in memory, and belong to the export.
         await self.accesses.flush()
-        files = [_Lines(name) for name in LINE_FILES]
+        files = [_LineFile(name) for name in LINE_FILES]
         async with AsyncExitStack() as stack:
             for lines in files:
                 stack.callback(lines.close)
@@ -213,12 +213,12 @@ class BundleExports:
                     _page_lines(unit, session_id),
                     _resource_lines(unit, resources, project_id),
                 )
-                for file, written in zip(files, lines, strict=True):
-                    file.write(written)
+                for file, file_lines in zip(files, lines, strict=True):
+                    file.write(file_lines)
                 moves = unit[FrontierMoveRecords]
                 frontiers = [
-                    frontier_line(field, moves.all_of(session_id, field.name))
-                    for field in unit[FrontierRecords].all_of(session_id)
+                    frontier_line(frontier, moves.all_of(session_id, frontier.name))
+                    for frontier in unit[FrontierRecords].all_of(session_id)
                 ]
                 return session, frontiers, resources
 
@@ -239,7 +239,7 @@ def _history_lines(
 
 def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:
     for numbers in unit[BundleRecords].page_numbers(session_id):
-        stored = unit[PageRecords].numbered(numbers, content_up_to=_ANY_BYTES)
+        stored = unit[PageRecords].numbered(numbers, content_up_to=_NO_LIMIT_BYTES)
         levels = unit[BundleRecords].levels([page.page_id for page in stored.values()])
         for number in numbers:
             page = stored[number]

@@ -38,12 +38,12 @@ from app.words.page_words import searchable_text
 from app.words.search_terms import SearchWords, search_words
 from pagefault_bundles import archive, rows
 from pagefault_bundles.bundle_lines import (
-    recorded_result,
-    stored_frontier,
-    stored_interaction,
-    stored_levels,
-    stored_message,
-    stored_move,
+    read_frontier,
+    read_interaction,
+    read_levels,
+    read_message,
+    read_move,
+    read_tool_result,
 )
 from pagefault_bundles.bundle_reader import ENTRY_KINDS, BundleCheck, BundleFile, read_bundle
 from pagefault_bundles.bundle_records import BundleRecords, Entry
@@ -51,8 +51,8 @@ from pagefault_bundles.record_checks import read_bundled_page
 from pagefault_bundles.spooled_files import spool
 from pagefault_dialects.model.page import Page
 
-_BUNDLES_AT_ONCE = 2
-_BLOBS_AT_ONCE = 8
+_MAX_CHECKS = 2
+_BLOB_BATCH = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,9 +63,9 @@ class BundleImports:
     blobs: BlobStore
     limits: Limits
     stored_bytes: StorageQuota | None = None
-    # A check takes a processor, and some memory for each line.
+    # A check uses one processor, and memory for the resources and links of a bundle.
     _limiter: anyio.CapacityLimiter = field(
-        init=False, default_factory=lambda: anyio.CapacityLimiter(_BUNDLES_AT_ONCE)
+        init=False, default_factory=lambda: anyio.CapacityLimiter(_MAX_CHECKS)
     )
 
     async def import_session(self, project_id: str, chunks: AsyncIterator[bytes]) -> SessionWithUse:
@@ -89,19 +89,21 @@ class BundleImports:
                 # Before the first blob is stored: stored blobs stay until the next sweep.
                 await self.stored_bytes.check_room_for(project_id, bundle.blobs)
             await self._put_blobs(project_id, bundle)
-            # Not cancelled, since it reads the file that this block closes.
+            # It reads the file that this block closes, so cancellation has to wait for it.
             use = await run_to_completion(self._commit(project_id, check, session))
         return SessionWithUse(session, use, is_new=True)
 
     async def _put_blobs(self, project_id: str, bundle: BundleFile) -> None:
         blobs = iter(bundle.blobs.items())
-        while batch := list(islice(blobs, _BLOBS_AT_ONCE)):
-            puts = (self._put(project_id, bundle, *each_blob) for each_blob in batch)
-            for outcome in await asyncio.gather(*puts, return_exceptions=True):
-                if outcome is not None:
-                    raise outcome
+        while batch := list(islice(blobs, _BLOB_BATCH)):
+            puts = (self._put_blob(project_id, bundle, *blob) for blob in batch)
+            for error in await asyncio.gather(*puts, return_exceptions=True):
+                if error is not None:
+                    raise error
 
-    async def _put(self, project_id: str, bundle: BundleFile, digest: str, size_bytes: int) -> None:
+    async def _put_blob(
+        self, project_id: str, bundle: BundleFile, digest: str, size_bytes: int
+    ) -> None:
         async with self.blobs.writer(project_id, limit_bytes=size_bytes) as writer:
             chunks = bundle.chunks(archive.BLOBS + digest)
             # Reading and inflating block.
@@ -112,7 +114,7 @@ class BundleImports:
     async def _commit(self, project_id: str, check: BundleCheck, session: Session) -> SessionUse:
         def write(unit: UnitOfWork) -> SessionUse:
             _BundleWriter(unit, check, session).write()
-            # One event for the session, since its parts are older than the log.
+            # Only one event: the entries themselves were written long ago.
             event = NewEvent(
                 "session:imported",
                 session.session_id,
@@ -129,7 +131,7 @@ class BundleImports:
 
 @dataclass(frozen=True, slots=True)
 class _BundleWriter:
-    """A writer of one bundle in the transaction of a unit of work.
+    """Writes all rows of one bundle in the transaction of a unit of work.
 
     Rows are locked in the order of all writers: session, pages, records, resources.
     """
@@ -148,11 +150,11 @@ class _BundleWriter:
         if not self.unit[SessionRecords].add(self.session):
             raise _conflict("session", self.session.session_id)
         for item in self.bundle.file.manifest.session.frontiers:
-            frontier = stored_frontier(item)
+            frontier = read_frontier(item)
             self.unit[FrontierRecords].put(
                 self.session.session_id, frontier, utc_now(), replaces=None
             )
-            moves = map(stored_move, item.moves)
+            moves = map(read_move, item.moves)
             self.unit[FrontierMoveRecords].put_all(self.session.session_id, item.name, moves)
         for lines in self.bundle.batches(archive.PAGES, rows.PAGE_LINES):
             self._add_pages(lines)
@@ -162,24 +164,24 @@ class _BundleWriter:
         for history in self.bundle.batches(archive.HISTORY, rows.HISTORY_LINES):
             self._add_history([item for item in history if not isinstance(item, rows.PromptLine)])
         for interactions in self.bundle.batches(archive.INTERACTIONS, rows.INTERACTION_LINES):
-            stored = [stored_interaction(line, self.session.session_id) for line in interactions]
-            for existing in self.unit[BundleRecords].add_interactions(stored):
-                raise _conflict("interaction", existing)
+            stored = [read_interaction(line, self.session.session_id) for line in interactions]
+            for existing_id in self.unit[BundleRecords].add_interactions(stored):
+                raise _conflict("interaction", existing_id)
         self._add_resources()
 
     def _add_pages(self, lines: Sequence[rows.PageLine]) -> None:
-        """Store pages, in the order of their age."""
+        """Store pages, their levels, index entries and counters; the lines are oldest first."""
         unit = self.unit
         pages = [read_bundled_page(line) for line in lines]
         numbers = unit[PageRecords].insert_absent([version for _, version in pages])
         for line in lines:
             if line.page_id not in numbers:
                 raise _conflict("page", line.page_id)
-        unit[PageLevelRecords].replace_many({line.page_id: stored_levels(line) for line in lines})
+        unit[PageLevelRecords].replace_many({line.page_id: read_levels(line) for line in lines})
         choose_page_index(unit).index_all(
             {
                 numbers[version.page_id]: IndexedRecord(
-                    self._words(page), self.session.session_id, version.fields.modality
+                    self._search_words(page), self.session.session_id, version.fields.modality
                 )
                 for page, version in pages
             }
@@ -203,36 +205,36 @@ class _BundleWriter:
         entries = [Entry(line.seq, ENTRY_KINDS[type(line)], line.id) for line in batch]
         bundles.add_entries(self.session.session_id, entries)
         results = [
-            recorded_result(line, self.session.session_id)
+            read_tool_result(line, self.session.session_id)
             for line in batch
             if isinstance(line, rows.ToolResultLine)
         ]
-        for existing in bundles.add_tool_results(results):
-            raise _conflict("tool result", existing)
+        for existing_id in bundles.add_tool_results(results):
+            raise _conflict("tool result", existing_id)
         messages = [
-            stored_message(line)
+            read_message(line)
             for line in batch
             if isinstance(line, rows.MessageLine | rows.PageFaultLine)
         ]
-        for existing in bundles.add_messages(self.session.session_id, messages):
-            raise _conflict("message", existing)
+        for existing_id in bundles.add_messages(self.session.session_id, messages):
+            raise _conflict("message", existing_id)
 
     def _add_resources(self) -> None:
         """Store missing descriptors, their aliases, and the links to them."""
         self.unit[ResourceRecords].ensure_all(self.bundle.resources.values())
-        for existing in self.unit[AliasRecords].add_all(self.bundle.aliases):
+        for existing_id in self.unit[AliasRecords].add_all(self.bundle.aliases):
             raise ConflictError(
-                f"The alias {existing} names another resource in this project already, and an "
+                f"The alias {existing_id} names another resource in this project already, and an "
                 "import replaces nothing. Delete the alias first, or import into another project. "
                 "Nothing was stored.",
                 code="alias-exists",
             )
-        named = {alias.resource_id for alias in self.bundle.aliases.values()}
-        self.unit[AliasRecords].check_count(named)
-        self.unit[BundleRecords].size_entries(self.session.session_id)
+        resource_ids = {alias.resource_id for alias in self.bundle.aliases.values()}
+        self.unit[AliasRecords].check_count(resource_ids)
+        self.unit[BundleRecords].set_entry_sizes(self.session.session_id)
         self.unit[BundleRecords].add_links(self.session.session_id, self.bundle.links)
 
-    def _words(self, page: Page) -> SearchWords:
+    def _search_words(self, page: Page) -> SearchWords:
         text = None
         if refers_to_text(page.fields.modality, page.full):
             resource = self.bundle.resources[str(page.full.value).removeprefix("@blob:")]

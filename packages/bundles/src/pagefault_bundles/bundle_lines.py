@@ -1,7 +1,8 @@
 """Convert between the lines of a bundle and the records of the stores, without I/O.
 
-Most members of a line have the name of an attribute of its record, so only the exceptions are
-listed here. Times are text in a line, and stored JSON texts are embedded unchanged.
+Most members of a line have the same name as an attribute of the record, and are copied by name.
+Only the others are listed here. Times are text in a line, and stored JSON texts are embedded
+unchanged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from app.models.tool_result import StoredToolResult
 from app.stores.records.aliases import AliasTarget
 from app.stores.records.frontier_moves import FrontierMove
 from pagefault_bundles import rows
-from pagefault_bundles.bundle_records import Entry, Recorded, RecordedResult
+from pagefault_bundles.bundle_records import Entry, EntryRecord, RecordedResult
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json
 from pagefault_dialects.model.frontier import Frontier, StoredFrontier
@@ -28,7 +29,7 @@ from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import Level, StoredPage, StoredRepresentation
 from pagefault_dialects.model.resource import MediaHints, Resource
 
-# A record repeats parts of its request, and nests them a few levels deeper.
+# A stored record may have more values than its request, and nest them a few levels deeper.
 _MORE_DEPTH = 64
 _MORE_NODES = 4
 _MOMENTS = frozenset({"created_at", "answered_at", "last_accessed"})
@@ -37,24 +38,25 @@ _Line = TypeVar("_Line", bound=Struct)
 _Record = TypeVar("_Record")
 
 
-def history_line(entry: Entry, recorded: Recorded | None) -> rows.HistoryLine:
+def history_line(entry: Entry, record: EntryRecord | None) -> rows.HistoryLine:
     """Return the line of an entry of the history."""
-    if isinstance(recorded, RecordedResult):
+    if isinstance(record, RecordedResult):
         return _line(
             rows.ToolResultLine,
-            recorded.result,
+            record.result,
             seq=entry.seq,
             id=entry.entry_id,
-            success=recorded.success,
-            request_digest=recorded.request_digest,
+            success=record.success,
+            request_digest=record.request_digest,
         )
-    if recorded is None:
-        place = rows.InteractionEntryLine if entry.kind == INTERACTION else rows.AnswerEntryLine
-        return place(entry.seq, entry.entry_id)
-    kind: type[rows.MessageLine | rows.PageFaultLine] = (
+    if record is None:
+        is_interaction = entry.kind == INTERACTION
+        entry_type = rows.InteractionEntryLine if is_interaction else rows.AnswerEntryLine
+        return entry_type(entry.seq, entry.entry_id)
+    message_type: type[rows.MessageLine | rows.PageFaultLine] = (
         rows.PageFaultLine if entry.kind == PAGE_FAULT else rows.MessageLine
     )
-    return _line(kind, recorded, seq=entry.seq, id=entry.entry_id)
+    return _line(message_type, record, seq=entry.seq, id=entry.entry_id)
 
 
 def interaction_line(stored: StoredInteraction) -> rows.InteractionLine:
@@ -68,8 +70,8 @@ def fork_line(origin: ForkOrigin) -> rows.ForkOriginLine:
     return rows.ForkOriginLine(origin.session_id, origin.up_to)
 
 
-def stored_origin(line: rows.ForkOriginLine) -> ForkOrigin:
-    """Return the origin of a fork; the session of that id here may be another one."""
+def read_fork_origin(line: rows.ForkOriginLine) -> ForkOrigin:
+    """Return the origin of a fork. A session of that id may be another one in this service."""
     return ForkOrigin(line.session_id, line.up_to)
 
 
@@ -100,7 +102,7 @@ def frontier_line(stored: StoredFrontier, moves: Iterable[FrontierMove]) -> rows
     )
 
 
-def stored_frontier(line: rows.FrontierLine) -> StoredFrontier:
+def read_frontier(line: rows.FrontierLine) -> StoredFrontier:
     """Return the frontier in a line."""
     tool_media, said_media, tool_texts, tool_results, said_texts = line.through
     frontier = Frontier(
@@ -119,7 +121,7 @@ def stored_frontier(line: rows.FrontierLine) -> StoredFrontier:
     return StoredFrontier(line.name, frontier, bytes.fromhex(line.sent), version=1)
 
 
-def stored_move(line: rows.FrontierMoveLine) -> FrontierMove:
+def read_move(line: rows.FrontierMoveLine) -> FrontierMove:
     """Return the move of a frontier in a line."""
     levels = msgspec.structs.asdict(line)
     return FrontierMove(levels.pop("seq"), Frontier(**levels))
@@ -174,23 +176,25 @@ def parse_stored_object(text: bytes, limits: Limits) -> Mapping[str, JsonValue]:
     return members
 
 
-def recorded_result(line: rows.ToolResultLine, session_id: str) -> RecordedResult:
+def read_tool_result(line: rows.ToolResultLine, session_id: str) -> RecordedResult:
     """Return the tool result in a line."""
     result = _record(StoredToolResult, line, tool_result_id=line.id, session_id=session_id)
     return RecordedResult(result, success=line.success, request_digest=line.request_digest)
 
 
-def stored_message(line: rows.MessageLine | rows.PageFaultLine) -> StoredHistoryMessage:
+def read_message(line: rows.MessageLine | rows.PageFaultLine) -> StoredHistoryMessage:
     """Return the message in a line."""
     if isinstance(line, rows.PageFaultLine):
-        absent = dict.fromkeys(("inline_form", "dialect", "reading", "role"))
-        return _record(StoredHistoryMessage, line, message_id=line.id, is_page_fault=True, **absent)
+        without_values = dict.fromkeys(("inline_form", "dialect", "reading", "role"))
+        return _record(
+            StoredHistoryMessage, line, message_id=line.id, is_page_fault=True, **without_values
+        )
     return _record(
         StoredHistoryMessage, line, message_id=line.id, is_page_fault=False, page_fault=None
     )
 
 
-def stored_interaction(line: rows.InteractionLine, session_id: str) -> StoredInteraction:
+def read_interaction(line: rows.InteractionLine, session_id: str) -> StoredInteraction:
     """Return the interaction in a line."""
     output = bytes(line.output)
     return _record(
@@ -202,25 +206,25 @@ def stored_interaction(line: rows.InteractionLine, session_id: str) -> StoredInt
     )
 
 
-def stored_page(line: rows.PageLine) -> StoredPage:
-    """Return the page in a line; the store assigns its number."""
+def read_page(line: rows.PageLine) -> StoredPage:
+    """Return the page in a line, with the number 0 until the store assigns one."""
     return _record(StoredPage, line, page_number=0)
 
 
-def stored_levels(line: rows.PageLine) -> list[StoredRepresentation]:
+def read_levels(line: rows.PageLine) -> list[StoredRepresentation]:
     """Return the levels of the page in a line."""
     return [_record(StoredRepresentation, level, level=Level(level.level)) for level in line.levels]
 
 
-def named_resources(line: rows.ResourceLine) -> dict[str, AliasTarget]:
-    """Return the resource in a line by its aliases."""
+def read_alias_targets(line: rows.ResourceLine) -> dict[str, AliasTarget]:
+    """Return the targets of the aliases in a line, by alias."""
     return {
         alias: AliasTarget(line.id, rows.parse_moment(created_at))
         for alias, created_at in line.aliases.items()
     }
 
 
-def stored_resource(line: rows.ResourceLine, project_id: str) -> Resource:
+def read_resource(line: rows.ResourceLine, project_id: str) -> Resource:
     """Return the resource in a line, in this project."""
     return _record(
         Resource,
@@ -231,10 +235,10 @@ def stored_resource(line: rows.ResourceLine, project_id: str) -> Resource:
     )
 
 
-def _line(kind: type[_Line], record: object, **extra: object) -> _Line:
-    """Return the line of a record; `extra` has the members without an attribute of their name."""
-    names = [name for name in kind.__struct_fields__ if name not in extra]
-    return kind(**extra, **{name: _encode_value(getattr(record, name)) for name in names})
+def _line(line_type: type[_Line], record: object, **extra: object) -> _Line:
+    """Return the line of a record; `extra` has the members that are not copied by name."""
+    names = [name for name in line_type.__struct_fields__ if name not in extra]
+    return line_type(**extra, **{name: _encode_value(getattr(record, name)) for name in names})
 
 
 def _encode_value(value: object) -> object:
@@ -243,10 +247,12 @@ def _encode_value(value: object) -> object:
     return Raw(value) if isinstance(value, bytes) else value
 
 
-def _record(kind: type[_Record], line: Struct, **extra: object) -> _Record:
-    """Return the record in a line; `extra` has the attributes without a member of their name."""
-    names = [field.name for field in fields(kind) if field.name not in extra]  # type: ignore[arg-type]
-    return kind(**extra, **{name: _decode_value(name, getattr(line, name)) for name in names})
+def _record(record_type: type[_Record], line: Struct, **extra: object) -> _Record:
+    """Return the record in a line; `extra` has the attributes that are not copied by name."""
+    names = [field.name for field in fields(record_type) if field.name not in extra]  # type: ignore[arg-type]
+    return record_type(
+        **extra, **{name: _decode_value(name, getattr(line, name)) for name in names}
+    )
 
 
 def _decode_value(name: str, value: object) -> object:

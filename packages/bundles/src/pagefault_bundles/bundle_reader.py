@@ -1,11 +1,12 @@
-"""Check an uploaded bundle: its members, then every line, before any of it is stored.
+"""Check an uploaded bundle: the members of the zip, then every line, before anything is stored.
 
 The zip may be packed by any program. The manifest defines the bundle: it lists every file with its
-size and SHA-256, and no other file may be present. The manifest has no digest, but only one valid
-form. The members of the zip are checked before any file is parsed (see `archive`), and the digest
-of a file before its lines.
+size and SHA-256, and no other file may be present. There is no digest of the manifest itself, but
+its bytes have to be what this service would write.
 
-The checks block, and use constant memory: only resources, and the links to them, are kept.
+First the members of the zip are checked (see `archive`), then the digest of each file, then its
+lines. The checks block. In memory they keep only the resources of the bundle, and the links to
+them.
 """
 
 import codecs
@@ -37,7 +38,7 @@ from pagefault_bundles.archive import (
     member_chunks,
     read_members,
 )
-from pagefault_bundles.bundle_lines import named_resources, stored_origin, stored_resource
+from pagefault_bundles.bundle_lines import read_alias_targets, read_fork_origin, read_resource
 from pagefault_bundles.bundle_records import Link
 from pagefault_bundles.format_errors import REPACK, errors_at, require
 from pagefault_bundles.record_checks import check_message, check_prompt
@@ -50,17 +51,16 @@ RAISE_LIMIT = "The operator of the service can raise `PAGEFAULT_LIMITS__BUNDLE_B
 
 # A file in the manifest has a name of 70 characters, a digest of 64, a size, and punctuation.
 _MAX_FILE_LINE_BYTES = 256
-# Of a message, a frontier has 16 bytes; a move of one has up to 300.
+# The session in a manifest: a frontier has 16 bytes for each message, and a move of one up to 300.
 _MAX_SESSION_BYTES = 16 * 1_024 * 1_024
-# Above every record of this service: a message has 16 MiB, a page with its levels somewhat more.
+# No record is longer: a message has up to 16 MiB, a page with its levels somewhat more.
 _LONGEST_LINE_BYTES = 256 * 1024 * 1024
-# A limit against zip bombs: text deflates to a fifth, not to a thousandth. Small bundles may have
-# any ratio.
+# A limit against zip bombs; text usually deflates to a fifth. Small bundles may have any ratio.
 _MAX_RATIO = 32
 _SMALL_BYTES = 64 * 1024 * 1024
 
-_LINES_AT_ONCE = 500
-_LINES_BYTES = 4 * 1024 * 1024
+_BATCH_LINES = 500
+_BATCH_BYTES = 4 * 1024 * 1024
 
 _Line = TypeVar("_Line")
 ENTRY_KINDS: dict[type[rows.HistoryLine], session.EntryKind] = {
@@ -75,10 +75,12 @@ ENTRY_KINDS: dict[type[rows.HistoryLine], session.EntryKind] = {
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """The members and the manifest of an intact bundle."""
+    """A bundle whose members are intact; its lines are not checked yet."""
 
     descriptor: int
+    """The descriptor of the open zip file."""
     members: Mapping[str, ArchiveMember]
+    """The members of the zip, by name."""
     manifest: rows.BundleManifest
 
     @property
@@ -91,38 +93,38 @@ class BundleFile:
         return member_chunks(self.descriptor, self.members[name])
 
     def lines(self, name: str) -> Iterator[tuple[str, bytes]]:
-        """Yield the lines of a member, each with its location.
+        """Yield the lines of a member, each with its location, such as `pages.jsonl/3`.
 
         Raises:
             InvalidBundleError: A line is too long, or the last one is unterminated.
         """
-        begun: list[bytes] = []
-        begun_bytes = 0
+        parts: list[bytes] = []
+        parts_bytes = 0
         number = 1
         for chunk in self.chunks(name):
-            # Each chunk is searched once, since a line may have many chunks.
-            first, *further = chunk.split(b"\n")
-            begun.append(first)
-            begun_bytes += len(first)
+            # A line may have many chunks, so parts are joined only at its end.
+            first, *lines = chunk.split(b"\n")
+            parts.append(first)
+            parts_bytes += len(first)
             with errors_at(f"{name}/{number}"):
-                require(begun_bytes <= _LONGEST_LINE_BYTES, "is longer than a record may be")
-            for line in further:
-                yield f"{name}/{number}", b"".join(begun)
+                require(parts_bytes <= _LONGEST_LINE_BYTES, "is longer than a record may be")
+            for line in lines:
+                yield f"{name}/{number}", b"".join(parts)
                 number += 1
-                begun, begun_bytes = [line], len(line)
+                parts, parts_bytes = [line], len(line)
         with errors_at(f"{name}/{number}"):
-            require(not begun_bytes, "has no end")
+            require(not parts_bytes, "has no end")
 
 
 def read_bundle(
     file: IO[bytes], max_bytes: int, *, use: str = "imported", remedy: str = RAISE_LIMIT
 ) -> BundleFile:
-    """Return the bundle in a file, after a check of every byte; blocks.
+    """Check the members of a zip and their digests, and return the bundle. Blocks.
 
     Args:
         file: The zip, which is read by position.
-        max_bytes: The most that its members may have unpacked.
-        use: What is done with it, for the error if they have more.
+        max_bytes: The maximum size of all its members, unpacked.
+        use: What is done with the bundle, for the error if it is larger.
         remedy: Advice for that error.
 
     Raises:
@@ -135,19 +137,19 @@ def read_bundle(
         _check_unpacked_size(descriptor, members, max_bytes, use, remedy)
     with errors_at(MANIFEST):
         manifest = _read_manifest(descriptor, members)
-    files = {item.name: item for item in manifest.files}
+    files = {file_line.name: file_line for file_line in manifest.files}
     with errors_at(""):
         for name, member in members.items():
             sentence = f"has a member {member.label} that its manifest does not name"
             require(name in files or name == MANIFEST, sentence, REPACK)
-    for name, described in files.items():
+    for name, file_line in files.items():
         with errors_at(name):
             require(name in members, "is missing: the manifest names it", REPACK)
-            require(members[name].size_bytes == described.size, "has not the size in the manifest")
+            require(members[name].size_bytes == file_line.size, "has not the size in the manifest")
             digest = hashlib.sha256()
             _read_member(descriptor, members[name], digest.update)
-            is_same = digest.hexdigest() == described.sha256
-            require(is_same, "does not have the SHA-256 that the manifest gives for it")
+            is_same_digest = digest.hexdigest() == file_line.sha256
+            require(is_same_digest, "does not have the SHA-256 that the manifest gives for it")
     return BundleFile(descriptor, members, manifest)
 
 
@@ -182,8 +184,8 @@ def _check_unpacked_size(
 
 def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> rows.BundleManifest:
     member = members[MANIFEST]
-    most = _MAX_SESSION_BYTES + len(members) * _MAX_FILE_LINE_BYTES
-    require(member.size_bytes <= most, "is longer than it may be")
+    max_bytes = _MAX_SESSION_BYTES + len(members) * _MAX_FILE_LINE_BYTES
+    require(member.size_bytes <= max_bytes, "is longer than it may be")
     text = bytearray()
     _read_member(descriptor, member, text.extend)
     head = msgspec.json.decode(text, type=rows.ManifestHead)
@@ -202,7 +204,7 @@ def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> row
 def _read_member(
     descriptor: int, member: ArchiveMember, consume: Callable[[bytes], object]
 ) -> None:
-    """Pass all bytes of a member to `consume`; raise if their checksum is not the archive's."""
+    """Pass all bytes of a member to `consume`; raise unless they have the archive's checksum."""
     crc32 = 0
     for chunk in member_chunks(descriptor, member):
         crc32 = zlib.crc32(chunk, crc32)
@@ -212,51 +214,57 @@ def _read_member(
 
 @dataclass(slots=True)
 class BundleCheck:
-    """A check of one bundle, with the resources and links that it found."""
+    """A check of the lines of a bundle; collects its resources and links."""
 
     file: BundleFile
     project_id: str
+    """The project that the bundle is imported into."""
     limits: Limits
     resources: dict[str, Resource] = field(default_factory=dict)
+    """The resources of the bundle, by id."""
     aliases: dict[str, AliasTarget] = field(default_factory=dict)
+    """Their aliases."""
     links: list[Link] = field(default_factory=list)
+    """The references of all records to resources."""
     prompt: SessionPrompt | None = None
-    _texts: set[str] = field(default_factory=set)
-    _inputs: dict[int, str] = field(default_factory=dict)
-    _outputs: dict[int, str] = field(default_factory=dict)
-    _answers: Counter[str] = field(default_factory=Counter)
+    """The prompt of the session."""
+    # The ids of resources that are returned as text.
+    _text_resources: set[str] = field(default_factory=set)
+    _interactions_by_seq: dict[int, str] = field(default_factory=dict)
+    _answers_by_seq: dict[int, str] = field(default_factory=dict)
+    _answer_numbers: Counter[str] = field(default_factory=Counter)
     _counts: Counter[session.EntryKind] = field(default_factory=Counter)
 
     def run(self) -> session.Session:
         """Check the lines of the bundle, and return its session.
 
         Raises:
-            InvalidBundleError: The bundle is invalid; the error names the place and the fault.
+            InvalidBundleError: The bundle is invalid; the error names the line and the fault.
         """
         self._check_resources()
         self._check_interactions()
         last_seq = self._check_history()
         self._check_pages()
-        self._check_use()
+        self._check_resource_use()
         self._check_texts()
-        described = self.file.manifest.session
+        session_line = self.file.manifest.session
         with errors_at(MANIFEST):
             # Writes of pages take numbers too, without an entry in the history.
-            rows.check_number(described.last_seq)
-            names = [frontier.name for frontier in described.frontiers]
+            rows.check_number(session_line.last_seq)
+            names = [frontier.name for frontier in session_line.frontiers]
             require(names == sorted(set(names)), "has frontiers in another order, or one twice")
-            moves = [[move.seq for move in line.moves] for line in described.frontiers]
+            moves = [[move.seq for move in line.moves] for line in session_line.frontiers]
             require(moves == [sorted(set(move)) for move in moves], "has moves in another order")
-            require(described.last_seq >= last_seq, "names a last number below that of an entry")
-            require(len(set(described.tags)) == len(described.tags), "has a tag twice")
-            origin = described.forked_from
-            is_within = origin is None or origin.up_to <= described.last_seq
+            require(session_line.last_seq >= last_seq, "names a last number below that of an entry")
+            require(len(set(session_line.tags)) == len(session_line.tags), "has a tag twice")
+            origin = session_line.forked_from
+            is_within = origin is None or origin.up_to <= session_line.last_seq
             require(is_within, "is a fork that has come further than its last number")
             return session.Session(
-                session_id=described.id,
-                created_at=rows.parse_moment(described.created_at),
-                updated_at=rows.parse_moment(described.updated_at),
-                last_seq=described.last_seq,
+                session_id=session_line.id,
+                created_at=rows.parse_moment(session_line.created_at),
+                updated_at=rows.parse_moment(session_line.updated_at),
+                last_seq=session_line.last_seq,
                 counts=session.HistoryCounts(
                     tool_results=self._counts[session.TOOL_RESULT],
                     page_faults=self._counts[session.PAGE_FAULT],
@@ -264,8 +272,10 @@ class BundleCheck:
                     interactions=self._counts[session.INTERACTION],
                     answers=self._counts[session.ANSWER],
                 ),
-                forked_from=None if origin is None else stored_origin(origin),
-                marks=session.SessionMarks(described.pinned, described.tags, described.note),
+                forked_from=None if origin is None else read_fork_origin(origin),
+                marks=session.SessionMarks(
+                    session_line.pinned, session_line.tags, session_line.note
+                ),
             )
 
     def batches(self, name: str, decoder: msgspec.json.Decoder[_Line]) -> Iterator[list[_Line]]:
@@ -275,7 +285,7 @@ class BundleCheck:
         for _, text in self.file.lines(name):
             batch.append(decoder.decode(text))
             size_bytes += len(text)
-            if len(batch) >= _LINES_AT_ONCE or size_bytes >= _LINES_BYTES:
+            if len(batch) >= _BATCH_LINES or size_bytes >= _BATCH_BYTES:
                 yield batch
                 batch, size_bytes = [], 0
         if batch:
@@ -289,10 +299,10 @@ class BundleCheck:
                 require(line.id > last, "does not follow on the line before")
                 record_checks.check_resource(line)
                 last = line.id
-                self.resources[last] = stored_resource(line, self.project_id)
+                self.resources[last] = read_resource(line, self.project_id)
                 repeated = self.aliases.keys() & line.aliases
                 require(not repeated, "has an alias that another line has")
-                self.aliases |= named_resources(line)
+                self.aliases |= read_alias_targets(line)
 
     def _check_interactions(self) -> None:
         last, ids = 0, set()
@@ -306,10 +316,10 @@ class BundleCheck:
                 self._link(
                     session.INTERACTION, line.id, record_checks.check_interaction(line, self.limits)
                 )
-                self._inputs[line.seq] = line.id
+                self._interactions_by_seq[line.seq] = line.id
                 if line.answer_seq is not None:
-                    require(line.answer_seq not in self._outputs, "has another one's answer")
-                    self._outputs[line.answer_seq] = line.id
+                    require(line.answer_seq not in self._answers_by_seq, "has another one's answer")
+                    self._answers_by_seq[line.answer_seq] = line.id
 
     def _check_history(self) -> int:
         seq, ids = 0, set()
@@ -326,40 +336,46 @@ class BundleCheck:
                 kind = ENTRY_KINDS[type(line)]
                 self._counts[kind] += 1
                 self._check_entry(line)
-                self._check_answer(line)
+                self._check_answer_number(line)
                 if not isinstance(line, rows.AnswerEntryLine):
                     require(line.id not in ids, "has an id that another line has")
                     ids.add(line.id)
         with errors_at(INTERACTIONS):
-            require(not self._inputs and not self._outputs, "has more than the history speaks of")
+            require(
+                not self._interactions_by_seq and not self._answers_by_seq,
+                "has more than the history speaks of",
+            )
         return seq
 
-    def _check_answer(self, line: rows.HistoryLine) -> None:
+    def _check_answer_number(self, line: rows.HistoryLine) -> None:
         """Raise unless answers to calls of one id are numbered in order."""
         if isinstance(line, rows.InteractionEntryLine | rows.AnswerEntryLine):
             return
         if line.tool_call_id is None:
             return
-        previous = self._answers[line.tool_call_id]
+        previous = self._answer_numbers[line.tool_call_id]
         is_next = line.answer_number == previous + 1
         # Earlier versions may have stored two messages for one call.
-        is_again = line.answer_number == previous and not isinstance(line, rows.ToolResultLine)
-        require(is_next or is_again, "answers a call that was answered")
-        self._answers[line.tool_call_id] = line.answer_number
+        is_repeated = line.answer_number == previous and not isinstance(line, rows.ToolResultLine)
+        require(is_next or is_repeated, "answers a call that was answered")
+        self._answer_numbers[line.tool_call_id] = line.answer_number
 
     def _check_entry(self, line: rows.HistoryLine) -> None:
         if isinstance(line, rows.InteractionEntryLine):
-            require(self._inputs.pop(line.seq, None) == line.id, "names no interaction there is")
+            require(
+                self._interactions_by_seq.pop(line.seq, None) == line.id,
+                "names no interaction there is",
+            )
         elif isinstance(line, rows.AnswerEntryLine):
-            require(self._outputs.pop(line.seq, None) == line.id, "names no answer there is")
+            require(self._answers_by_seq.pop(line.seq, None) == line.id, "names no answer there is")
         elif isinstance(line, rows.ToolResultLine):
-            referred = record_checks.check_tool_result(line, self.resources, self.limits)
-            self._link(session.TOOL_RESULT, line.id, referred)
+            references = record_checks.check_tool_result(line, self.resources, self.limits)
+            self._link(session.TOOL_RESULT, line.id, references)
         elif isinstance(line, rows.MessageLine):
             self._link(session.MESSAGE, line.id, check_message(line, self.limits))
         else:
-            referred = record_checks.check_page_fault(line, self.limits)
-            self._link(session.PAGE_FAULT, line.id, referred)
+            references = record_checks.check_page_fault(line, self.limits)
+            self._link(session.PAGE_FAULT, line.id, references)
 
     def _check_pages(self) -> None:
         ids: set[str] = set()
@@ -371,19 +387,19 @@ class BundleCheck:
                 rows.check_number(line.access_count)
                 require(line.page_id not in ids, "has an id that another line has")
                 ids.add(line.page_id)
-                referred = record_checks.check_page(line, session_id, self.resources, self.limits)
-                self._link(PAGE, line.page_id, referred)
+                references = record_checks.check_page(line, session_id, self.resources, self.limits)
+                self._link(PAGE, line.page_id, references)
 
     def _link(
-        self, owner_kind: str, owner_id: str, referred: record_checks.NeededResources
+        self, owner_kind: str, owner_id: str, references: record_checks.ResourceReferences
     ) -> None:
-        is_complete = referred.needed <= self.resources.keys()
+        is_complete = references.required <= self.resources.keys()
         require(is_complete, "refers to a resource that is not in the bundle")
-        used = referred.needed | (referred.named & self.resources.keys())
+        used = references.required | (references.mentioned & self.resources.keys())
         self.links += (Link(item, owner_kind, owner_id) for item in used)
-        self._texts |= referred.texts
+        self._text_resources |= references.texts
 
-    def _check_use(self) -> None:
+    def _check_resource_use(self) -> None:
         with errors_at(RESOURCES):
             used = {link.resource_id for link in self.links}
             require(used == self.resources.keys(), "has resources that nothing refers to")
@@ -399,7 +415,7 @@ class BundleCheck:
 
     def _check_texts(self) -> None:
         """Raise unless resources that are returned as text are UTF-8."""
-        for digest in sorted({self.resources[text].digest for text in self._texts}):
+        for digest in sorted({self.resources[text].digest for text in self._text_resources}):
             with errors_at(BLOBS + digest):
                 decoder = codecs.getincrementaldecoder("utf-8")()
                 for chunk in self.file.chunks(BLOBS + digest):

@@ -1,7 +1,7 @@
-"""Read every row of a session in batches, and insert rows of an imported session.
+"""Queries for bundles: read every row of a session in batches, and insert imported rows.
 
-A batch has a few megabytes, for rows of any size. Inserted rows keep their ids. Rows whose ids
-exist already are not inserted, and their ids are returned.
+A batch has a few megabytes, whatever the size of a row. Inserted rows keep the ids of the bundle. A
+row whose id exists already is not inserted, and its id is returned.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -93,7 +93,7 @@ class Link:
     owner_id: str
 
 
-Recorded = RecordedResult | StoredHistoryMessage
+EntryRecord = RecordedResult | StoredHistoryMessage
 """The record of an entry that is neither an interaction nor an answer."""
 
 
@@ -105,7 +105,7 @@ class BundleRecords(Repository):
         self._history = unit[SessionHistory]
         self._interactions = unit[InteractionRecords]
 
-    def history(self, session_id: str) -> Iterator[tuple[Entry, Recorded | None]]:
+    def history(self, session_id: str) -> Iterator[tuple[Entry, EntryRecord | None]]:
         """Yield the entries of a history in order, with their tool results and messages."""
         after_seq = 0
         while (
@@ -113,7 +113,7 @@ class BundleRecords(Repository):
                 session_id, after_seq=after_seq, limit=_ROWS_AT_ONCE, max_bytes=_BATCH_BYTES
             )
         ).rows:
-            recorded: dict[int, Recorded] = {
+            recorded: dict[int, EntryRecord] = {
                 **{
                     row.seq: read_row(RecordedResult, row, result=stored_result(row))
                     for row in stretch.records(TOOL_RESULT)
@@ -138,7 +138,7 @@ class BundleRecords(Repository):
             after_seq = batch[-1].seq
 
     def page_numbers(self, session_id: str) -> Iterator[Sequence[int]]:
-        """Yield the numbers of a session's pages, oldest first, in batches that may be read."""
+        """Yield the numbers of a session's pages, oldest first, in batches of a few megabytes."""
         after = -1
         while rows := self._scope.all(
             _PAGE_SIZES, session_id=session_id, after=after, limit=_ROWS_AT_ONCE
@@ -157,7 +157,7 @@ class BundleRecords(Repository):
         return levels
 
     def add_entries(self, session_id: str, entries: Sequence[Entry]) -> None:
-        """Store the entries of a session that has just been added."""
+        """Insert the entries of a session that was added in the same transaction."""
         rows = [values_of(entry, session_id=session_id) for entry in entries]
         self._scope.insert_new(history_entries, rows)
 
@@ -179,24 +179,24 @@ class BundleRecords(Repository):
         rows = [interaction_values(item) for item in stored]
         return self._add(interactions, "interaction_id", rows)
 
-    def size_entries(self, session_id: str) -> None:
-        """Set the size of each entry of a history, after all its records are stored."""
+    def set_entry_sizes(self, session_id: str) -> None:
+        """Set the sizes of a history's entries, whose records have to be stored already."""
         entry_id, kind = history_entries.c.entry_id, history_entries.c.kind
         answer = func.coalesce(func.length(interactions.c.output), 0)
-        # An answer without an entry of its own counts in that of its interaction.
-        inner_answer = case((interactions.c.answer_seq.is_(None), answer), else_=0)
-        interaction_size = func.length(interactions.c.input) + inner_answer
+        # An answer that is no entry of the history counts in the entry of its interaction.
+        included_answer = case((interactions.c.answer_seq.is_(None), answer), else_=0)
+        interaction_size = func.length(interactions.c.input) + included_answer
         for key, size, kinds in (
             (tool_results.c.tool_result_id, func.length(tool_results.c.sanitized), [TOOL_RESULT]),
             (messages.c.message_id, func.length(messages.c.message), [PAGE_FAULT, MESSAGE]),
             (interactions.c.interaction_id, interaction_size, [INTERACTION]),
             (interactions.c.interaction_id, answer, [ANSWER]),
         ):
-            sized = scoped_select(key.table, size).where(key == entry_id).scalar_subquery()
-            set_sizes = scoped_update(history_entries, by={"session_id": "of_session"}).where(
+            new_size = scoped_select(key.table, size).where(key == entry_id).scalar_subquery()
+            update = scoped_update(history_entries, by={"session_id": "of_session"}).where(
                 kind.in_(kinds)
             )
-            self._scope.run(set_sizes.values(size_bytes=sized), of_session=session_id)
+            self._scope.run(update.values(size_bytes=new_size), of_session=session_id)
 
     def add_links(self, session_id: str, links: Sequence[Link]) -> None:
         """Insert links to resources, which this transaction has locked."""
@@ -208,5 +208,5 @@ class BundleRecords(Repository):
         # In the order of ids, as in every insert of several rows, against deadlocks.
         ordered = sorted(rows, key=lambda row: str(row[key]))
         inserted = self._scope.insert_absent(table, ordered, returning=[key])
-        kept = {row[0] for row in inserted}
-        return [str(row[key]) for row in ordered if row[key] not in kept]
+        inserted_ids = {row[0] for row in inserted}
+        return [str(row[key]) for row in ordered if row[key] not in inserted_ids]

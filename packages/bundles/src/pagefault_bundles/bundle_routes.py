@@ -60,7 +60,7 @@ async def export_session(
     except BaseException:
         reservation.release()
         raise
-    answer = StreamingResponse(
+    response = StreamingResponse(
         bundle.chunks(),
         media_type="application/zip",
         headers={
@@ -69,7 +69,7 @@ async def export_session(
             **safe_headers(),
         },
     )
-    return CountedResponse(answer, reservation)
+    return CountedResponse(response, reservation)
 
 
 @router.post(

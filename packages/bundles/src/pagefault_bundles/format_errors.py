@@ -1,4 +1,4 @@
-"""Errors of invalid bundles: the fault, its place and a remedy, without content of the bundle."""
+"""Errors of invalid bundles: location, fault and remedy, without content of the bundle."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +14,8 @@ REPACK = (
     "deflate or not at all, with no password, no comment and no folder around them."
 )
 
-# Parsers of stored records raise these, because they expect only what this service has written.
-_UNREADABLE = (
+# Parsers of stored records raise these for invalid values, since they expect valid ones.
+_VALUE_ERRORS = (
     msgspec.MsgspecError,
     PagefaultError,
     ValueError,
@@ -29,10 +29,10 @@ _UNREADABLE = (
 
 
 class BundleFormatError(Exception):
-    """An invalid value in a bundle; `errors_at` adds its place.
+    """An invalid value in a bundle; `errors_at` adds its location.
 
     Args:
-        sentence: The predicate of a sentence whose subject is the place, as in "has no id".
+        sentence: The predicate of a sentence whose subject is the location, as in "has no id".
         remedy: Advice for the caller.
     """
 
@@ -50,13 +50,13 @@ def require(condition: bool, sentence: str, remedy: str = SEND_AGAIN) -> None:
 
 @contextmanager
 def errors_at(location: str) -> Iterator[None]:
-    """Raise the format errors of the block as InvalidBundleError at a location.
+    """Translate errors that an invalid value causes in the block into InvalidBundleError.
 
     Args:
         location: The name of a file, `/` and the number of a line; empty for the whole bundle.
 
     Raises:
-        InvalidBundleError: The block raised an error that an invalid value causes.
+        InvalidBundleError: The block has raised such an error.
     """
     try:
         yield
@@ -64,7 +64,7 @@ def errors_at(location: str) -> Iterator[None]:
         raise
     except BundleFormatError as exc:
         raise _invalid_bundle(location, exc.sentence, exc.remedy) from exc
-    except _UNREADABLE as exc:
+    except _VALUE_ERRORS as exc:
         raise _invalid_bundle(
             location, "has a value that this service does not write there"
         ) from exc

@@ -1,8 +1,8 @@
-"""Check tool results, page faults, interactions, resources and pages of a bundle.
+"""Check the records in the lines of a bundle.
 
-Each check takes a line, raises if its record could not be read, and returns the resources that it
-refers to, found by the same functions as when a record is stored. A page is rebuilt from its
-fields and levels, and must be equal to the stored one.
+Each check raises `BundleFormatError` if this service could not read the record later. It returns
+the resources that the record refers to, which are found by the same functions as when a record is
+stored. A page is rebuilt from its fields and levels, and has to equal the page in the line.
 """
 
 import math
@@ -31,8 +31,8 @@ from pagefault_bundles import rows
 from pagefault_bundles.bundle_lines import (
     parse_stored_object,
     parse_stored_value,
-    stored_levels,
-    stored_page,
+    read_levels,
+    read_page,
 )
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.dialects.registry import DIALECTS
@@ -71,15 +71,15 @@ _MAX_TOKENS = 2**53
 
 
 @dataclass(frozen=True, slots=True)
-class NeededResources:
+class ResourceReferences:
     """The ids of the resources that a record refers to."""
 
-    needed: frozenset[str] = frozenset()
-    """Those without which the record cannot be returned."""
-    named: frozenset[str] = frozenset()
-    """Those that its text mentions, and that may be missing."""
+    required: frozenset[str] = frozenset()
+    """Resources without which the record cannot be returned."""
+    mentioned: frozenset[str] = frozenset()
+    """Resources that its text mentions, and that may be missing."""
     texts: frozenset[str] = field(default=frozenset())
-    """Those of long texts, which are put back into the record as text."""
+    """Resources of long texts, which are put back into the record as text."""
 
 
 def check_resource(line: rows.ResourceLine) -> None:
@@ -93,14 +93,14 @@ def check_resource(line: rows.ResourceLine) -> None:
     require(len(line.aliases) <= MAX_ALIASES, "has more aliases than a resource may have")
     require(all(map(is_alias, line.aliases)), "has an alias that cannot be one")
     require(list(line.aliases) == sorted(line.aliases), "has its aliases in another order")
-    for named_at in line.aliases.values():
-        rows.parse_moment(named_at)
+    for created_at in line.aliases.values():
+        rows.parse_moment(created_at)
     rows.parse_moment(line.created_at)
 
 
 def check_tool_result(
-    line: rows.ToolResultLine, bundled: ResourcesById, limits: Limits
-) -> NeededResources:
+    line: rows.ToolResultLine, resources: ResourcesById, limits: Limits
+) -> ResourceReferences:
     """Return the resources of a tool result; raise unless its record is canonical."""
     text = bytes(line.sanitized)
     sanitized = SanitizedToolResult.model_validate(parse_stored_value(text, limits))
@@ -114,30 +114,30 @@ def check_tool_result(
         == (line.tool_name, line.tool_call_id, line.success),
         "has a record of another call than its line",
     )
-    needed = set()
+    required = set()
     for descriptor in sanitized.resources:
         resource_id = parse_resource_id(descriptor.uri)
-        require(resource_id in bundled, "refers to a resource that is not in the bundle")
-        same = describe(bundled[resource_id or ""])
+        require(resource_id in resources, "refers to a resource that is not in the bundle")
+        expected = describe(resources[resource_id or ""])
         require(
             (descriptor.uri, descriptor.mime_type, descriptor.filename, descriptor.kind)
-            == (same.uri, same.mime_type, same.filename, same.kind)
-            and (descriptor.size, descriptor.digest) == (same.size, same.digest),
+            == (expected.uri, expected.mime_type, expected.filename, expected.kind)
+            and (descriptor.size, descriptor.digest) == (expected.size, expected.digest),
             "describes a resource otherwise than the bundle does",
         )
-        needed.add(resource_id or "")
+        required.add(resource_id or "")
     require(
         all(
-            parse_resource_id(media_reference) in needed
+            parse_resource_id(media_reference) in required
             for media_reference in media_references(sanitized)
         ),
         "has a part with a resource that it does not describe",
     )
     rows.parse_moment(line.created_at)
-    return NeededResources(frozenset(needed))
+    return ResourceReferences(frozenset(required))
 
 
-def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResources:
+def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> ResourceReferences:
     """Raise unless the message of a page fault can be returned with its images."""
     value = parse_stored_object(bytes(line.message), limits)
     is_message = list(value) == ["role", "tool_call_id", "content"] and value["role"] == "tool"
@@ -152,9 +152,9 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResource
     )
     if line.page_fault is not None:
         call = msgspec.json.decode(line.page_fault, type=PageFaultCall)
-        spelled = msgspec.json.encode(call).decode()
+        canonical = msgspec.json.encode(call).decode()
         require(
-            spelled == line.page_fault,
+            canonical == line.page_fault,
             "has a page fault that is not in the form that this service writes",
         )
         require(
@@ -162,10 +162,10 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResource
             "has a page fault with an invalid page id or level",
         )
     rows.parse_moment(line.created_at)
-    return NeededResources(frozenset(image_ids(bytes(line.message))))
+    return ResourceReferences(frozenset(image_ids(bytes(line.message))))
 
 
-def check_interaction(line: rows.InteractionLine, limits: Limits) -> NeededResources:
+def check_interaction(line: rows.InteractionLine, limits: Limits) -> ResourceReferences:
     """Raise unless an interaction and its answer are valid."""
     longest = max(len(bytes(line.input)), len(bytes(line.output)))
     require(longest <= limits.message_bytes, "has an input or an answer that is too long")
@@ -193,8 +193,8 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> NeededResou
     require(len(attached) <= limits.media_per_result, "has too many files attached")
     _check_bindings(line.bindings, attached)
     bound = (bound_resource_id(item, line.bindings) for item in attached)
-    needed = frozenset(item for item in bound if item)
-    return NeededResources(needed, frozenset(references_in([input_value, output])) - needed)
+    required = frozenset(item for item in bound if item)
+    return ResourceReferences(required, frozenset(references_in([input_value, output])) - required)
 
 
 def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
@@ -216,7 +216,12 @@ def check_forms(text: str | None) -> dict[str, InlineForm]:
 
 
 def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> None:
-    """Raise unless every form points to a string in a value. The strings are emptied."""
+    """Raise unless every form points to a string in a value, each to another one.
+
+    Args:
+        value: The value, whose strings are replaced by empty ones.
+        forms: The forms, by JSON pointer.
+    """
     for pointer in forms:
         child = value
         for token in pointer.split("/")[1:]:
@@ -228,13 +233,13 @@ def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> No
 def form_references(
     forms: Mapping[str, InlineForm],
     *,
-    needed: frozenset[str] = frozenset(),
-    named: set[str] | frozenset[str] = frozenset(),
-) -> NeededResources:
+    required: frozenset[str] = frozenset(),
+    mentioned: set[str] | frozenset[str] = frozenset(),
+) -> ResourceReferences:
     """Return the resources of inline forms, together with other needed and named ones."""
     used = frozenset(resource_id for form in forms.values() for resource_id in form.resource_ids)
     texts = frozenset(form.text_resource_id for form in forms.values() if form.text_resource_id)
-    return NeededResources(needed | used, frozenset(named) - used, texts)
+    return ResourceReferences(required | used, frozenset(mentioned) - used, texts)
 
 
 def media_references(sanitized: SanitizedToolResult) -> Iterator[str]:
@@ -263,8 +268,8 @@ def _is_block(block: JsonValue) -> bool:
 
 def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
     """Return the page in a line, rebuilt from its parts, and its stored version."""
-    stored = stored_page(line)
-    page = stored_pages.read_page(stored, stored_levels(line))
+    stored = read_page(line)
+    page = stored_pages.read_page(stored, read_levels(line))
     text = json_text(page.full.value).encode()
     content = versions.StoredContent(text, dump_forms(load_forms(line.inline_form)))
     # The stored estimate is kept, since later versions may count tokens differently.
@@ -275,8 +280,8 @@ def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
 
 
 def check_page(
-    line: rows.PageLine, session_id: str, bundled: ResourcesById, limits: Limits
-) -> NeededResources:
+    line: rows.PageLine, session_id: str, resources: ResourcesById, limits: Limits
+) -> ResourceReferences:
     """Return the resources of a page; raise unless it can be read at every level."""
     for text in (line.descriptor, line.body, *(level.body for level in line.levels)):
         parse_stored_object(bytes(text), limits)
@@ -294,15 +299,15 @@ def check_page(
     )
     check_field_texts(page.fields)
     require(page.full.kind in _KINDS[page.fields.modality], "has content of another modality")
-    _check_body(page.full, page.fields.modality, bundled, limits)
+    _check_body(page.full, page.fields.modality, resources, limits)
     for level in page.levels.values():
         require(level.body.kind != "none", "has a level without content")
-        _check_body(level.body, page.fields.modality, bundled, limits)
+        _check_body(level.body, page.fields.modality, resources, limits)
     fetched = line.fetched_resource_id
     require(fetched is None or page.full.kind == "url", "has a fetched file, but no URL")
     check_form_pointers(content, forms)
-    needed = versions.resource_ids(page) | ({fetched} if fetched else set())
-    return form_references(forms, needed=frozenset(needed))
+    required = versions.resource_ids(page) | ({fetched} if fetched else set())
+    return form_references(forms, required=frozenset(required))
 
 
 def _check_rebuilt(line: rows.PageLine, page: Page, version: PageVersion) -> None:
@@ -317,7 +322,7 @@ def _check_rebuilt(line: rows.PageLine, page: Page, version: PageVersion) -> Non
     require(level_bodies == [bytes(level.body) for level in line.levels], "has invalid levels")
 
 
-def _check_body(body: Body, modality: Modality, bundled: ResourcesById, limits: Limits) -> None:
+def _check_body(body: Body, modality: Modality, resources: ResourcesById, limits: Limits) -> None:
     """Raise unless a body has content of its kind, within the limits."""
     value = body.value
     require(
@@ -341,7 +346,7 @@ def _check_body(body: Body, modality: Modality, bundled: ResourcesById, limits: 
         case "data":
             _check_data(value, body.media)
         case "blob":
-            _check_reference(value, body.media, modality, bundled, limits)
+            _check_reference(value, body.media, modality, resources, limits)
         case _:
             require(body.kind == "none", "has content of an unknown kind")
 
@@ -352,8 +357,10 @@ def _check_data(value: str, media: PageMedia | None) -> None:
     if media is None or uri is None:
         require(uri is not None and uri.data is None, "has no description of its medium")
         return
-    is_same = uri.data is not None and len(uri.data) == media.size_bytes and media.uri is None
-    require(is_same, "has a description of another medium")
+    is_same_medium = (
+        uri.data is not None and len(uri.data) == media.size_bytes and media.uri is None
+    )
+    require(is_same_medium, "has a description of another medium")
     require(
         canonical_mime_type(media.mime_type) is not None, "has a medium with an invalid MIME type"
     )
@@ -371,10 +378,10 @@ def _check_reference(
     value: JsonValue,
     media: PageMedia | None,
     modality: Modality,
-    bundled: ResourcesById,
+    resources: ResourcesById,
     limits: Limits,
 ) -> None:
-    resource = bundled.get(str(value).removeprefix("@blob:"))
+    resource = resources.get(str(value).removeprefix("@blob:"))
     require(resource is not None, "refers to a resource that is not in the bundle")
     if resource is None:
         return
@@ -392,13 +399,13 @@ _SERVICE_MEMBERS = frozenset(
 _DIALECT_NAMES = frozenset(dialect.name for dialect in DIALECTS)
 
 
-def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
+def check_message(line: rows.MessageLine, limits: Limits) -> ResourceReferences:
     """Raise unless a message can be read, and returned as it was sent."""
     stored = bytes(line.message)
     sent = sent_message(stored, dialect=line.dialect, role=line.role)
     require(len(sent) <= limits.message_bytes, "has a message that is too long")
     value = parse_stored_object(stored, limits)
-    answered = _flat_answer(line, value) if line.role is None else _wrapped_answer(line, value)
+    answered = _flat_answer(line, value) if line.role is None else _find_answered_call(line, value)
     require(answered == line.tool_call_id, "answers another call than its `toolCallId`")
     forms = check_forms(line.inline_form)
     require("" not in forms, "has a form of a string that it does not contain")
@@ -406,7 +413,7 @@ def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
     rows.parse_moment(line.created_at)
     if line.role is None:
         _check_flat_reading(line, value)
-    return form_references(forms, named=references_in(value))
+    return form_references(forms, mentioned=references_in(value))
 
 
 def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
@@ -425,7 +432,7 @@ def _flat_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str 
     """Return the id of the call that a flat message answers; raise if it is not flat."""
     draft = FlatMessage.model_validate(value)
     if line.dialect is not None and line.reading is not None:
-        return only_answer(read_stored(dict(value), *_reading(line)))
+        return only_answer(read_stored(dict(value), *_check_reading(line)))
     return draft.tool_call_id if draft.role == "tool" else None
 
 
@@ -438,12 +445,12 @@ def _check_flat_reading(line: rows.MessageLine, value: Mapping[str, JsonValue]) 
         )
         return
     require(is_flat(dict(value)), "has a message that is not flat and has no role beside it")
-    read_stored(dict(value), *_reading(line))
+    read_stored(dict(value), *_check_reading(line))
 
 
-def _wrapped_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
+def _find_answered_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
     """Return the id of the call that a wrapped message answers; raise if its wrapper is invalid."""
-    dialect, number = _reading(line)
+    dialect, number = _check_reading(line)
     envelope = {"dialect": dialect, "role": line.role, "message": value.get("message")}
     require([*envelope.items()] == [*value.items()], "has a message with unknown members around it")
     message = value["message"]
@@ -453,7 +460,7 @@ def _wrapped_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> s
     return only_answer(reading)
 
 
-def _reading(line: rows.MessageLine) -> tuple[str, int]:
+def _check_reading(line: rows.MessageLine) -> tuple[str, int]:
     """Return the dialect of a message, and the number of its reading; raise if unknown."""
     is_known = (
         line.dialect in _DIALECT_NAMES and line.reading is not None and line.reading <= READING

@@ -1,7 +1,7 @@
-"""The lines of a bundle, which have one form only.
+"""The types of the lines of a bundle, and their only valid encoding.
 
-Stored JSON texts are embedded in the lines byte for byte, and are extracted unchanged. A line that
-differs from the output of `encode` is invalid.
+Stored JSON texts are embedded in the lines byte for byte, and are extracted unchanged. A line is
+invalid unless it equals the output of `encode` for its value.
 """
 
 from datetime import datetime
@@ -23,21 +23,22 @@ VERSION: Literal[4] = 4
 """The version that is written. In version 1 requests are identified by their bytes; in version 2
 messages have no dialect; in version 3 frontiers have no moves."""
 
-# Readers of JSON agree on integers up to 2**53. Imported numbers leave room for 2**32 more.
+# JSON parsers agree on integers up to 2**53. A session can grow by 2**32 entries after its import.
 LARGEST_NUMBER = 2**53 - 2**32
-# The first year of four digits.
+# Earlier years have fewer than four digits.
 _FIRST_YEAR = 1_000
 
 Id = Annotated[str, Meta(pattern=r"\A[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
 ClientId = Annotated[str, Meta(pattern=CLIENT_ID_PATTERN.replace("$", r"\Z"))]
 ResourceId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
-# Digests without a scheme are those of bytes and of page faults.
+# Digests of the bytes of a request, and those of page faults, have no scheme.
 RequestDigest = Annotated[str, Meta(pattern=rf"\A(?:{SCHEME})?[0-9a-f]{{64}}\Z")]
 Tag = Annotated[str, Meta(pattern=TAG_PATTERN.replace("$", r"\Z"))]
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
 CallId = Annotated[str, Meta(min_length=1, max_length=LONGEST_CALL_ID)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+# A frontier evicts entries up to and including this `seq`.
 Through = Annotated[int, Meta(ge=0, le=2**53)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Pixels = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -58,8 +59,8 @@ class _EntryLine(_Line, tag_field="kind", frozen=True):
 class ToolResultLine(_EntryLine, tag="tool_result", frozen=True, omit_defaults=True):
     """A tool result in the history.
 
-    `answer_number` counts the answers to calls of its id, and `is_apart` marks a result that was
-    stored by itself, as in messages and page faults.
+    `answer_number` counts the answers to calls with this `tool_call_id`. `is_apart` marks a result
+    that was stored by itself. Messages and page faults have both too.
     """
 
     created_at: Moment
@@ -119,7 +120,7 @@ HistoryLine: TypeAlias = (
 
 
 class PromptLine(_Line, tag_field="kind", tag="prompt", frozen=True):
-    """The prompt of the newest list of messages that was put to the session, as the first line.
+    """The system prompt of the newest list of messages of the session; always the first line.
 
     `dialect` and `prompt` are as in `SessionPrompt`.
     """
@@ -147,7 +148,7 @@ class InteractionLine(_Line, frozen=True, omit_defaults=True):
 
 
 class LevelLine(_Line, frozen=True):
-    """A level of a page above FULL."""
+    """A level of a page, except the full page."""
 
     level: Annotated[int, Meta(ge=1, le=3)]
     origin: Literal["supplied", "derived"]
@@ -173,9 +174,9 @@ class PageLine(_Line, frozen=True):
 
 
 class ResourceLine(_Line, frozen=True, omit_defaults=True):
-    """A descriptor, and the project that its id was derived in.
+    """A resource, and the project that its id was derived in.
 
-    `aliases` has its aliases in the order of their bytes, each with its moment.
+    `aliases` has its aliases in the order of their bytes, each with the time of its creation.
     """
 
     id: ResourceId
@@ -193,7 +194,7 @@ class ResourceLine(_Line, frozen=True, omit_defaults=True):
 
 
 class FrontierMoveLine(_Line, frozen=True, omit_defaults=True):
-    """A move of a frontier: the newest entry at the time, and the levels since."""
+    """A move of a frontier: the last entry at that time, and the levels after the move."""
 
     seq: Through
     tool_media: Through = 0
@@ -209,9 +210,10 @@ class FrontierMoveLine(_Line, frozen=True, omit_defaults=True):
 
 
 class FrontierLine(_Line, frozen=True, omit_defaults=True):
-    """A frontier of the session's renderings, its moves, and the digests of the last rendering.
+    """A frontier of the session.
 
-    `moves` are in the order of their `seq`.
+    `through` has five of its levels, `sent` the digests of the messages of the last rendering, each
+    of 16 hexadecimal digits. `moves` are in the order of their `seq`.
     """
 
     name: ClientId
@@ -234,7 +236,7 @@ class ForkOriginLine(_Line, frozen=True):
 
 
 class SessionLine(_Line, frozen=True, omit_defaults=True):
-    """The session itself; the numbers of its entries are counted.
+    """The session itself, without the counts of its entries, which an import computes.
 
     `frontiers` are in the order of their names.
     """

@@ -28,7 +28,7 @@ from app.services.requests.body_reader import BodyReader
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import StoredBlob
 from pagefault_bundles import archive, rows
-from pagefault_bundles.bundle_lines import recorded_result, stored_interaction, stored_message
+from pagefault_bundles.bundle_lines import read_interaction, read_message, read_tool_result
 from pagefault_bundles.bundle_reader import BundleCheck, read_bundle
 from pagefault_bundles.session_file_shapes import session_file
 from pagefault_bundles.spooled_files import spool
@@ -333,7 +333,7 @@ def _bundle_file(check: BundleCheck) -> bytes:
 def _bundle_entries(check: BundleCheck, session_id: str) -> Iterator[StoredEntry]:
     """Yield the entries of a checked bundle in the order of `seq`."""
     lines = check.batches(archive.INTERACTIONS, rows.INTERACTION_LINES)
-    interactions = [stored_interaction(line, session_id) for batch in lines for line in batch]
+    interactions = [read_interaction(line, session_id) for batch in lines for line in batch]
     by_seq = {stored.seq: stored for stored in interactions}
     answered = {stored.answer_seq: stored for stored in interactions}
     for batch in check.batches(archive.HISTORY, rows.HISTORY_LINES):
@@ -352,7 +352,7 @@ def _bundle_entries(check: BundleCheck, session_id: str) -> Iterator[StoredEntry
                         stored.output or b"null",
                     )
                 case rows.ToolResultLine():
-                    result = recorded_result(line, session_id).result
+                    result = read_tool_result(line, session_id).result
                     yield StoredMessage(
                         seq=line.seq,
                         message_id=line.id,
@@ -364,4 +364,4 @@ def _bundle_entries(check: BundleCheck, session_id: str) -> Iterator[StoredEntry
                         is_apart=result.is_apart,
                     )
                 case rows.MessageLine() | rows.PageFaultLine():
-                    yield stored_message(line)
+                    yield read_message(line)
