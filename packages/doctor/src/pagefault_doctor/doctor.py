@@ -1,7 +1,7 @@
 """Diagnose and repair a history of any dialect.
 
-A repair is a rendering: the history is read as turns, fitted to a target, and written. Nothing is
-stored, and nothing is fetched.
+A repair is a rendering: the history is read as turns, fitted to the limits and rules of a target,
+and written as its messages. Nothing is stored, and nothing is fetched.
 
 Source: `context`, "Healing".
 """
@@ -60,10 +60,10 @@ from pagefault_dialects.targets.rules import make_finding, shorten_quote
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.text_windows import without_lone_surrogates
 
-_ESCAPE = b"\\u"
+_UNICODE_ESCAPE = b"\\u"
 MAX_MESSAGES = 30_000
-"""The longest foreign history. Each message may have findings and losses: freeing the objects of
-60,000 messages alone blocks the event loop for a tenth of a second."""
+"""The maximum length of a foreign history. Each message may have findings and losses, and freeing
+their objects blocks the event loop: a tenth of a second for 60,000 messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class DoctorQuery:
     dialect: Dialect | None = None
     """The intended dialect; by default, that of most messages."""
     max_tokens: int | None = None
-    """The most tokens that the repaired history may have."""
+    """The maximum number of tokens of the repaired history; `None` for no limit."""
     applies: bool = False
-    """The answer includes the repaired history."""
+    """The diagnosis includes the repaired history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +89,27 @@ class _ParsedBody:
 
 
 @dataclass(frozen=True, slots=True)
-class _Patient:
-    """A history under examination: foreign messages, or the turns of a session."""
+class _ExaminedHistory:
+    """A history to diagnose: foreign messages, or the entries of a session."""
 
     history: ReadHistory
     dialect: Dialect | None
+    """The dialect of most messages, if it can be detected."""
     sent: Sequence[JsonValue] = ()
+    """The messages as they were sent."""
     findings: Sequence[Finding] = ()
+    """The findings of the JSON parser."""
     is_session: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Doctor:
-    """Examines histories."""
+    """Diagnoses and repairs histories."""
 
     records: Records
-    """The sessions."""
+    """The store of sessions."""
     blobs: BlobStore
-    """Their media."""
+    """The store of their media."""
     resolver: TurnResolver
     """Fits a history to a target."""
     bodies: RequestBodies
@@ -117,7 +120,7 @@ class Doctor:
     async def examine(
         self, project_id: str, body: AsyncIterator[bytes], query: DoctorQuery
     ) -> RenderedBody:
-        """Diagnose a history; return its findings, the loss of a repair, and the repaired history.
+        """Diagnose a history; return the findings, the losses of a repair, and its result.
 
         Args:
             project_id: The caller's project.
@@ -133,44 +136,46 @@ class Doctor:
             value = parsed.value
             session_id = value.get("sessionId") if isinstance(value, dict) else None
             if session_id is None:
-                patient = await self.resolver.run(partial(_read_history, parsed))
+                examined = await self.resolver.run(partial(_read_history, parsed))
             else:
-                patient = await self._read_session(project_id, session_id)
+                examined = await self._read_session(project_id, session_id)
             del parsed, value
-            pieces = await self._diagnose(project_id, patient, query)
-        answer = RenderedBody(self.blobs, project_id, replace(pieces, digest=None))
-        await answer.check()
-        return answer
+            pieces = await self._diagnose(project_id, examined, query)
+        diagnosis = RenderedBody(self.blobs, project_id, replace(pieces, digest=None))
+        await diagnosis.check()
+        return diagnosis
 
-    async def _read_session(self, project_id: str, session_id: JsonValue) -> _Patient:
+    async def _read_session(self, project_id: str, session_id: JsonValue) -> _ExaminedHistory:
         if not isinstance(session_id, str) or CLIENT_ID.fullmatch(session_id) is None:
             raise InvalidPayloadError(
                 "This is no id of a session.", faults=[Fault("/sessionId", "is no id")]
             )
         loaded = await load_session(self.records, self.blobs, project_id, session_id)
-        return await self.resolver.run(partial(_patient_of_session, loaded))
+        return await self.resolver.run(partial(_read_session_history, loaded))
 
-    async def _diagnose(self, project_id: str, patient: _Patient, query: DoctorQuery) -> Rendering:
-        history, main = patient.history, query.dialect or patient.dialect
-        profile = TARGETS[query.target or main or "openai-chat"]
+    async def _diagnose(
+        self, project_id: str, examined: _ExaminedHistory, query: DoctorQuery
+    ) -> Rendering:
+        history, dialect = examined.history, query.dialect or examined.dialect
+        profile = TARGETS[query.target or dialect or "openai-chat"]
         options = RenderOptions(max_tokens=query.max_tokens)
-        is_session = patient.is_session
+        is_session = examined.is_session
         fitted, _ = await self.resolver.fit(
             project_id, history.turns, profile, options, NOTHING_EVICTED, is_whole=True
         )
-        examine = partial(diagnose, history, profile, fitted.loss, main)
+        examine = partial(diagnose, history, profile, fitted.loss, dialect)
         diagnosed = await self.resolver.run(
-            partial(examine, sent=patient.sent, is_session=is_session)
+            partial(examine, sent=examined.sent, is_session=is_session)
         )
-        findings = [*patient.findings, *diagnosed]
+        findings = [*examined.findings, *diagnosed]
         if diagnosed:
             rewritten = await self.resolver.run(partial(without_originals, history.turns))
             fitted, _ = await self.resolver.fit(
                 project_id, rewritten, profile, options, NOTHING_EVICTED, is_whole=True
             )
 
-        def write_answer() -> Rendering:
-            is_sound = not (findings or is_session) and is_home(history, profile.target, main)
+        def write_diagnosis() -> Rendering:
+            is_valid = not (findings or is_session) and is_home(history, profile.target, dialect)
             loss = fitted.loss
             if not is_session:
                 loss = tuple(locate_loss(loss, history.messages))
@@ -178,9 +183,9 @@ class Doctor:
             document: dict[str, Node] = {
                 "target": repaired_document["target"],
                 "profile": repaired_document["profile"],
-                "dialect": main,
+                "dialect": dialect,
                 "findings": [JsonLeaf(finding.wire()) for finding in findings],
-                "loss": [] if is_sound else repaired_document["loss"],
+                "loss": [] if is_valid else repaired_document["loss"],
                 "tokensEst": repaired_document["tokensEst"],
             }
             if query.applies:
@@ -188,41 +193,41 @@ class Doctor:
                 document |= {
                     name: repaired_document[name] for name in names if name in repaired_document
                 }
-                if is_sound:
+                if is_valid:
                     # A sound history in its own dialect is returned as it was sent.
-                    document["messages"] = [JsonLeaf(item) for item in patient.sent]
+                    document["messages"] = [JsonLeaf(item) for item in examined.sent]
             return json_pieces(document)
 
-        return await self.resolver.run(write_answer)
+        return await self.resolver.run(write_diagnosis)
 
 
-def _patient_of_session(session: LoadedSession) -> _Patient:
+def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
     """Return the history of a session, one message for each entry."""
     messages = [ForeignMessage("", None)] * session.last_seq
     turns: list[ComposedTurn] = []
     recorded: list[ComposedTurn] = []
     sent: list[JsonValue] = []
     for entry in session.entries:
-        read = session.turns_of(entry, "assistant")
-        turns += read
+        entry_turns = session.turns_of(entry, "assistant")
+        turns += entry_turns
         if isinstance(entry, StoredHistoryMessage):
             messages[entry.seq - 1] = _entry_message(entry)
             sent.append(parse_stored_json(entry.sent))
-            # Short media stay in a text, and are found there as in a foreign history.
-            read = stored_message_turns(
+            # Short media are stored inside texts, and are searched as in a foreign history.
+            entry_turns = stored_message_turns(
                 entry,
                 session.resources,
                 audience="assistant",
-                origin=read[0].origin if read else "",
+                origin=entry_turns[0].origin if entry_turns else "",
                 finds_media=True,
             )
-        recorded += read
+        recorded += entry_turns
     history = replace(pair_turns(messages, turns, closes=True), recorded=recorded)
-    return _Patient(history, main_dialect(messages), sent, is_session=True)
+    return _ExaminedHistory(history, main_dialect(messages), sent, is_session=True)
 
 
 def _entry_message(entry: StoredHistoryMessage) -> ForeignMessage:
-    """Return the first message of an entry, with its dialect."""
+    """Return the first foreign message of an entry, with its dialect and its pointer."""
     pointer = entry_pointer(entry.seq)
     reading = stored_reading(entry)
     if reading is None:
@@ -246,15 +251,15 @@ def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _ParsedBody:
         make_finding("repeated-key", pointer, actual=shorten_quote(key))
         for pointer, key in keys.places(value)
     ]
-    halves = [*lone_surrogates(value)] if _ESCAPE in body else []
+    lone = [*lone_surrogates(value)] if _UNICODE_ESCAPE in body else []
     findings += (
         make_finding("half-surrogate", pointer, actual=shorten_quote(without_lone_surrogates(text)))
-        for pointer, text in halves
+        for pointer, text in lone
     )
-    return _ParsedBody(repair_surrogates(value, keeps_spelling=True) if halves else value, findings)
+    return _ParsedBody(repair_surrogates(value, keeps_spelling=True) if lone else value, findings)
 
 
-def _read_history(parsed: _ParsedBody) -> _Patient:
+def _read_history(parsed: _ParsedBody) -> _ExaminedHistory:
     """Read a foreign history.
 
     Raises:
@@ -262,10 +267,10 @@ def _read_history(parsed: _ParsedBody) -> _Patient:
         PayloadTooLargeError: It has more messages or text than any model reads.
     """
     value = parsed.value
-    listed = sent_messages(value)
-    if isinstance(listed, list) and len(listed) > MAX_MESSAGES:
+    messages = sent_messages(value)
+    if isinstance(messages, list) and len(messages) > MAX_MESSAGES:
         raise PayloadTooLargeError(
-            f"The history has {len(listed):,} messages; at most {MAX_MESSAGES:,} are examined, "
+            f"The history has {len(messages):,} messages; at most {MAX_MESSAGES:,} are examined, "
             "which is more than any model reads. Send its last part.",
             faults=[Fault("/messages", "has too many messages")],
         )
@@ -277,4 +282,4 @@ def _read_history(parsed: _ParsedBody) -> _Patient:
             "more than any model reads."
         )
     dialect = body_dialect(value, history.messages)
-    return _Patient(history, dialect, listed, parsed.findings)
+    return _ExaminedHistory(history, dialect, messages, parsed.findings)

@@ -32,7 +32,7 @@ from pagefault_dialects.targets.table import TARGETS
 from pagefault_doctor.doctor import Doctor, DoctorQuery
 from pagefault_doctor.feature import FEATURE
 from pagefault_doctor.transcript_files import find_host
-from pagefault_doctor.transcripts import examine_transcript, mend_transcript
+from pagefault_doctor.transcripts import examine_transcript, repair_transcript
 
 _CHUNK_BYTES = 1 << 20
 _SYSTEM_NAMES = {"gemini": "systemInstruction", "openai-responses": "instructions"}
@@ -79,10 +79,10 @@ def examine_file(
         # A pipe can be read only once.
         host = find_host(file) if file.is_file() and query == DoctorQuery() else None
         if host is not None:
-            examine = mend_transcript if in_place else examine_transcript
+            examine = repair_transcript if in_place else examine_transcript
             examine(file, host, as_json=as_json)
             return
-        content = _read(file)
+        content = _read_file(file)
         if in_place or not content:
             problem = "is no transcript of Claude Code or Codex" if content else "is empty"
             raise HistoryFileError(f"{file} {problem}.")
@@ -99,7 +99,7 @@ def examine_file(
     else:
         _print_findings(diagnosis)
     if output is not None:
-        _write(output, repaired_body(repair_surrogates(json.loads(content)), diagnosis))
+        _write_file(output, build_repaired_body(repair_surrogates(json.loads(content)), diagnosis))
     elif diagnosis["findings"]:
         raise typer.Exit(1)
 
@@ -110,8 +110,8 @@ def _check_choice(option: str, value: str | None, choices: tuple[str, ...]) -> s
     return value
 
 
-def _read(file: Path) -> bytes:
-    """Return the JSON of a file; JSON lines are joined to a list."""
+def _read_file(file: Path) -> bytes:
+    """Return the JSON of a file or of standard input; JSON lines become a list."""
     try:
         content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as exc:
@@ -134,9 +134,9 @@ async def _examine(content: bytes, query: DoctorQuery) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="pagefault-doctor-") as folder:
         settings = Settings(data_dir=Path(folder))
         async with open_services(settings, (*FEATURES, FEATURE)) as services:
-            answer = await services[Doctor].examine("default", chunks(), query)
+            rendered = await services[Doctor].examine("default", chunks(), query)
             diagnosis: dict[str, Any] = json.loads(
-                b"".join([chunk async for chunk in answer.chunks()])
+                b"".join([chunk async for chunk in rendered.chunks()])
             )
             return diagnosis
 
@@ -152,36 +152,36 @@ def _print_findings(diagnosis: dict[str, Any]) -> None:
     for finding in findings:
         found, limit = finding.get("actual", f"not so: {finding['demands']}"), finding.get("limit")
         text = f"{found} (takes {limit})" if limit is not None else str(found)
-        place = finding["pointer"] or "/"
+        pointer = finding["pointer"] or "/"
         table.add_row(
-            escape(one_line(place)), finding["rule"], escape(one_line(text)), finding["fix"]
+            escape(one_line(pointer)), finding["rule"], escape(one_line(text)), finding["fix"]
         )
     ERR.print(table)
     things = "thing is" if len(findings) == 1 else "things are"
     ERR.print(f"\n{len(findings)} {things} wrong for {diagnosis['target']}.")
 
 
-def repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[str, Any]:
+def build_repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request with its repaired history, to be sent again.
 
-    The other members of the request are kept if the target is of the request's own dialect. Members
-    of another provider are dropped.
+    The other members of the request are kept if the request is in the dialect of the target, and
+    dropped otherwise.
 
     Args:
         sent: The body that was examined.
-        diagnosis: The answer of the doctor, with the repaired history.
+        diagnosis: The diagnosis, with the repaired history.
     """
     target = diagnosis["target"]
     messages_name = _MESSAGES_NAMES.get(target, "messages")
-    is_own = isinstance(sent, dict) and diagnosis["dialect"] in (target, None)
-    body = dict(sent) if is_own else {}
-    name = list_name(sent) if is_own else None
+    is_same_dialect = isinstance(sent, dict) and diagnosis["dialect"] in (target, None)
+    body = dict(sent) if is_same_dialect else {}
+    name = list_name(sent) if is_same_dialect else None
     if name is not None and sent_messages(sent) == diagnosis["messages"]:
         return body
     system_name = next((item for item in SYSTEM_NAMES if body.get(item)), None)
-    has_moved = any(finding["rule"] in _SYSTEM_RULES for finding in diagnosis["findings"])
+    changes_system = any(finding["rule"] in _SYSTEM_RULES for finding in diagnosis["findings"])
     system = diagnosis.get("system")
-    if system is None or has_moved or system_name is None:
+    if system is None or changes_system or system_name is None:
         body = {key: value for key, value in body.items() if key not in SYSTEM_NAMES}
         if system is not None:
             key = system_name or _SYSTEM_NAMES.get(target, "system")
@@ -191,7 +191,7 @@ def repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[str, An
     return {**body, messages_name: diagnosis["messages"]}
 
 
-def _write(output: Path, body: dict[str, Any]) -> None:
+def _write_file(output: Path, body: dict[str, Any]) -> None:
     text = json.dumps(body, ensure_ascii=False, indent=2)
     if str(output) == "-":
         typer.echo(text)

@@ -1,8 +1,8 @@
-"""Sessions as transcripts that Claude Code or Codex resumes.
+"""Export of sessions as transcripts that Claude Code or Codex resumes.
 
-A transcript is the rendering of a session for the provider of the host, each message in a line. So
-a host gets no history that its provider refuses. Messages that came from such a transcript keep the
-members that only answers have. System prompts are left out, since each host has its own.
+A transcript has the messages of a rendering for the provider of the host, each on a line, so the
+provider accepts the history. Messages that were read from such a transcript keep the members that
+only responses of the provider have. System prompts are left out, since each host has its own.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,9 +37,9 @@ _VERSION = "2.1.12"
 _UNKNOWN_MODEL = "unknown"
 _NO_TIME = datetime.fromtimestamp(0, UTC)
 """The time of lines about a session without entries, the same in each transcript."""
-_TYPES_OF_TEXT = {"assistant": "output_text"}
-_EVENTS = {"user": "user_message", "assistant": "agent_message"}
-_PROMPTS = ("system", "developer")
+_TEXT_TYPES = {"assistant": "output_text"}
+_EVENT_TYPES = {"user": "user_message", "assistant": "agent_message"}
+_PROMPT_ROLES = ("system", "developer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class TranscriptQuery:
 
 
 def transcript_id(project_id: str, session_id: str) -> UUID:
-    """Return the id of a session in its transcripts, which is always the same."""
+    """Return the id of a session in its transcripts. It depends only on the arguments."""
     return uuid5(NAMESPACE_URL, f"pagefault:{project_id}/{session_id}")
 
 
@@ -66,7 +66,7 @@ class TranscriptExports:
     async def export(
         self, project_id: str, session_id: str, query: TranscriptQuery
     ) -> RenderedBody:
-        """Return a session as JSON lines, the same for the same session.
+        """Return a session as JSON lines; the same bytes while the session is unchanged.
 
         Raises:
             NotFoundError: Nothing was ever written to the session.
@@ -74,16 +74,16 @@ class TranscriptExports:
             StoreUnavailableError: A store did not answer.
         """
         render = RenderQuery(TARGETS[query.host], RenderOptions(max_tokens=query.max_tokens))
-        profile = _keep_answers(self.renders.check(render))
+        profile = _keep_response_members(self.renders.check(render))
 
         async def write(loaded: LoadedSession) -> Rendering:
             _, _, resolved, _ = await self.renders.fit(project_id, loaded, profile, render)
-            name = transcript_id(project_id, session_id)
+            transcript_uuid = transcript_id(project_id, session_id)
             model = loaded.with_model(render.options).model or _UNKNOWN_MODEL
-            began = loaded.entries[0].created_at if loaded.entries else _NO_TIME
-            lines = _Lines(query.host, name, query.folder, model, began)
+            started_at = loaded.entries[0].created_at if loaded.entries else _NO_TIME
+            writer = _TranscriptWriter(query.host, transcript_uuid, query.folder, model, started_at)
             return await self.renders.resolver.run(
-                partial(_write, lines, resolved, profile, render.options)
+                partial(_write, writer, resolved, profile, render.options)
             )
 
         async with self.renders.slots.slot(project_id):
@@ -91,94 +91,94 @@ class TranscriptExports:
         return await self.renders.answers.body(project_id, rendering)
 
 
-def _keep_answers(profile: Profile) -> Profile:
-    """Return a profile that writes messages of its own dialect with the members of answers."""
+def _keep_response_members(profile: Profile) -> Profile:
+    """Return a profile that keeps members of responses in messages of its own dialect."""
     as_request = profile.as_request
 
-    def as_sent(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-        is_own = as_request is not None and as_request(native, options) is not None
-        return native.message if is_own else None
+    def write_sent_message(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+        is_valid_request = as_request is not None and as_request(native, options) is not None
+        return native.message if is_valid_request else None
 
-    return replace(profile, as_request=as_sent)
+    return replace(profile, as_request=write_sent_message)
 
 
 def _write(
-    lines: "_Lines", resolved: ResolvedTurns, profile: Profile, options: RenderOptions
+    writer: "_TranscriptWriter", resolved: ResolvedTurns, profile: Profile, options: RenderOptions
 ) -> Rendering:
     written = document_of(resolved, profile, options)["messages"]
-    messages = [*map(_members, written)] if isinstance(written, list) else []
+    messages = [*map(_members_of, written)] if isinstance(written, list) else []
     pieces: list[JsonPiece] = []
-    for line in lines.write(_without_prompts(messages)):
+    for line in writer.write(_without_prompts(messages)):
         pieces += [*json_pieces(line).pieces, b"\n"]
     return rendering_of(joined_pieces(pieces))
 
 
-def _members(message: Node) -> dict[str, Any]:
-    """Return the members of a message; those of one that is written as it was sent as leaves."""
+def _members_of(message: Node) -> dict[str, Any]:
+    """Return the members of a message; as leaves if the message is written as it was sent."""
     if isinstance(message, JsonLeaf):
         return {name: JsonLeaf(value) for name, value in message.value.items()}
     return message if isinstance(message, dict) else {}
 
 
-def _plain(member: Node) -> Any:  # noqa: ANN401 - a value of JSON
+def _plain_value(member: Node) -> Any:  # noqa: ANN401 - a value of JSON
     return member.value if isinstance(member, JsonLeaf) else member
 
 
 def _without_prompts(messages: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     start = 0
-    while start < len(messages) and _plain(messages[start].get("role")) in _PROMPTS:
+    while start < len(messages) and _plain_value(messages[start].get("role")) in _PROMPT_ROLES:
         start += 1
     return messages[start:]
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
-    """The lines of one transcript."""
+class _TranscriptWriter:
+    """Writes the lines of one transcript."""
 
     host: Host
-    name: UUID
+    transcript_uuid: UUID
     folder: str
     model: str
-    began: datetime
+    started_at: datetime
 
     def write(self, messages: Sequence[dict[str, Any]]) -> Iterator[Node]:
-        """Yield the lines, each around a message or about it."""
-        hosts: Mapping[Host, Callable[[Sequence[dict[str, Any]]], Iterator[Node]]] = {
+        """Yield the lines for messages, in the form of the host."""
+        writers: Mapping[Host, Callable[[Sequence[dict[str, Any]]], Iterator[Node]]] = {
             "claude-code": self._claude_code,
             "codex": self._codex,
         }
-        return hosts[self.host](messages)
+        return writers[self.host](messages)
 
     def _time(self, index: int) -> str:
-        # Hosts order messages by their time.
-        return rfc3339(self.began + timedelta(milliseconds=index))
+        # Hosts order messages by time, so each gets another one.
+        return rfc3339(self.started_at + timedelta(milliseconds=index))
 
     def _claude_code(self, messages: Sequence[dict[str, Any]]) -> Iterator[Node]:
         parent: str | None = None
         for index, message in enumerate(messages):
-            name = str(uuid5(self.name, str(index)))
-            role = _plain(message["role"])
+            line_uuid = str(uuid5(self.transcript_uuid, str(index)))
+            role = _plain_value(message["role"])
             if role == "assistant":
-                message = self._answer(message, name)  # noqa: PLW2901
+                message = self._add_response_members(message, line_uuid)  # noqa: PLW2901
             yield {
                 "parentUuid": parent,
                 "isSidechain": False,
                 "userType": "external",
                 "cwd": self.folder,
-                "sessionId": str(self.name),
+                "sessionId": str(self.transcript_uuid),
                 "version": _VERSION,
                 "gitBranch": "",
                 "type": role,
                 "message": message,
-                "uuid": name,
+                "uuid": line_uuid,
                 "timestamp": self._time(index),
             }
-            parent = name
+            parent = line_uuid
 
-    def _answer(self, message: dict[str, Any], name: str) -> dict[str, Any]:
+    def _add_response_members(self, message: dict[str, Any], line_uuid: str) -> dict[str, Any]:
         """Return a message of the assistant with the members that the host reads."""
         return {
-            "id": f"msg_{name}",
+            "id": f"msg_{line_uuid}",
             "type": "message",
             "model": self.model,
             "stop_reason": None,
@@ -189,7 +189,7 @@ class _Lines:
 
     def _codex(self, messages: Sequence[dict[str, Any]]) -> Iterator[Node]:
         meta: dict[str, Node] = {
-            "id": str(self.name),
+            "id": str(self.transcript_uuid),
             "timestamp": self._time(0),
             "cwd": self.folder,
             "originator": "pagefault",
@@ -198,23 +198,23 @@ class _Lines:
         }
         yield self._line(0, "session_meta", meta)
         for index, message in enumerate(messages, 1):
-            role, content = _plain(message.get("role")), _plain(message.get("content"))
+            role, content = _plain_value(message.get("role")), _plain_value(message.get("content"))
             if isinstance(content, str):
                 # Codex reads the content of a message as a list only.
-                kind = _TYPES_OF_TEXT.get(role, "input_text")
-                content = [{"type": kind, "text": content}]
+                line_type = _TEXT_TYPES.get(role, "input_text")
+                content = [{"type": line_type, "text": content}]
                 message = {**message, "content": content}  # noqa: PLW2901
             item = {"type": "message", **message} if "role" in message else message
             yield self._line(index, "response_item", item)
-            # The host shows events, and sends items.
-            if role in _EVENTS and (text := _text_of(content)):
-                yield self._line(index, "event_msg", {"type": _EVENTS[role], "message": text})
+            # The host shows events to the user, and sends items to the model.
+            if role in _EVENT_TYPES and (text := _text_of(content)):
+                yield self._line(index, "event_msg", {"type": _EVENT_TYPES[role], "message": text})
 
-    def _line(self, index: int, kind: str, payload: dict[str, Node]) -> Node:
-        return {"timestamp": self._time(index), "type": kind, "payload": payload}
+    def _line(self, index: int, line_type: str, payload: dict[str, Node]) -> Node:
+        return {"timestamp": self._time(index), "type": line_type, "payload": payload}
 
 
 def _text_of(content: Any) -> str:  # noqa: ANN401 - a value of JSON
-    blocks = [_plain(block) for block in content] if isinstance(content, list) else []
-    texts = [_plain(block.get("text")) for block in blocks if isinstance(block, dict)]
+    blocks = [_plain_value(block) for block in content] if isinstance(content, list) else []
+    texts = [_plain_value(block.get("text")) for block in blocks if isinstance(block, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))

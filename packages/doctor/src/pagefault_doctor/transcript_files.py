@@ -1,8 +1,8 @@
 """Files of transcripts: JSON lines that a coding agent appends to.
 
-A file is read line by line, and only the messages of the conversation are kept in memory, so its
-size is not limited, but that of a line and of the conversation. A file is changed by writing a
-new one beside it, which then takes its name; the old one stays as `FILE.bak`.
+A file is read line by line, and only the messages of the conversation are kept in memory. So the
+size of a line and that of the conversation are limited, but not the size of the file. A file is
+changed by writing a new one, which then takes its name; the old one stays as `FILE.bak`.
 """
 
 import fcntl
@@ -28,11 +28,11 @@ TARGETS: Mapping[Host, str] = {"claude-code": "anthropic", "codex": "openai-resp
 
 _LIMITS = Limits()
 _MIB = 1024 * 1024
-_TOP = 1_000
-"""A file without a message in so many lines is no transcript."""
-_MARKS = (b'"uuid"', b'"payload"')
+_MAX_LEADING_LINES = 1_000
+"""A file whose first lines, so many, have no message is no transcript."""
+_TRANSCRIPT_MEMBERS = (b'"uuid"', b'"payload"')
 _CODEX_LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-_MEMBERS = ("type", "uuid", "parentUuid", "isSidechain", "timestamp", "subtype")
+_OUTLINE_MEMBERS = ("type", "uuid", "parentUuid", "isSidechain", "timestamp", "subtype")
 _PROCESSES = Path("/proc")
 
 
@@ -42,15 +42,15 @@ class TranscriptError(CommandError):
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The lines of a transcript. Of each line, only the members that the reader needs are kept."""
+    """The lines of a transcript, each reduced to the members that the reader needs."""
 
     host: Host
     lines: list[JsonObject]
-    """The value of each line. Lines that are no messages of the conversation are empty of them."""
+    """The value of each line; only lines of the conversation have their messages."""
     broken: frozenset[int]
     """The indexes of lines that are no JSON."""
     is_cut: bool
-    """True if the last line is one of them, and has no end."""
+    """True if the last line is broken, and has no line end."""
 
     def body(self) -> bytes:
         """Return the lines as a JSON array."""
@@ -72,9 +72,9 @@ def find_host(file: Path) -> Host | None:
     """
     with _reading(file) as source:
         for number, line in enumerate(_lines(source, file)):
-            if number == _TOP:
+            if number == _MAX_LEADING_LINES:
                 break
-            if not any(mark in line for mark in _MARKS):
+            if not any(mark in line for mark in _TRANSCRIPT_MEMBERS):
                 continue
             with suppress(InvalidJsonError):
                 host = _host_of(parse_line(line))
@@ -100,66 +100,66 @@ def read_transcript(file: Path, host: Host) -> Transcript:
     """
     lines: list[JsonObject] = []
     broken: set[int] = set()
-    last = b""
-    outline = _outline if host == "claude-code" else _codex_line
+    raw = b""
+    make_outline = _outline_claude_code_line if host == "claude-code" else _outline_codex_line
     size = 0
     with _reading(file) as source:
-        for last in _lines(source, file):
+        for raw in _lines(source, file):
             try:
-                value = parse_line(last)
-                reduced = outline(value)
+                value = parse_line(raw)
+                outline = make_outline(value)
             except InvalidJsonError:
-                if last.strip():
+                if raw.strip():
                     broken.add(len(lines))
-                reduced = outline(None)
+                outline = make_outline(None)
             except PayloadTooLargeError as exc:
                 text = f"line {len(lines) + 1} of {file} has too many JSON values to examine."
                 raise TranscriptError(text) from exc
             else:
-                size += len(last) if reduced is value else 0
+                size += len(raw) if outline is value else 0
                 _check_size(size, file)
-            lines.append(reduced)
+            lines.append(outline)
         if host == "claude-code":
             _add_messages(lines, source, file)
-    is_cut = bool(lines) and len(lines) - 1 in broken and not last.endswith(b"\n")
+    is_cut = bool(lines) and len(lines) - 1 in broken and not raw.endswith(b"\n")
     return Transcript(host, lines, frozenset(broken), is_cut)
 
 
-def _outline(line: JsonValue) -> JsonObject:
-    """Return a line of Claude Code with the kinds of its blocks only."""
+def _outline_claude_code_line(line: JsonValue) -> JsonObject:
+    """Return a line of Claude Code with only the types of its blocks."""
     if not isinstance(line, dict):
         return {"type": "", "sessionId": ""}
-    reduced = {name: line[name] for name in _MEMBERS if name in line} | {"sessionId": ""}
+    outline = {name: line[name] for name in _OUTLINE_MEMBERS if name in line} | {"sessionId": ""}
     message = line.get("message")
     if not isinstance(message, dict):
-        return reduced
+        return outline
     content = message.get("content")
     if isinstance(content, list):
         content = [
             {"type": block.get("type")} if isinstance(block, dict) else block for block in content
         ]
-    return {**reduced, "message": {"id": message.get("id"), "content": content}}
+    return {**outline, "message": {"id": message.get("id"), "content": content}}
 
 
-def _codex_line(line: JsonValue) -> JsonObject:
+def _outline_codex_line(line: JsonValue) -> JsonObject:
     """Return a line of Codex without the payload of lines that are no messages."""
     if not isinstance(line, dict):
         return {"type": "event_msg", "payload": {}}
-    is_kept = line.get("type") in ("response_item", "compacted") or "payload" not in line
-    return line if is_kept else {**line, "payload": {}}
+    has_messages = line.get("type") in ("response_item", "compacted") or "payload" not in line
+    return line if has_messages else {**line, "payload": {}}
 
 
 def _add_messages(lines: list[JsonObject], source: BinaryIO, file: Path) -> None:
-    """Replace the outlines of messages in the conversation by the messages, and drop the others."""
+    """Replace outlines by the messages of the conversation, and remove all other outlines."""
     in_conversation = {index for group in group_lines(lines) for index in group}
     size = 0
     source.seek(0)
     for index, raw in enumerate(_lines(source, file)):
-        reduced = lines[index]
-        reduced.pop("message", None)
+        outline = lines[index]
+        outline.pop("message", None)
         if index in in_conversation:
-            reduced["message"] = parse_line(raw)["message"]
-            size += len(json_bytes(reduced["message"]))
+            outline["message"] = parse_line(raw)["message"]
+            size += len(json_bytes(outline["message"]))
             _check_size(size, file)
 
 
@@ -192,7 +192,7 @@ def _lines(source: BinaryIO, file: Path) -> Iterator[bytes]:
 
 def replace_file(
     file: Path,
-    state: os.stat_result,
+    status: os.stat_result,
     change: Callable[[int, bytes], bytes],
     check: Callable[[Path], Any],
 ) -> Path:
@@ -200,9 +200,9 @@ def replace_file(
 
     Args:
         file: The path, without symbolic links.
-        state: The state of the file when it was examined.
+        status: The state of the file when it was examined.
         change: Returns the new bytes of a line, given its index and its bytes.
-        check: Called with the new file before it takes the name.
+        check: Is called with the new file before that takes the name.
 
     Raises:
         TranscriptError: Another process has the file open or has changed it, or it cannot be
@@ -211,18 +211,18 @@ def replace_file(
     descriptor, name = -1, None
     try:
         with file.open("rb") as source:
-            _check_unused(file, source, state)
+            _check_unused(file, source, status)
             descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
             with os.fdopen(descriptor, "wb") as output:
                 for index, line in enumerate(_lines(source, file)):
                     output.write(change(index, line))
-                _keep_owner(output.fileno(), state)
+                _copy_owner(output.fileno(), status)
                 output.flush()
                 os.fsync(output.fileno())
             check(Path(name))
             backup = _back_up(file)
             try:
-                _check_unused(file, source, state)
+                _check_unused(file, source, status)
             except TranscriptError:
                 backup.unlink()
                 raise
@@ -237,30 +237,31 @@ def replace_file(
             Path(name).unlink(missing_ok=True)
 
 
-def _check_unused(file: Path, source: BinaryIO, state: os.stat_result) -> None:
-    now = file.stat()
-    if _identity(now) != _identity(state) or _identity(os.fstat(source.fileno())) != _identity(now):
+def _check_unused(file: Path, source: BinaryIO, status: os.stat_result) -> None:
+    current = file.stat()
+    opened = os.fstat(source.fileno())
+    if not _identity(current) == _identity(status) == _identity(opened):
         raise TranscriptError(f"{file} has changed meanwhile: end the session that writes it.")
-    user = _find_user(now) if _PROCESSES.is_dir() else _lock(source)
+    user = _find_user(current) if _PROCESSES.is_dir() else _lock(source)
     if user is not None:
         raise TranscriptError(f"{file} is in use{user}: end the session that writes it.")
 
 
-def _identity(state: os.stat_result) -> tuple[int, ...]:
-    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _find_user(state: os.stat_result) -> str | None:
+def _find_user(status: os.stat_result) -> str | None:
     """Return the process that has a file open, other than this one; `None` if there is none."""
     for folder in _PROCESSES.glob("[0-9]*/fd"):
         process = folder.parent.name
         if process == str(os.getpid()):
             continue
-        # Processes of others cannot be read, and any may end.
+        # Processes of other users cannot be read, and any process may end meanwhile.
         with suppress(OSError):
             for link in folder.iterdir():
                 with suppress(OSError):
-                    if os.path.samestat(link.stat(), state):
+                    if os.path.samestat(link.stat(), status):
                         return f" by process {process}"
     return None
 
@@ -273,16 +274,16 @@ def _lock(source: BinaryIO) -> str | None:
     return None
 
 
-def _keep_owner(descriptor: int, state: os.stat_result) -> None:
-    os.fchmod(descriptor, state.st_mode & 0o7777)
-    now = os.fstat(descriptor)
-    if (now.st_uid, now.st_gid) != (state.st_uid, state.st_gid):
-        os.fchown(descriptor, state.st_uid, state.st_gid)
-        os.fchmod(descriptor, state.st_mode & 0o7777)
+def _copy_owner(descriptor: int, status: os.stat_result) -> None:
+    os.fchmod(descriptor, status.st_mode & 0o7777)
+    current = os.fstat(descriptor)
+    if (current.st_uid, current.st_gid) != (status.st_uid, status.st_gid):
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+        os.fchmod(descriptor, status.st_mode & 0o7777)
 
 
 def _back_up(file: Path) -> Path:
-    """Keep a file under another name as well; older backups stay."""
+    """Link a file to a new name, and return that; older backups stay."""
     number = 1
     while True:
         backup = file.with_name(f"{file.name}.bak{'' if number == 1 else f'.{number}'}")

@@ -1,8 +1,8 @@
 """Repairs of transcripts, line by line.
 
-A line is never removed, unless it is no JSON, and no line changes its place: other lines name it.
-A call without a result gets a line with one, and a result without a call becomes text in its own
-line. Blocks are replaced by those of the doctor.
+Lines keep their order, and only lines that are no JSON are removed, since lines refer to each
+other. After a call without a result, a line with a result is inserted. A result without a call
+becomes text in its own line. Invalid blocks are replaced by those that the doctor writes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ from pagefault_dialects.turns.pairing import NO_RESULT
 from pagefault_doctor.transcript_files import Transcript, parse_line
 
 NO_CONTENT = "(no content)"
-"""The text of a message without any, as Claude Code writes it."""
+"""The text of an empty message, as Claude Code writes it."""
 ORPHAN = "[The result of a call that is not in the conversation:]"
 """The text before a result that has no call."""
 MOVED = "[The result that was here is behind its call.]"
 """The text of a line whose only result was moved."""
-_COPIED = (
+_COPIED_MEMBERS = (
     *("isSidechain", "agentId", "userType", "entrypoint", "cwd", "sessionId", "version"),
     *("gitBranch", "slug", "timestamp"),
 )
@@ -47,36 +47,36 @@ class Edits:
 
     messages: dict[int, JsonObject] = field(default_factory=dict)
     """The new message of a line of Claude Code, or the new item of one of Codex."""
-    more: dict[int, list[JsonObject]] = field(default_factory=dict)
-    """The results to insert after a line: content of a message, or items."""
+    inserted: dict[int, list[JsonObject]] = field(default_factory=dict)
+    """The results to insert after a line: the content of a new message, or items of Codex."""
     parents: dict[int, str] = field(default_factory=dict)
     """The new `parentUuid` of a line."""
     removed: frozenset[int] = frozenset()
     changes: list[LineChange] = field(default_factory=list)
 
-    def note(self, line: int, text: str) -> None:
+    def add_change(self, line: int, text: str) -> None:
         """Add a change to the list."""
         self.changes.append(LineChange(line, text))
 
 
 Repairs = Mapping[tuple[int, int], tuple[Sequence[JsonObject], str]]
-"""The blocks in place of a block of a line, and the change in words."""
+"""By the indexes of a line and of its block: the blocks that replace it, and a description."""
 
 
 # --- Claude Code
 
 
 def index_messages(lines: Sequence[JsonObject]) -> dict[str, list[int]]:
-    """Return the lines of each message of the conversation, by the first of them as text."""
+    """Return the indexes of each message's lines, by the first of them as text."""
     return {str(group[0]): group for group in group_lines(lines)}
 
 
 def locate_blocks(
     lines: Sequence[JsonObject], messages: Mapping[str, Sequence[int]], pointer: str
 ) -> list[tuple[int, int]]:
-    """Return the line and the block that a pointer of a finding names in a transcript.
+    """Return the indexes of the line and the block that the pointer of a finding leads to.
 
-    Equal blocks of a message are one, and all of them are returned.
+    A message whose lines repeat a block has it once, so several blocks may be returned.
     """
     first, is_content, inner = pointer.removeprefix("/").partition("/message/content")
     group = messages.get(first)
@@ -85,15 +85,15 @@ def locate_blocks(
     step = inner.split("/")[1] if inner else "0"
     if not step.isdigit():
         return []
-    number = int(step)
+    index = int(step)
     pieces = [lines[index]["message"] for index in group]
     if len(pieces) == 1:
-        return [(group[0], number)]
-    block = json_text(join_blocks(pieces)[number][2])
+        return [(group[0], index)]
+    block = json_text(join_blocks(pieces)[index][2])
     return [
-        (line, place)
+        (line, position)
         for line in group
-        for place, other in enumerate(content_of(lines[line]))
+        for position, other in enumerate(content_of(lines[line]))
         if json_text(other) == block
     ]
 
@@ -101,22 +101,22 @@ def locate_blocks(
 def locate_finding(
     lines: Sequence[JsonObject], messages: Mapping[str, Sequence[int]], finding: JsonObject
 ) -> int:
-    """Return the line that a finding is about."""
-    places = locate_blocks(lines, messages, finding["pointer"])
-    if places:
-        return places[0][0]
+    """Return the index of the line that a finding is about."""
+    blocks = locate_blocks(lines, messages, finding["pointer"])
+    if blocks:
+        return blocks[0][0]
     first = finding["pointer"].removeprefix("/").partition("/")[0]
-    named = (
+    lines_of_call = (
         line
         for line in messages.get(first, ())
-        for block in _of(content_of(lines[line]), "tool_use")
+        for block in _blocks_of_type(content_of(lines[line]), "tool_use")
         if block.get("id") == finding.get("callId")
     )
-    return next(named, int(first) if first.isdigit() else 0)
+    return next(lines_of_call, int(first) if first.isdigit() else 0)
 
 
 def content_of(line: JsonObject) -> list[Any]:
-    """Return the blocks of a line; a text is one."""
+    """Return the blocks of a line's message; a text becomes one block."""
     content = line["message"].get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -134,11 +134,11 @@ def edit_claude_code(transcript: Transcript, repairs: Repairs, empty: Sequence[i
     edits = Edits(removed=transcript.broken)
     contents: dict[int, list[Any]] = {index: [] for index in empty}
     for index in empty:
-        edits.note(index, f'an empty message became "{NO_CONTENT}"')
-    for (line, place), (blocks, text) in sorted(repairs.items(), reverse=True):
+        edits.add_change(index, f'an empty message became "{NO_CONTENT}"')
+    for (line, position), (blocks, text) in sorted(repairs.items(), reverse=True):
         content = contents.setdefault(line, content_of(transcript.lines[line]))
-        content[place : place + 1] = blocks
-        edits.note(line, text)
+        content[position : position + 1] = blocks
+        edits.add_change(line, text)
     _pair(transcript.lines, contents, edits)
     for line, content in contents.items():
         blocks = content or [{"type": "text", "text": NO_CONTENT}]
@@ -148,22 +148,22 @@ def edit_claude_code(transcript: Transcript, repairs: Repairs, empty: Sequence[i
 
 @dataclass(slots=True)
 class _Pairing:
-    """The calls of a conversation that have no result yet, and results that are not in place."""
+    """Pairs the calls of a conversation with their results, line by line."""
 
     lines: Sequence[JsonObject]
     path: Sequence[int]
     contents: dict[int, list[Any]]
     edits: Edits
     calls: dict[str, str] = field(default_factory=dict)
-    """The open calls of the last reply, each with the name of its tool."""
+    """The names of the tools of unanswered calls in the last reply, by the ids of the calls."""
     reply: list[int] = field(default_factory=list)
     """The lines of the last reply."""
-    are_results_over: bool = False
-    """True if the turn of the user has blocks other than results already."""
-    missing: dict[str, JsonObject] = field(default_factory=dict)
-    """The results to insert."""
-    misplaced: list[tuple[int, JsonObject, bool]] = field(default_factory=list)
-    """Results that answer no open call, with their lines; true if the call was answered."""
+    has_other_blocks: bool = False
+    """The turn of the user already had blocks other than results, after which none may follow."""
+    missing_results: dict[str, JsonObject] = field(default_factory=dict)
+    """The results to insert, by the ids of their calls."""
+    misplaced_results: list[tuple[int, JsonObject, bool]] = field(default_factory=list)
+    """Results of no open call, each with its line; true if its call has a result already."""
     answered: set[str] = field(default_factory=set)
 
     def content(self, line: int) -> list[Any]:
@@ -175,89 +175,96 @@ class _Pairing:
         self.close_reply()
         self.reply = [*group]
         for line in group:
-            for block in _of(self.content(line), "tool_use"):
+            for block in _blocks_of_type(self.content(line), "tool_use"):
                 if isinstance(block.get("id"), str):
                     self.calls[block["id"]] = block.get("name") or ""
 
-    def read_answers(self, line: int) -> None:
+    def read_user_line(self, line: int) -> None:
         """Read a line of the user. Its results come before its other blocks."""
         content = self.content(line)
-        results = _of(content, "tool_result")
-        rest = [block for block in content if block not in results]
-        if [*results, *rest] != content:
-            self.contents[line] = [*results, *rest]
-            self.edits.note(line, "the results are moved before the other blocks")
+        results = _blocks_of_type(content, "tool_result")
+        others = [block for block in content if block not in results]
+        if [*results, *others] != content:
+            self.contents[line] = [*results, *others]
+            self.edits.add_change(line, "the results are moved before the other blocks")
         for block in results:
-            name = _call_id(block)
-            if name in self.calls and not self.are_results_over:
-                del self.calls[name]
-                self.answered.add(name)
+            call_id = _call_id(block)
+            if call_id in self.calls and not self.has_other_blocks:
+                del self.calls[call_id]
+                self.answered.add(call_id)
             else:
-                self.misplaced.append((line, block, name in self.answered))
-        self.are_results_over = self.are_results_over or bool(rest)
+                self.misplaced_results.append((line, block, call_id in self.answered))
+        self.has_other_blocks = self.has_other_blocks or bool(others)
 
     def close_reply(self) -> None:
         """Add a line with the results of open calls after the last line of the reply."""
         if self.calls:
             line = next((line for line in self.path if line in self.reply), self.reply[-1])
             results: list[JsonObject] = [
-                {"type": "tool_result", "tool_use_id": name, "content": NO_RESULT, "is_error": True}
-                for name in self.calls
+                {
+                    "type": "tool_result",
+                    "tool_use_id": call_id,
+                    "content": NO_RESULT,
+                    "is_error": True,
+                }
+                for call_id in self.calls
             ]
-            self.edits.more[line] = results
-            self.missing |= {block["tool_use_id"]: block for block in results}
-            for name, tool in self.calls.items():
-                self.edits.note(line, f"a line after it has the missing result of {name} ({tool})")
-            place = self.path.index(line) if line in self.path else 0
-            if place:
-                self.edits.parents[self.path[place - 1]] = result_uuid(self.lines[line], results)
-        self.calls, self.reply, self.are_results_over = {}, [], False
+            self.edits.inserted[line] = results
+            self.missing_results |= {block["tool_use_id"]: block for block in results}
+            for call_id, tool in self.calls.items():
+                self.edits.add_change(
+                    line, f"a line after it has the missing result of {call_id} ({tool})"
+                )
+            position = self.path.index(line) if line in self.path else 0
+            if position:
+                self.edits.parents[self.path[position - 1]] = result_uuid(self.lines[line], results)
+        self.calls, self.reply, self.has_other_blocks = {}, [], False
 
-    def place_results(self) -> None:
-        """Move misplaced results to their calls; make text of those that have none."""
-        for line, block, is_answered in self.misplaced:
-            name = _call_id(block)
+    def move_results(self) -> None:
+        """Move misplaced results to their calls; a result without a call becomes text."""
+        for line, block, is_answered in self.misplaced_results:
+            call_id = _call_id(block)
             content = self.content(line)
-            kept = [other for other in content if other != block]
-            result = self.missing.pop(name, None)
+            others = [item for item in content if item != block]
+            result = self.missing_results.pop(call_id, None)
             if result is not None:
                 result.pop("is_error")
                 result.update(block)
-                self.edits.note(line, f"the result of {name} is moved behind its call")
-                self.contents[line] = kept or [{"type": "text", "text": MOVED}]
+                self.edits.add_change(line, f"the result of {call_id} is moved behind its call")
+                self.contents[line] = others or [{"type": "text", "text": MOVED}]
                 continue
-            call = name or "an unknown call"
+            call = call_id or "an unknown call"
             fault = f"the second result of {call}" if is_answered else f"the result of {call}"
             reason = "" if is_answered else ", which has no call,"
-            self.edits.note(line, f"{fault}{reason} becomes text")
-            self.contents[line] = [*kept, *_as_texts(block)]
+            self.edits.add_change(line, f"{fault}{reason} becomes text")
+            self.contents[line] = [*others, *_as_texts(block)]
 
 
 def _pair(lines: Sequence[JsonObject], contents: dict[int, list[Any]], edits: Edits) -> None:
-    """Give each call its result in the next turn of the user, and each result its call."""
+    """Edit contents so that each call has one result in the next turn of the user."""
     pairing = _Pairing(lines, find_path(lines), contents, edits)
     for group in group_lines(lines):
         if lines[group[0]]["type"] == "assistant":
             pairing.read_reply(group)
         else:
             for line in group:
-                pairing.read_answers(line)
+                pairing.read_user_line(line)
     pairing.close_reply()
-    pairing.place_results()
+    pairing.move_results()
 
 
 def _call_id(result: JsonObject) -> str:
-    """Return the id of the call that a result of Claude Code answers; empty if it is no text."""
+    """Return the id of a result's call in Claude Code; empty if it is no string."""
     call_id = result.get("tool_use_id")
     return call_id if isinstance(call_id, str) else ""
 
 
-def _of(content: Sequence[Any], kind: str) -> list[JsonObject]:
+def _blocks_of_type(content: Sequence[Any], kind: str) -> list[JsonObject]:
     return [block for block in content if isinstance(block, dict) and block.get("type") == kind]
 
 
 def _as_texts(result: JsonObject) -> Iterator[JsonObject]:
-    """Yield the content of a result as blocks of the user."""
+    """Yield a heading and the content of a result, as blocks of a message of the user."""
     inner = result.get("content") or ""
     yield {"type": "text", "text": ORPHAN}
     for item in inner if isinstance(inner, list) else [{"type": "text", "text": inner}]:
@@ -266,7 +273,7 @@ def _as_texts(result: JsonObject) -> Iterator[JsonObject]:
 
 
 def result_uuid(line: JsonObject, results: Sequence[JsonObject]) -> str:
-    """Return the id of a line of results after another line; it is always the same."""
+    """Return the uuid of the line that is inserted after a line; it depends only on both."""
     names = ",".join(block["tool_use_id"] for block in results)
     return str(uuid5(NAMESPACE_OID, f"{line['uuid']}/{names}"))
 
@@ -281,7 +288,7 @@ def item_of(line: JsonObject) -> JsonObject:
 
 
 def locate_item(pointer: str) -> int | None:
-    """Return the line of an item by the pointer of a finding; `None` inside of a compaction."""
+    """Return the line that a finding's pointer leads to; `None` if it is inside a compaction."""
     first, _, rest = pointer.removeprefix("/").partition("/")
     return int(first) if first.isdigit() and "replacement_history" not in rest else None
 
@@ -296,8 +303,8 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
     edits = Edits(removed=transcript.broken)
     for line, (item, text) in repairs.items():
         edits.messages[line] = item
-        edits.note(line, text)
-    lines = (locate_item(place) for place, _ in read_items(transcript.lines))
+        edits.add_change(line, text)
+    lines = (locate_item(pointer) for pointer, _ in read_items(transcript.lines))
     items = {
         line: edits.messages.get(line, item_of(transcript.lines[line]))
         for line in lines
@@ -306,23 +313,23 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
     answered: set[str] = set()
     calls: dict[str, int] = {}
     for line, item in items.items():
-        name, kind = item.get("call_id"), item.get("type")
-        if not isinstance(name, str) or not name or not isinstance(kind, str):
+        call_id, kind = item.get("call_id"), item.get("type")
+        if not isinstance(call_id, str) or not call_id or not isinstance(kind, str):
             continue
         if kind in _OUTPUTS:
-            calls.setdefault(name, line)
+            calls.setdefault(call_id, line)
         elif kind in _OUTPUTS.values():
-            if name not in calls or name in answered:
+            if call_id not in calls or call_id in answered:
                 edits.messages[line] = _as_message(item)
-                edits.note(line, f"the result of {name}, which has no call, becomes text")
+                edits.add_change(line, f"the result of {call_id}, which has no call, becomes text")
             else:
-                answered.add(name)
-    for name, line in calls.items():
-        if name not in answered:
+                answered.add(call_id)
+    for call_id, line in calls.items():
+        if call_id not in answered:
             output = _OUTPUTS[items[line]["type"]]
-            edits.more[line] = [{"type": output, "call_id": name, "output": NO_RESULT}]
+            edits.inserted[line] = [{"type": output, "call_id": call_id, "output": NO_RESULT}]
             tool = items[line].get("name", "shell")
-            edits.note(line, f"a line after it has the missing result of {name} ({tool})")
+            edits.add_change(line, f"a line after it has the missing result of {call_id} ({tool})")
     return edits
 
 
@@ -346,13 +353,15 @@ def change_line(transcript: Transcript, edits: Edits, index: int, raw: bytes) ->
         _set_message(value, edits.messages[index], transcript)
         line = json_bytes(value) + (b"\n" if raw.endswith(b"\n") else b"")
     if index in edits.parents:
-        line = _with_parent(line, transcript.lines[index]["parentUuid"], edits.parents[index])
-    if index not in edits.more:
+        line = _replace_parent(line, transcript.lines[index]["parentUuid"], edits.parents[index])
+    if index not in edits.inserted:
         return line
     end = b"" if line.endswith(b"\n") else b"\n"
     value = parse_line(raw)
-    more = _inserted(value, transcript.lines[index], edits.more[index], transcript)
-    return line + end + b"".join(json_bytes(item) + b"\n" for item in more)
+    inserted = _build_inserted_lines(
+        value, transcript.lines[index], edits.inserted[index], transcript
+    )
+    return line + end + b"".join(json_bytes(item) + b"\n" for item in inserted)
 
 
 def _set_message(value: JsonObject, message: JsonObject, transcript: Transcript) -> None:
@@ -365,25 +374,25 @@ def _set_message(value: JsonObject, message: JsonObject, transcript: Transcript)
         value.update(message)
 
 
-def _with_parent(line: bytes, old: str, new: str) -> bytes:
+def _replace_parent(line: bytes, old: str, new: str) -> bytes:
     """Return a line with another parent; its other bytes stay."""
     for space in (b"", b" "):
-        written = b'"parentUuid":' + space + json_bytes(old)
-        if line.count(written) == 1:
-            return line.replace(written, b'"parentUuid":' + space + json_bytes(new))
+        member = b'"parentUuid":' + space + json_bytes(old)
+        if line.count(member) == 1:
+            return line.replace(member, b'"parentUuid":' + space + json_bytes(new))
     value: JsonValue = parse_line(line)
     value["parentUuid"] = new
     return json_bytes(value) + b"\n"
 
 
-def _inserted(
+def _build_inserted_lines(
     value: JsonObject, line: JsonObject, results: Sequence[JsonObject], transcript: Transcript
 ) -> Iterator[JsonObject]:
     if transcript.host == "codex":
         for item in results:
             yield {**value, "payload": item} if "payload" in value else item
         return
-    copied = {name: value[name] for name in _COPIED if name in value}
+    copied = {name: value[name] for name in _COPIED_MEMBERS if name in value}
     yield {
         "parentUuid": value["uuid"],
         **copied,

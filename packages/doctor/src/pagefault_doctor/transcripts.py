@@ -1,4 +1,4 @@
-"""Diagnose and mend the transcript of a coding agent, for `pagefault doctor FILE.jsonl`."""
+"""Diagnose and repair the transcript of a coding agent, for `pagefault doctor FILE.jsonl`."""
 
 import json
 import tempfile
@@ -49,32 +49,32 @@ _PAIR_RULES = (
     *("no-answer", "no-call", "late-answer", "answered-before", "duplicate-answer"),
     "wrong-order",
 )
-# Calls and results in several lines have the id or the name.
-# Only the agent knows the earlier lines.
-_LEFT_RULES = ("broken-line", "lost-parent")
+# Broken lines are left out. Missing earlier lines cannot be restored.
+_LINE_RULES = ("broken-line", "lost-parent")
+# A changed id or name would have to be changed in other lines too, so it is left as it is.
 _ID_RULES = ("bad-id", "bad-name", "duplicate-id", "no-id")
-# The doctor writes whole messages; here a line stays a line.
+# The repairs whose description differs from the doctor's, since lines are repaired one by one.
 _FIXES = {
     **dict.fromkeys(_PAIR_RULES, "it becomes text"),
     "no-answer": "a line with a result is inserted",
     "late-answer": "it is moved behind its call",
     "empty-content": f'it becomes "{NO_CONTENT}"',
 }
-# Beside more than 20 images, each has to be smaller.
-_CROWD = 20
-_PIXELS = (
+# In a request with more than 20 images, the limit on the pixels of each is lower.
+_MANY_IMAGES = 20
+_FILLER_BASE64 = (
     "iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElF"
     "TkSuQmCC"
 )
-_FILLER = {
+_FILLER_IMAGE = {
     "type": "image",
-    "source": {"type": "base64", "media_type": "image/png", "data": _PIXELS},
+    "source": {"type": "base64", "media_type": "image/png", "data": _FILLER_BASE64},
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Examiner:
-    """The doctor of this process."""
+    """Examines histories and transcripts with a doctor in this process."""
 
     doctor: Doctor
 
@@ -93,13 +93,13 @@ class Examiner:
 
         query = DoctorQuery(target=TARGETS[host], applies=applies)
         try:
-            answer = await self.doctor.examine("default", chunks(), query)
+            rendered = await self.doctor.examine("default", chunks(), query)
         except PayloadTooLargeError as exc:
             raise TranscriptError(
                 "the conversation has more JSON values than can be examined: compact it, or start "
                 "a new session."
             ) from exc
-        diagnosis = json.loads(b"".join([chunk async for chunk in answer.chunks()]))
+        diagnosis = json.loads(b"".join([chunk async for chunk in rendered.chunks()]))
         return diagnosis["findings"], diagnosis.get("messages", [])
 
     async def examine_transcript(self, transcript: Transcript) -> list[JsonObject]:
@@ -132,7 +132,7 @@ def _broken_line(index: int, transcript: Transcript) -> JsonObject:
 
 
 def _lost_parent(lines: Sequence[JsonObject]) -> JsonObject | None:
-    """Return the finding that the line before the conversation is missing, if it is named."""
+    """Return a finding if the first line of the conversation has a parent that is missing."""
     path = find_path(lines)
     parent = lines[path[-1]].get("parentUuid") if path else None
     if not isinstance(parent, str):
@@ -150,7 +150,7 @@ def _lost_parent(lines: Sequence[JsonObject]) -> JsonObject | None:
 
 @asynccontextmanager
 async def open_examiner() -> AsyncIterator[Examiner]:
-    """Open the doctor without a service; nothing is kept."""
+    """Open a doctor whose stores are in a temporary folder, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="pagefault-doctor-") as folder:
         settings = Settings(data_dir=Path(folder))
         async with open_services(settings, (*FEATURES, FEATURE)) as services:
@@ -179,32 +179,34 @@ def examine_transcript(file: Path, host: Host, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def mend_transcript(file: Path, host: Host, *, as_json: bool) -> None:
-    """Mend a transcript in its place and print the changes; exit with status 1 if faults remain.
+def repair_transcript(file: Path, host: Host, *, as_json: bool) -> None:
+    """Repair a transcript in place and print the changes; exit with status 1 if faults remain.
 
     Raises:
         TranscriptError: It is in use or cannot be changed.
     """
     path = file.resolve()
-    mended = anyio.run(partial(_mend, path, host))
+    repaired = anyio.run(partial(_repair, path, host))
     if as_json:
-        _print_json(mended.wire(host))
-    elif mended.backup is None:
-        _print_findings(mended.findings, HOST_NAMES[host])
+        _print_json(repaired.wire(host))
+    elif repaired.backup is None:
+        _print_findings(repaired.findings, HOST_NAMES[host])
     else:
-        for change in mended.changes:
+        for change in repaired.changes:
             print_line(f"line {change['line']}: {change['text']}")
-        print_line(f"{count_of(len(mended.changes), 'change')}. The old file is {mended.backup}")
-        if mended.findings:
+        print_line(
+            f"{count_of(len(repaired.changes), 'change')}. The old file is {repaired.backup}"
+        )
+        if repaired.findings:
             ERR.print("\nThis remains, since it cannot be mended line by line:")
-            _print_findings(mended.findings, HOST_NAMES[host])
-    if mended.findings:
+            _print_findings(repaired.findings, HOST_NAMES[host])
+    if repaired.findings:
         raise typer.Exit(1)
 
 
 @dataclass(frozen=True, slots=True)
-class _Mended:
-    """The result of mending: changes, the backup if there are any, and the faults that remain."""
+class _RepairedTranscript:
+    """The changes to a transcript, its backup if it was changed, and the remaining findings."""
 
     changes: Sequence[JsonObject]
     backup: Path | None
@@ -221,16 +223,16 @@ class _Mended:
         }
 
 
-async def _mend(file: Path, host: Host) -> _Mended:
+async def _repair(file: Path, host: Host) -> _RepairedTranscript:
     state = await anyio.Path(file).stat()
     transcript = read_transcript(file, host)
     async with open_examiner() as examiner:
         findings = await examiner.examine_transcript(transcript)
         if not findings:
-            return _Mended((), None, ())
-        edits = await _plan(examiner, transcript, findings)
-        if not (edits.messages or edits.more or edits.removed):
-            return _Mended((), None, findings)
+            return _RepairedTranscript((), None, ())
+        edits = await _plan_edits(examiner, transcript, findings)
+        if not (edits.messages or edits.inserted or edits.removed):
+            return _RepairedTranscript((), None, findings)
         new: list[Transcript] = []
         backup = replace_file(
             file,
@@ -243,34 +245,38 @@ async def _mend(file: Path, host: Host) -> _Mended:
         {"line": index + 1, "text": "it was no JSON, and is left out"} for index in edits.removed
     ]
     changes += ({"line": change.line + 1, "text": change.text} for change in edits.changes)
-    return _Mended(sorted(changes, key=lambda item: int(item["line"])), backup, remaining)
+    return _RepairedTranscript(
+        sorted(changes, key=lambda item: int(item["line"])), backup, remaining
+    )
 
 
-async def _plan(
+async def _plan_edits(
     examiner: Examiner, transcript: Transcript, findings: Sequence[JsonObject]
 ) -> Edits:
-    own = (*_PAIR_RULES, *_ID_RULES, *_LEFT_RULES)
-    block_findings = [finding for finding in findings if finding["rule"] not in own]
+    other_rules = (*_PAIR_RULES, *_ID_RULES, *_LINE_RULES)
+    block_findings = [finding for finding in findings if finding["rule"] not in other_rules]
     if transcript.host == "codex":
         return edit_codex(transcript, await _repair_items(examiner, transcript, block_findings))
     lines = transcript.lines
     messages = index_messages(lines)
-    places: dict[tuple[int, int], JsonObject] = {}
+    findings_by_block: dict[tuple[int, int], JsonObject] = {}
     for finding in block_findings:
-        for place in locate_blocks(lines, messages, finding["pointer"]):
-            places.setdefault(place, finding)
-    contents = {line: content_of(lines[line]) for line, _ in places}
-    is_crowd = _count_images(lines) > _CROWD
+        for position in locate_blocks(lines, messages, finding["pointer"]):
+            findings_by_block.setdefault(position, finding)
+    contents = {line: content_of(lines[line]) for line, _ in findings_by_block}
+    has_many_images = _count_images(lines) > _MANY_IMAGES
     repairs: dict[tuple[int, int], tuple[Sequence[JsonObject], str]] = {}
-    for (line, number), finding in places.items():
-        if number < len(contents[line]) and isinstance(contents[line][number], dict):
-            block, role = contents[line][number], lines[line]["type"]
-            blocks = await _repair_block(examiner, block, role, is_crowd=is_crowd)
+    for (line, index), finding in findings_by_block.items():
+        if index < len(contents[line]) and isinstance(contents[line][index], dict):
+            block, role = contents[line][index], lines[line]["type"]
+            blocks = await _repair_block(examiner, block, role, has_many_images=has_many_images)
             if blocks != [block]:
-                repairs[line, number] = (blocks, _describe(finding, block, blocks))
+                repairs[line, index] = (blocks, _describe(finding, block, blocks))
     empty = {int(item["line"]) - 1 for item in block_findings if item["rule"] == "empty-content"}
-    without = [line for line in empty if "message" in lines[line] and not content_of(lines[line])]
-    return edit_claude_code(transcript, repairs, sorted(without))
+    empty_lines = [
+        line for line in empty if "message" in lines[line] and not content_of(lines[line])
+    ]
+    return edit_claude_code(transcript, repairs, sorted(empty_lines))
 
 
 def _count_images(lines: Sequence[JsonObject]) -> int:
@@ -280,12 +286,14 @@ def _count_images(lines: Sequence[JsonObject]) -> int:
 
 def _describe(finding: JsonObject, old: JsonValue, new: JsonValue) -> str:
     actual = one_line(str(finding.get("actual", "")))
-    found = f"{finding['rule']} ({actual})" if actual else finding["rule"]
+    description = f"{finding['rule']} ({actual})" if actual else finding["rule"]
     if not new:
-        return f"{found}: the block is removed"
+        return f"{description}: the block is removed"
     if _has_image(new):
-        return f"{found}: an image that is accepted replaces it"
-    return f"{found}: {'a line of text replaces it' if _has_image(old) else 'it is rewritten'}"
+        return f"{description}: an image that is accepted replaces it"
+    return (
+        f"{description}: {'a line of text replaces it' if _has_image(old) else 'it is rewritten'}"
+    )
 
 
 def _has_image(value: JsonValue) -> bool:
@@ -294,12 +302,19 @@ def _has_image(value: JsonValue) -> bool:
 
 
 async def _repair_block(
-    examiner: Examiner, block: JsonObject, role: str, *, is_crowd: bool
+    examiner: Examiner, block: JsonObject, role: str, *, has_many_images: bool
 ) -> list[JsonObject]:
-    """Return the blocks in place of a block, as the doctor writes them in a history of its own."""
+    """Return the blocks that replace a block: the doctor repairs a history that has only it.
+
+    Args:
+        examiner: The doctor.
+        block: The block.
+        role: The role of its message.
+        has_many_images: The transcript has so many images that each has to be smaller.
+    """
     if block.get("type") == "text" and not str(block.get("text", "")).strip():
         return []
-    fillers = [_FILLER] * _CROWD if is_crowd and role == "user" else []
+    fillers = [_FILLER_IMAGE] * _MANY_IMAGES if has_many_images and role == "user" else []
     start = {"role": "user", "content": [{"type": "text", "text": "-"}]}
     history: list[JsonValue] = [{"role": role, "content": [block, *fillers]}]
     if role == "assistant":
@@ -316,8 +331,8 @@ async def _repair_block(
     findings, messages = await examiner.examine(body, "claude-code", applies=True)
     if not findings:
         return [block]
-    number = len(history) - 1
-    content: list[JsonObject] = messages[number]["content"] if number < len(messages) else []
+    index = len(history) - 1
+    content: list[JsonObject] = messages[index]["content"] if index < len(messages) else []
     return content[: len(content) - len(fillers)]
 
 
@@ -337,7 +352,7 @@ async def _repair_items(
 
 
 async def _repair_item(examiner: Examiner, item: JsonObject) -> JsonObject | None:
-    """Return an item with the content that the doctor writes; `None` if it cannot be changed."""
+    """Return an item with repaired content; `None` if the doctor does not return one such item."""
     is_output = "output" in item and isinstance(item.get("call_id"), str)
     history: list[JsonValue] = [item]
     if is_output:
@@ -346,10 +361,10 @@ async def _repair_item(examiner: Examiner, item: JsonObject) -> JsonObject | Non
     body = json_bytes({"input": history})
     _, messages = await examiner.examine(body, "codex", applies=True)
     name = "output" if is_output else "content"
-    changed = [message for message in messages if name in message]
-    if len(changed) != 1 or name not in item:
+    changed_messages = [message for message in messages if name in message]
+    if len(changed_messages) != 1 or name not in item:
         return None
-    content = changed[0][name] or NO_CONTENT
+    content = changed_messages[0][name] or NO_CONTENT
     if name == "content" and isinstance(content, str):
         # Codex reads the content of a message as a list only.
         kind = "output_text" if item.get("role") == "assistant" else "input_text"
@@ -368,9 +383,9 @@ def _print_findings(findings: Sequence[JsonObject], subject: str) -> None:
     for finding in findings:
         actual = finding.get("actual", finding.get("callId", ""))
         limit = finding.get("limit")
-        found = f"{actual} (takes {limit})" if limit is not None else str(actual)
+        description = f"{actual} (takes {limit})" if limit is not None else str(actual)
         table.add_row(
-            str(finding["line"]), finding["rule"], escape(one_line(found)), finding["fix"]
+            str(finding["line"]), finding["rule"], escape(one_line(description)), finding["fix"]
         )
     ERR.print(table)
     things = "thing is" if len(findings) == 1 else "things are"

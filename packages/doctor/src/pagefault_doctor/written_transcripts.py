@@ -24,7 +24,7 @@ def write_transcript(
     query: TranscriptQuery,
     output: Path | None,
 ) -> None:
-    """Write a transcript, and print where its host looks for it, and how it resumes it.
+    """Write a transcript, and print where its host expects it, and the command that resumes it.
 
     Args:
         settings: The settings of the stores.
@@ -43,9 +43,11 @@ def write_transcript(
         return body.chunks()
 
     _write_file(settings, export, output)
-    name = str(transcript_id(project_id, session_id))
-    place, command = _resumption(query.host, name, query.folder)
-    ERR.print(f"Put it into {place}, and resume it with: {command}", soft_wrap=True, markup=False)
+    transcript_name = str(transcript_id(project_id, session_id))
+    location, command = _resume_instructions(query.host, transcript_name, query.folder)
+    ERR.print(
+        f"Put it into {location}, and resume it with: {command}", soft_wrap=True, markup=False
+    )
 
 
 def write_document(
@@ -95,9 +97,15 @@ def _write_file(
         raise CommandError(f"{output or 'the output'} cannot be written: {exc.strerror}.") from exc
 
 
-def _resumption(host: Host, name: str, folder: str) -> tuple[str, str]:
+def _resume_instructions(host: Host, transcript_name: str, folder: str) -> tuple[str, str]:
     """Return the path of a transcript for its host, and the command that resumes it."""
     if host == "codex":
-        return f"~/.codex/sessions as rollout-{name}.jsonl", f"codex resume {name}"
+        return (
+            f"~/.codex/sessions as rollout-{transcript_name}.jsonl",
+            f"codex resume {transcript_name}",
+        )
     project = re.sub(r"[^A-Za-z0-9]", "-", folder)
-    return f"~/.claude/projects/{project} as {name}.jsonl", f"claude --resume {name}"
+    return (
+        f"~/.claude/projects/{project} as {transcript_name}.jsonl",
+        f"claude --resume {transcript_name}",
+    )
