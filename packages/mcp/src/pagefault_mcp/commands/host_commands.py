@@ -54,13 +54,8 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
-    server_options: dict[str, object] = {
-        "COMMAND": command,
-        "--upstream": upstream,
-        "--header": header,
-        "--transport": transport != "auto",
-        "--listen": listen,
-    }
+    server_options: dict[str, object] = {"COMMAND": command, "--upstream": upstream}
+    server_options |= {"--header": header, "--transport": transport != "auto", "--listen": listen}
     _check_config(config, server_options, {"--undo": undo, "--dry-run": dry_run})
     if config is not None and undo:
         return _rewrite_config(config, {}, [], undo=True, dry_run=dry_run)
