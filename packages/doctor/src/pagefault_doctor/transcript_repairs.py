@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from pagefault_dialects.dialects.claude_code import find_path, group_lines, join_blocks
+from pagefault_dialects.dialects.claude_code import collect_blocks, find_path, group_lines
 from pagefault_dialects.dialects.codex import read_items
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
 from pagefault_dialects.turns.pairing import NO_RESULT
@@ -89,7 +89,7 @@ def locate_blocks(
     pieces = [lines[index]["message"] for index in group]
     if len(pieces) == 1:
         return [(group[0], index)]
-    block = json_text(join_blocks(pieces)[index][2])
+    block = json_text(collect_blocks(pieces)[index][2])
     return [
         (line, position)
         for line in group

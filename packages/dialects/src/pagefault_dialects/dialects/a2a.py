@@ -30,7 +30,7 @@ _ARTIFACT = Envelope(
     reading="content",
 )
 
-# Members of JSON-RPC's answers, and of both protocols, from the outside in.
+# Members that contain a task: of JSON-RPC responses, and of both versions, outermost first.
 _WRAPPER_MEMBERS = ("result", "task", "statusUpdate", "status_update")
 _TASK_IDS = ("id", "taskId", "task_id")
 _ROLES = {
@@ -50,7 +50,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _block(part: JsonObject) -> JsonValue:
-    """Return a part in common form; it has one of five members."""
+    """Return a part in common form; it has a text, data, or a file by one of several names."""
     file = part.get("file")
     file_part: JsonObject = file if isinstance(file, dict) else part
     name = file_part.get("name") or file_part.get("filename")
@@ -68,7 +68,7 @@ def _block(part: JsonObject) -> JsonValue:
 
 
 def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages of a task, that of its status last."""
+    """Yield the messages of a task; the message of its status is the last."""
     pointer, task = _find_task(body)
     history = task.get("history") or []
     yield from ((f"{pointer}/history/{index}", item) for index, item in enumerate(history))
@@ -78,7 +78,7 @@ def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _find_task(body: JsonObject) -> tuple[str, JsonObject]:
-    """Return the task in an answer, or its update, with the pointer to it."""
+    """Return the pointer to the task in a response, or to its update, and the task."""
     pointer = ""
     for name in _WRAPPER_MEMBERS:
         if isinstance(body.get(name), dict):
@@ -86,15 +86,15 @@ def _find_task(body: JsonObject) -> tuple[str, JsonObject]:
     return pointer, body
 
 
-def _is_task(body: JsonObject) -> bool:
-    return _is_of_task(body) and bool(_find_task(body)[1].get("history"))
+def _has_history(body: JsonObject) -> bool:
+    return _has_task(body) and bool(_find_task(body)[1].get("history"))
 
 
-def _is_of_task(body: JsonObject) -> bool:
+def _has_task(body: JsonObject) -> bool:
     _, task = _find_task(body)
     status, history = task.get("status"), task.get("history") or []
-    is_known = any(isinstance(task.get(name), str) for name in _TASK_IDS)
-    return is_known and isinstance(status, dict) and "state" in status and items(history)
+    has_id = any(isinstance(task.get(name), str) for name in _TASK_IDS)
+    return has_id and isinstance(status, dict) and "state" in status and items(history)
 
 
 DIALECT = Dialect(
@@ -115,9 +115,9 @@ DIALECT = Dialect(
             inner="artifact",
             label="event",
             envelope=_ARTIFACT,
-            frame=frozenset({"kind"}),
+            ignored_members=frozenset({"kind"}),
         ),
-        # The answer of a stream of 1.0.
+        # A response in a stream of version 1.0.
         Wrapper(
             marks=("artifactUpdate", "artifact_update"),
             shape=shape({"artifactUpdate": record}),
@@ -143,10 +143,12 @@ DIALECT = Dialect(
         MessageForm(marks=("messageId", "message_id"), accepts=_is_message, read=_read_message),
     ),
     conversations=(
-        ConversationForm(marks=("status", *_WRAPPER_MEMBERS), accepts=_is_task, read=_read_task),
+        ConversationForm(
+            marks=("status", *_WRAPPER_MEMBERS), accepts=_has_history, read=_read_task
+        ),
         ConversationForm(
             marks=("status", *_WRAPPER_MEMBERS),
-            accepts=_is_of_task,
+            accepts=_has_task,
             read=_read_task,
             is_response=True,
         ),

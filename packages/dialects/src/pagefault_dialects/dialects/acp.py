@@ -1,4 +1,4 @@
-"""The Agent Client Protocol: session updates, which are pieces of messages and of calls."""
+"""The Agent Client Protocol: session updates, each with a piece of a message or of a call."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -29,7 +29,7 @@ from pagefault_dialects.dialects.tool_output import BlockForm, Content
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _STATUS = one_of("pending", "in_progress", "completed", "failed")
-_BESIDE: dict[str, Check] = {
+_CALL_MEMBERS: dict[str, Check] = {
     **dict.fromkeys(("kind", "title"), string),
     **dict.fromkeys(("content", "locations"), objects),
     **dict.fromkeys(("rawInput", "rawOutput"), anything),
@@ -50,7 +50,7 @@ def _update(*required: str, marks: tuple[str, ...]) -> Envelope:
     checks: dict[str, Check] = {
         "toolCallId": string,
         "sessionUpdate": one_of("tool_call_update", "tool_call"),
-        **_BESIDE,
+        **_CALL_MEMBERS,
     }
     optional = {
         name: check
@@ -63,7 +63,7 @@ def _update(*required: str, marks: tuple[str, ...]) -> Envelope:
         contents=(),
         call_id=("toolCallId",),
         failure=by_value("status", "failed"),
-        frame=frozenset({"sessionUpdate", "content"}),
+        ignored_members=frozenset({"sessionUpdate", "content"}),
         accepts=lambda members: "content" in members or "rawOutput" in members,
         choose=_contents,
     )
@@ -75,7 +75,7 @@ _CHUNKS = {
     "agent_thought_chunk": "assistant",
 }
 _CALLS = ("tool_call", "tool_call_update")
-_ENDS = ("completed", "failed")
+_FINAL_STATUSES = ("completed", "failed")
 _KINDS = ("sessionUpdate", "session_update")
 
 
@@ -83,15 +83,15 @@ def _kind(update: JsonObject) -> str | None:
     return next((update[name] for name in _KINDS if isinstance(update.get(name), str)), None)
 
 
-def _member(update: JsonObject, name: str, spelled: str) -> JsonValue:
-    return update[name] if name in update else update.get(spelled)
+def _member(update: JsonObject, name: str, snake_name: str) -> JsonValue:
+    return update[name] if name in update else update.get(snake_name)
 
 
 def _call_id(update: JsonObject) -> JsonValue:
     return _member(update, "toolCallId", "tool_call_id")
 
 
-def _is_told(update: JsonObject) -> bool:
+def _is_conversation_update(update: JsonObject) -> bool:
     kind = _kind(update)
     return (kind in _CHUNKS and "content" in update) or (
         kind in _CALLS and isinstance(_call_id(update), str)
@@ -103,24 +103,24 @@ def _read_update(update: JsonObject, pointer: str, reader: InnerReader) -> Itera
     if kind in _CHUNKS:
         blocks = [*reader.read_blocks(update["content"], "/content")]
         if kind == "agent_thought_chunk":
-            blocks = [(place, thought_block(_words(block))) for place, block in blocks]
+            blocks = [(pointer, thought_block(_text_of(block))) for pointer, block in blocks]
         yield compose_message(_CHUNKS[kind], blocks, pointer, joins=_CHUNKS[kind] == "assistant")
         return
-    answers = [*reader.read_blocks(update, "")] if update.get("status") in _ENDS else []
-    if kind == "tool_call_update" and not answers:
-        # The progress of a call has no content yet.
+    results = [*reader.read_blocks(update, "")] if update.get("status") in _FINAL_STATUSES else []
+    if kind == "tool_call_update" and not results:
+        # An update without content only reports progress.
         yield compose_message("assistant", (), pointer)
     elif kind == "tool_call_update":
-        yield compose_message("tool", answers, pointer)
+        yield compose_message("tool", results, pointer)
     else:
         # A call has no name for the model: its title is for people.
         name = update.get("title") or update.get("kind")
         arguments = _member(update, "rawInput", "raw_input")
         call = call_block(_call_id(update), name, {} if arguments is None else arguments)
-        yield compose_message("assistant", [("", call), *answers], pointer, joins=True)
+        yield compose_message("assistant", [("", call), *results], pointer, joins=True)
 
 
-def _words(block: JsonValue) -> JsonValue:
+def _text_of(block: JsonValue) -> JsonValue:
     return block.get("text", "") if isinstance(block, dict) else block
 
 
@@ -130,35 +130,35 @@ def _read_notification(
     return reader.read_message(value["update"], f"{pointer}/update")
 
 
-def _inside(value: JsonObject) -> tuple[JsonObject, str]:
-    """Return the update in a notification and its request."""
-    place = ""
+def _unwrap(value: JsonObject) -> tuple[JsonObject, str]:
+    """Return the update in a notification or its request, and the pointer to it."""
+    pointer = ""
     for name in ("params", "update"):
         inner = value.get(name)
         if isinstance(inner, dict):
-            value, place = inner, f"{place}/{name}"
-    return value, place
+            value, pointer = inner, f"{pointer}/{name}"
+    return value, pointer
 
 
-def _is_beside(value: JsonObject) -> bool:
-    update, _ = _inside(value)
-    return _kind(update) is not None and not _is_told(update)
+def _is_outside_conversation(value: JsonObject) -> bool:
+    update, _ = _unwrap(value)
+    return _kind(update) is not None and not _is_conversation_update(update)
 
 
 def _is_update(value: JsonObject) -> bool:
-    return _kind(_inside(value)[0]) is not None
+    return _kind(_unwrap(value)[0]) is not None
 
 
 def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages of updates: chunks are joined, and calls are updated."""
+    """Yield the messages of updates: chunks of one message are joined, and calls are updated."""
     read: list[tuple[str, list[JsonValue]]] = []
     calls: dict[str, list[JsonValue]] = {}
     for index, value in enumerate(updates):
         if not isinstance(value, dict) or not _is_update(value):
             read.append((f"/{index}", [value]))
             continue
-        update, place = _inside(value)
-        if not _is_told(update):
+        update, pointer = _unwrap(value)
+        if not _is_conversation_update(update):
             continue
         kind, call_id = _kind(update), _call_id(update)
         if kind in _CALLS and call_id in calls:
@@ -169,20 +169,23 @@ def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
             pieces = [update]
             if kind == "tool_call":
                 calls[call_id] = pieces
-            read.append((f"/{index}{place}", pieces))
-    return ((place, pieces[0] if len(pieces) == 1 else _joined(pieces)) for place, pieces in read)
+            read.append((f"/{index}{pointer}", pieces))
+    return (
+        (pointer, pieces[0] if len(pieces) == 1 else _join_pieces(pieces))
+        for pointer, pieces in read
+    )
 
 
-def _joined(pieces: list[JsonObject]) -> JsonObject:
+def _join_pieces(pieces: list[JsonObject]) -> JsonObject:
     first, rest = pieces[0], pieces[1:]
     if _kind(first) in _CHUNKS:
-        return {**first, "content": [*_joined_blocks(pieces)]}
+        return {**first, "content": [*_join_chunks(pieces)]}
     newer = [(name, item) for update in rest for name, item in update.items()]
-    known = {name: item for name, item in newer if item is not None and name not in _KINDS}
-    return {**first, **known}
+    changed = {name: item for name, item in newer if item is not None and name not in _KINDS}
+    return {**first, **changed}
 
 
-def _joined_blocks(chunks: list[JsonObject]) -> Iterator[JsonValue]:
+def _join_chunks(chunks: list[JsonObject]) -> Iterator[JsonValue]:
     contents = (chunk["content"] for chunk in chunks)
     blocks = (
         block
@@ -226,7 +229,7 @@ DIALECT = Dialect(
             shape=shape({"jsonrpc": string, "method": string, "params": record}),
             inner="params",
             label="request",
-            frame=frozenset({"jsonrpc", "method"}),
+            ignored_members=frozenset({"jsonrpc", "method"}),
         ),
     ),
     (
@@ -239,10 +242,12 @@ DIALECT = Dialect(
     ),
     has_closed_content=True,
     messages=(
-        MessageForm(marks=_KINDS, accepts=_is_told, read=_read_update),
+        MessageForm(marks=_KINDS, accepts=_is_conversation_update, read=_read_update),
         MessageForm(
             marks=("update",),
-            accepts=lambda value: isinstance(value["update"], dict) and _is_told(value["update"]),
+            accepts=lambda value: (
+                isinstance(value["update"], dict) and _is_conversation_update(value["update"])
+            ),
             read=_read_notification,
         ),
     ),
@@ -252,7 +257,7 @@ DIALECT = Dialect(
             accepts=_is_update,
             read=_read_updates,
             is_list=True,
-            passes_over=_is_beside,
+            is_skipped=_is_outside_conversation,
         ),
     ),
 )

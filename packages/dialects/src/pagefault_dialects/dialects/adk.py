@@ -12,7 +12,7 @@ from pagefault_dialects.dialects.message_forms import (
 from pagefault_dialects.dialects.shapes import objects, record, shape, string
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-_BESIDE = (
+_OPTIONAL_MEMBERS = (
     *("id", "timestamp", "actions", "output", "nodeInfo", "branch", "isolationScope"),
     *("longRunningToolIds", "partial", "turnComplete", "turnCompleteReason", "interrupted"),
     *("interactionStatus", "interactionId", "environmentId", "finishReason", "errorCode"),
@@ -30,24 +30,24 @@ def _is_event(value: JsonObject) -> bool:
 
 
 def _read_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message of an event; empty if the event only changes a state."""
+    """Return the message of an event; without content if the event only changes the state."""
     role = "user" if event["author"] == "user" else "model"
     content = event.get("content")
     if content is None or not content.get("parts"):
         return [compose_message("user" if role == "user" else "assistant", (), pointer)]
-    spoken = content if content.get("role") else {**content, "role": role}
-    return reader.read_message(spoken, f"{pointer}/content")
+    content_with_role = content if content.get("role") else {**content, "role": role}
+    return reader.read_message(content_with_role, f"{pointer}/content")
 
 
-def _is_beside(event: JsonObject) -> bool:
-    """Return whether an event has no content, or is a part of one that follows as a whole."""
-    is_silent = event.get("content") is None or event.get("partial") is True
-    return _is_event(event) and is_silent
+def _is_outside_conversation(event: JsonObject) -> bool:
+    """Return whether an event has no content, or only a part that a later event has as a whole."""
+    has_no_content = event.get("content") is None or event.get("partial") is True
+    return _is_event(event) and has_no_content
 
 
 def _read_events(events: JsonValue, pointer: str = "") -> Iterator[tuple[str, JsonValue]]:
     for index, event in enumerate(events):
-        if not (isinstance(event, dict) and _is_beside(event)):
+        if not (isinstance(event, dict) and _is_outside_conversation(event)):
             yield f"{pointer}/{index}", event
 
 
@@ -60,7 +60,9 @@ DIALECT = Dialect(
     (
         Wrapper(
             marks=_MARKS,
-            shape=shape({"invocationId": string, "author": string, "content": record}, _BESIDE),
+            shape=shape(
+                {"invocationId": string, "author": string, "content": record}, _OPTIONAL_MEMBERS
+            ),
             inner="content",
             label="event",
             renames=True,
@@ -78,7 +80,7 @@ DIALECT = Dialect(
             accepts=_is_event,
             read=_read_events,
             is_list=True,
-            passes_over=_is_beside,
+            is_skipped=_is_outside_conversation,
         ),
     ),
 )

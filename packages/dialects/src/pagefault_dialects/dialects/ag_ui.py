@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from pagefault_dialects.dialects.ag_ui_events import EVENTS, is_beside, read_events
-from pagefault_dialects.dialects.common_answers import common_answer
+from pagefault_dialects.dialects.ag_ui_events import EVENTS, is_outside_conversation, read_events
+from pagefault_dialects.dialects.common_results import common_result
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, by_presence
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
@@ -71,7 +71,7 @@ _ROLES = {
 }
 _is_source = one_of("data", "url")
 _MARKS = ("toolCalls", "encryptedValue", "encrypted_value", "subagentRunId", "subagent_run_id")
-_APART: tuple[tuple[str, str], ...] = (("role", "reasoning"), ("role", "activity"))
+_ROLE_MARKS: tuple[tuple[str, str], ...] = (("role", "reasoning"), ("role", "activity"))
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -90,7 +90,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _content(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the content; activities are omitted, since they are for people."""
+    """Yield the content; activities have none for a model, since they are for people."""
     content = value.get("content")
     if value["role"] == "reasoning":
         yield "/content", thought_block(content)
@@ -107,17 +107,19 @@ def _calls(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    answers = [*reader.read_blocks(value, "")]
-    if answers != [("", value)]:
-        yield compose_message("tool", answers, pointer)
+    results = [*reader.read_blocks(value, "")]
+    if results != [("", value)]:
+        yield compose_message("tool", results, pointer)
 
 
-def _read_answer(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+def _read_tool_message(
+    value: JsonObject, pointer: str, reader: InnerReader
+) -> Iterator[ForeignMessage]:
     del reader
     output = _TOOL_MESSAGE.open("ag-ui", value)
     if output is not None:
-        answer = common_answer(output, _BLOCKS, _convert)
-        yield compose_message("tool", [("/content", answer)], pointer)
+        result = common_result(output, _BLOCKS, _convert)
+        yield compose_message("tool", [("/content", result)], pointer)
 
 
 def _convert(block: JsonObject) -> list[JsonValue] | None:
@@ -170,8 +172,8 @@ DIALECT = Dialect(
     _BLOCKS,
     has_closed_content=True,
     messages=(
-        MessageForm(marks=(*_MARKS, *_APART), accepts=_is_message, read=_read_message),
-        MessageForm(marks=(("role", "tool"),), read=_read_answer),
+        MessageForm(marks=(*_MARKS, *_ROLE_MARKS), accepts=_is_message, read=_read_message),
+        MessageForm(marks=(("role", "tool"),), read=_read_tool_message),
         MessageForm(marks=(("type", "TOOL_CALL_RESULT"),), read=_read_result),
     ),
     message_blocks=(
@@ -191,10 +193,10 @@ DIALECT = Dialect(
             marks=tuple(("type", kind) for kind in sorted(EVENTS)),
             read=read_events,
             is_list=True,
-            passes_over=is_beside,
+            is_skipped=is_outside_conversation,
         ),
     ),
-    frame=frozenset(
+    ignored_members=frozenset(
         (
             *("id", "name", "metadata", "encryptedValue", "encrypted_value"),
             *("subagentRunId", "subagent_run_id"),

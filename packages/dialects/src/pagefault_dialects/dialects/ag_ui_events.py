@@ -1,4 +1,4 @@
-"""The messages of a stream of AG-UI's events."""
+"""Reading of a stream of AG-UI events as messages."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _PIECES = frozenset(
         *(f"{_CALL}{piece}" for piece in ("START", "ARGS", "END", "CHUNK")),
     }
 )
-_BESIDE = frozenset(
+_OTHER_EVENTS = frozenset(
     {
         *("RUN_FINISHED", "RUN_ERROR", "STEP_STARTED", "STEP_FINISHED"),
         *("SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR"),
@@ -28,17 +28,17 @@ _BESIDE = frozenset(
         *("REASONING_START", "REASONING_END", "REASONING_ENCRYPTED_VALUE"),
     }
 )
-EVENTS = frozenset({*_PIECES, *_BESIDE, _RESULT, _SNAPSHOT, _RUN})
+EVENTS = frozenset({*_PIECES, *_OTHER_EVENTS, _RESULT, _SNAPSHOT, _RUN})
 
 
-def is_beside(event: JsonObject) -> bool:
+def is_outside_conversation(event: JsonObject) -> bool:
     """Return whether an event is no part of the conversation."""
     kind = event.get("type")
-    return kind in _BESIDE or (kind == _RUN and not record(event.get("input")))
+    return kind in _OTHER_EVENTS or (kind == _RUN and not record(event.get("input")))
 
 
 def read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages, each with the pointer to its first event."""
+    """Return the messages of events, each after the pointer to its first event."""
     stream = _Stream()
     for index, event in enumerate(events):
         stream.add(event, f"/{index}")
@@ -46,84 +46,86 @@ def read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 class _Stream:
-    """The messages of a stream; a piece without an id belongs to the previous message."""
+    """Builds the messages of a stream. A piece without an id belongs to the previous message."""
 
     def __init__(self) -> None:
         self._messages: dict[str, tuple[str, JsonValue]] = {}
-        self._built: dict[str, JsonObject] = {}
+        self._messages_by_id: dict[str, JsonObject] = {}
         self._calls: dict[str, JsonObject] = {}
         self._last: dict[str, str] = {}
-        self._open: list[tuple[JsonObject, str]] = []
+        self._unfinished: list[tuple[JsonObject, str]] = []
 
     def close(self) -> Iterator[tuple[str, JsonValue]]:
         """Return the messages, with the pieces of their texts joined."""
-        for holder, name in self._open:
-            holder[name] = "".join(holder[name])
+        for container, name in self._unfinished:
+            container[name] = "".join(container[name])
         return iter(self._messages.values())
 
-    def add(self, event: JsonValue, place: str) -> None:
+    def add(self, event: JsonValue, pointer: str) -> None:
         """Add an event at a pointer."""
         kind = event.get("type") if isinstance(event, dict) else None
-        if kind in _BESIDE:
+        if kind in _OTHER_EVENTS:
             return
         if kind == _RUN:
             run = event.get("input")
-            self._add_whole(run.get("messages") if record(run) else None, f"{place}/input/messages")
+            self._add_messages(
+                run.get("messages") if record(run) else None, f"{pointer}/input/messages"
+            )
         elif kind == _SNAPSHOT:
             # It includes all previous messages.
-            self._messages, self._built, self._calls, self._last = {}, {}, {}, {}
-            self._add_whole(event.get("messages"), f"{place}/messages")
+            self._messages, self._messages_by_id, self._calls, self._last = {}, {}, {}, {}
+            self._add_messages(event.get("messages"), f"{pointer}/messages")
         elif kind not in _PIECES:
-            self._add(event, _text(event, "messageId") if kind == _RESULT else "", place)
+            self._add(event, _text(event, "messageId") if kind == _RESULT else "", pointer)
         elif kind.startswith(_CALL):
-            self._add_call(event, place)
+            self._add_call(event, pointer)
         else:
-            self._add_text(event, place)
+            self._add_text(event, pointer)
 
-    def _add_whole(self, messages: JsonValue, place: str) -> None:
-        """Add whole messages, some of which may be known already at the start of a run."""
+    def _add_messages(self, messages: JsonValue, pointer: str) -> None:
+        """Add whole messages. A run may begin with messages that were added before."""
         for index, message in enumerate(messages if isinstance(messages, list) else ()):
             name = _text(message, "id") if record(message) else ""
             if name not in self._messages:
-                self._add(message, name, f"{place}/{index}")
+                self._add(message, name, f"{pointer}/{index}")
 
-    def _add(self, message: JsonValue, name: str, place: str) -> None:
-        key = name if name and name not in self._messages else place
-        self._messages[key] = (place, message)
+    def _add(self, message: JsonValue, name: str, pointer: str) -> None:
+        key = name if name and name not in self._messages else pointer
+        self._messages[key] = (pointer, message)
 
-    def _add_text(self, event: JsonObject, place: str) -> None:
+    def _add_text(self, event: JsonObject, pointer: str) -> None:
         name = next(role for role in _ROLES if event["type"].startswith(role))
-        message_id = self._last[name] = _text(event, "messageId") or self._last.get(name, place)
+        message_id = self._last[name] = _text(event, "messageId") or self._last.get(name, pointer)
         role = _text(event, "role") or _ROLES[name]
-        message = self._message(message_id, role, event, place)
+        message = self._message(message_id, role, event, pointer)
         message["content"].append(_text(event, "delta"))
 
-    def _add_call(self, event: JsonObject, place: str) -> None:
-        call_id = self._last[_CALL] = _text(event, "toolCallId") or self._last.get(_CALL, place)
+    def _add_call(self, event: JsonObject, pointer: str) -> None:
+        call_id = self._last[_CALL] = _text(event, "toolCallId") or self._last.get(_CALL, pointer)
         call = self._calls.get(call_id)
         if call is None:
             function: JsonObject = {"name": _text(event, "toolCallName"), "arguments": []}
-            self._open.append((function, "arguments"))
+            self._unfinished.append((function, "arguments"))
             call = self._calls[call_id] = {"id": call_id, "type": "function", "function": function}
-            parent = _text(event, "parentMessageId") or place
-            message = self._message(parent, "assistant", event, place)
+            parent = _text(event, "parentMessageId") or pointer
+            message = self._message(parent, "assistant", event, pointer)
             message.setdefault("toolCalls", []).append(call)
         call["function"]["arguments"].append(_text(event, "delta"))
 
-    def _message(self, message_id: str, role: str, event: JsonObject, place: str) -> JsonObject:
+    def _message(self, message_id: str, role: str, event: JsonObject, pointer: str) -> JsonObject:
         """Return an unfinished message, created by its first event."""
-        if message_id not in self._built:
+        if message_id not in self._messages_by_id:
             new: JsonObject = {"id": message_id, "role": role, "content": []}
             if run_id := _text(event, "subagentRunId"):
                 new["subagentRunId"] = run_id
-            self._built[message_id] = new
-            self._open.append((new, "content"))
-            self._add(new, message_id, place)
-        return self._built[message_id]
+            self._messages_by_id[message_id] = new
+            self._unfinished.append((new, "content"))
+            self._add(new, message_id, pointer)
+        return self._messages_by_id[message_id]
 
 
 def _text(event: JsonObject, name: str) -> str:
-    """Return a member, in either spelling."""
-    spelled = "".join(f"_{text.lower()}" if text.isupper() else text for text in name)
-    value = event.get(name, event.get(spelled))
+    """Return a text member, named in camelCase or in snake_case; "" if it is missing."""
+    snake_name = "".join(f"_{text.lower()}" if text.isupper() else text for text in name)
+    value = event.get(name, event.get(snake_name))
     return value if isinstance(value, str) else ""

@@ -1,16 +1,16 @@
-"""Microsoft's Agent Framework: messages of contents, which include answers to calls."""
+"""Microsoft's Agent Framework: messages whose contents include calls and their results."""
 
 from collections.abc import Container, Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_presence
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
-    answer_block,
     call_block,
     compose_message,
     denial_text,
     medium_block,
     medium_kind,
+    result_block,
     text_block,
     thought_block,
 )
@@ -38,9 +38,9 @@ def _contents(members: Members) -> Iterable[Content]:
 
 _is_role = one_of("system", "user", "assistant", "tool")
 # Contents about consent and usage.
-_is_apart = one_of("usage", "oauth_consent_request", "function_approval_response")
+_is_outside_conversation = one_of("usage", "oauth_consent_request", "function_approval_response")
 # Calls of tools that the provider executes, and their results.
-_RUN, _RAN = "_tool_call", "_tool_result"
+_CALL_SUFFIX, _RESULT_SUFFIX = "_tool_call", "_tool_result"
 # Members that are no arguments of such a call.
 _NO_ARGUMENTS = frozenset(
     {
@@ -70,14 +70,14 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     blocks = [
         (f"/contents/{index}", block)
         for index, content in enumerate(contents)
-        if not _is_called_in(content, calls)
+        if not _requests_included_call(content, calls)
         for block in _blocks(content, reader)
     ]
     yield compose_message(_role(value), blocks, pointer)
 
 
-def _is_called_in(part: JsonObject, calls: Container[JsonValue]) -> bool:
-    """Return whether a part requests consent to a call in the same message."""
+def _requests_included_call(part: JsonObject, calls: Container[JsonValue]) -> bool:
+    """Return whether a part requests the approval of a call that is in the same message."""
     is_request = part.get("type") == "function_approval_request"
     return is_request and _call_of(part).get("call_id") in calls
 
@@ -95,9 +95,9 @@ def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
         yield call_block(part.get("call_id"), part.get("name"), part.get("arguments"))
     elif kind == "function_approval_response" and part.get("approved") is False:
         call = _call_of(part)
-        yield answer_block(call.get("call_id"), call.get("name"), denial_text(None), is_error=True)
-    elif kind.endswith((_RUN, _RAN)) and isinstance(part.get("call_id"), str):
-        yield _run_block(part, kind, reader)
+        yield result_block(call.get("call_id"), call.get("name"), denial_text(None), is_error=True)
+    elif kind.endswith((_CALL_SUFFIX, _RESULT_SUFFIX)) and isinstance(part.get("call_id"), str):
+        yield _provider_tool_block(part, kind, reader)
     elif kind == "text_reasoning":
         yield thought_block(part.get("text") or "")
     elif kind in ("data", "uri") and isinstance(part.get("uri"), str):
@@ -108,19 +108,19 @@ def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
     elif kind == "shell_command_output":
         texts = (part.get(name) for name in ("stdout", "stderr"))
         yield from (text_block(text) for text in texts if isinstance(text, str) and text)
-    elif not _is_apart(kind):
+    elif not _is_outside_conversation(kind):
         yield from (block for _, block in reader.read_blocks([part], ""))
 
 
-def _run_block(part: JsonObject, kind: str, reader: InnerReader) -> JsonValue:
+def _provider_tool_block(part: JsonObject, kind: str, reader: InnerReader) -> JsonValue:
     """Return the call of a tool that the provider executes, or its result."""
     call_id, name = part["call_id"], part.get("tool_name")
-    if kind.endswith(_RAN):
+    if kind.endswith(_RESULT_SUFFIX):
         output = next((part[item] for item in _OUTPUTS if part.get(item)), "")
         listed: JsonValue = [output] if isinstance(output, dict) else output
         if objects(listed):
             output = [block for item in listed for block in _blocks(item, reader)]
-        return answer_block(call_id, name, output)
+        return result_block(call_id, name, output)
     arguments: JsonObject = {
         key: value for key, value in part.items() if value is not None and key not in _NO_ARGUMENTS
     }
@@ -129,7 +129,7 @@ def _run_block(part: JsonObject, kind: str, reader: InnerReader) -> JsonValue:
             input_value["text"] for input_value in inputs if string(input_value.get("text"))
         )
     return call_block(
-        call_id, name or kind.removesuffix(_RUN), arguments.get("arguments", arguments)
+        call_id, name or kind.removesuffix(_CALL_SUFFIX), arguments.get("arguments", arguments)
     )
 
 
@@ -157,7 +157,7 @@ DIALECT = Dialect(
             call_id=("call_id",),
             name=("name",),
             failure=by_presence("exception"),
-            frame=frozenset({"type", "result"}),
+            ignored_members=frozenset({"type", "result"}),
             accepts=lambda members: (
                 "items" in members or "result" in members or "exception" in members
             ),

@@ -1,4 +1,4 @@
-"""Anthropic's Messages: requests, answers, and their blocks, including those of its own tools."""
+"""Anthropic's Messages API: requests, responses, and blocks, including those of its own tools."""
 
 from collections.abc import Iterable, Iterator
 
@@ -25,8 +25,8 @@ from pagefault_dialects.dialects.tool_output import BlockForm, Content
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
-def _result(members: Members) -> Iterable[Content]:
-    """Yield the MCP result in the block of MCP's sampling, or the content."""
+def _result_contents(members: Members) -> Iterable[Content]:
+    """Yield the content; in a block of MCP's sampling, the whole result of MCP."""
     if "structuredContent" in members or ("_meta" in members and "content" in members):
         names = ("content", "structuredContent", "_meta")
         result = {name: members[name] for name in names if name in members}
@@ -53,9 +53,9 @@ _TOOL_RESULT = Envelope(
     contents=(),
     call_id=("tool_use_id",),
     failure=by_flag("is_error"),
-    frame=frozenset({"type", "is_error", "content", "structuredContent", "_meta"}),
+    ignored_members=frozenset({"type", "is_error", "content", "structuredContent", "_meta"}),
     accepts=lambda members: "tool_use_id" in members,
-    choose=_result,
+    choose=_result_contents,
 )
 _MCP_TOOL_RESULT = Envelope(
     marks=(("type", "mcp_tool_result"),),
@@ -67,7 +67,7 @@ _MCP_TOOL_RESULT = Envelope(
     reading="content",
     call_id=("tool_use_id",),
     failure=by_flag("is_error"),
-    frame=frozenset({"is_error"}),
+    ignored_members=frozenset({"is_error"}),
 )
 _USER_MESSAGE = Wrapper(
     marks=(("role", "user"),),
@@ -90,7 +90,7 @@ def _is_response(message: JsonObject) -> bool:
     )
 
 
-def _read_whole(message: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+def _read_response_body(message: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     yield "", message
 
 
@@ -99,7 +99,7 @@ def _read_mcp_call(block: JsonObject) -> list[JsonValue]:
 
 
 def _read_document(block: JsonObject) -> list[JsonValue] | None:
-    """Return a document's text after its title; `None` for a file, which keeps its name."""
+    """Return the title, the context and the text of a document; `None` if it is a file."""
     source = block.get("source")
     content = (
         source.get("data") if isinstance(source, dict) and source.get("type") == "text" else None
@@ -108,22 +108,26 @@ def _read_document(block: JsonObject) -> list[JsonValue] | None:
         content = source.get("content")
     if content is None:
         return None if block.get("context") is None else _with_context(block)
-    words = [text_block(content)] if isinstance(content, str) else content
-    named = [text_block(f"[document: {block['title']}]")] if block.get("title") else []
-    return [*named, *_context(block), *words] if isinstance(words, list) else None
+    text_blocks = [text_block(content)] if isinstance(content, str) else content
+    title_blocks = [text_block(f"[document: {block['title']}]")] if block.get("title") else []
+    return (
+        [*title_blocks, *_context_blocks(block), *text_blocks]
+        if isinstance(text_blocks, list)
+        else None
+    )
 
 
 def _with_context(block: JsonObject) -> list[JsonValue]:
     document = {name: member for name, member in block.items() if name != "context"}
-    return [*_context(block), document]
+    return [*_context_blocks(block), document]
 
 
-def _context(block: JsonObject) -> list[JsonValue]:
+def _context_blocks(block: JsonObject) -> list[JsonValue]:
     context = block.get("context")
     return [text_block(context)] if isinstance(context, str) and context else []
 
 
-_OWN_TYPES = (
+_DISTINCTIVE_TYPES = (
     *("tool_use", "thinking", "redacted_thinking", "document", "server_tool_use"),
     *("search_result", "container_upload", "web_search_tool_result"),
     *("web_fetch_tool_result", "code_execution_tool_result"),
@@ -133,15 +137,15 @@ _OWN_TYPES = (
 )
 BLOCK_TYPES = frozenset(
     {
-        *_OWN_TYPES,
+        *_DISTINCTIVE_TYPES,
         *("text", "image", "tool_result", "mcp_tool_use", "mcp_tool_result"),
         *("tool_reference", "browser_state"),
     }
 )
-"""The types of blocks that requests accept, those in results included."""
+"""The types of blocks that requests may have, including blocks inside results."""
 _BLOCKS = (
     MessageBlock(marks=(("type", "document"),), read=_read_document),
-    MessageBlock(marks=tuple(("type", kind) for kind in _OWN_TYPES)),
+    MessageBlock(marks=tuple(("type", kind) for kind in _DISTINCTIVE_TYPES)),
     MessageBlock(
         marks=(("type", "mcp_tool_use"),),
         read=_read_mcp_call,
@@ -194,11 +198,11 @@ DIALECT = Dialect(
         ConversationForm(
             marks=(("type", "message"),),
             accepts=lambda message: message.get("role") == "assistant" and _is_response(message),
-            read=_read_whole,
+            read=_read_response_body,
             is_response=True,
         ),
     ),
-    frame=frozenset(
+    ignored_members=frozenset(
         {
             *("id", "type", "model", "container", "context_management", "diagnostics"),
             *("stop_reason", "stop_sequence", "stop_details", "usage"),

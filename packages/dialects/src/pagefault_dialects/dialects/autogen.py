@@ -31,12 +31,12 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, tex
 _FAILURE = by_flag("is_error")
 
 
-def _message_of_results(kind: str, *beside: str) -> Wrapper:
+def _message_of_results(kind: str, *optional: str) -> Wrapper:
     return Wrapper(
         marks=(("type", kind),),
         shape=shape(
             {"type": one_of(kind), "content": objects},
-            {**dict.fromkeys(beside, string), "models_usage": anything, "metadata": record},
+            {**dict.fromkeys(optional, string), "models_usage": anything, "metadata": record},
         ),
         inner="content",
         label="message",
@@ -48,23 +48,23 @@ _TEXTS = (
     "ToolCallSummaryMessage",
 )
 _CALLS = ("AssistantMessage", "ToolCallRequestEvent")
-_ANSWERS = ("FunctionExecutionResultMessage", "ToolCallExecutionEvent")
-_BESIDE = (
+_RESULTS = ("FunctionExecutionResultMessage", "ToolCallExecutionEvent")
+_REPORTS = (
     *("MemoryQueryEvent", "ModelClientStreamingChunkEvent", "UserInputRequestedEvent"),
     *("SelectSpeakerEvent", "SelectorEvent", "CodeGenerationEvent", "CodeExecutionEvent"),
 )
 """Reports of agents, which are outside of the conversation."""
-_TYPES = ("UserMessage", "ThoughtEvent", *_TEXTS, *_CALLS, *_ANSWERS, *_BESIDE)
+_TYPES = ("UserMessage", "ThoughtEvent", *_TEXTS, *_CALLS, *_RESULTS, *_REPORTS)
 _STRUCTURED = "StructuredMessage["
 
 
 def _is_message(value: JsonObject) -> bool:
-    return "content" in value and ("source" in value or value["type"] in _ANSWERS)
+    return "content" in value and ("source" in value or value["type"] in _RESULTS)
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     blocks = [*_blocks(value, reader)]
-    if value["type"] in _ANSWERS:
+    if value["type"] in _RESULTS:
         yield compose_message("tool", blocks, pointer)
         return
     is_user = value["type"] == "UserMessage" or value.get("source") == "user"
@@ -75,7 +75,7 @@ def _blocks(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonV
     kind, content = value["type"], value["content"]
     if kind == "ThoughtEvent":
         yield "/content", thought_block(content)
-    if kind == "ThoughtEvent" or kind in _BESIDE:
+    if kind == "ThoughtEvent" or kind in _REPORTS:
         return
     if isinstance(value.get("thought"), str):
         yield "/thought", thought_block(value["thought"])
@@ -83,10 +83,10 @@ def _blocks(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonV
         yield "/content", text_block(content if isinstance(content, str) else json_text(content))
         return
     for index, item in enumerate(content):
-        yield from ((f"/content/{index}", block) for block in _inner(item, reader))
+        yield from ((f"/content/{index}", block) for block in _read_part(item, reader))
 
 
-def _inner(part: JsonValue, reader: InnerReader) -> Iterator[JsonValue]:
+def _read_part(part: JsonValue, reader: InnerReader) -> Iterator[JsonValue]:
     if isinstance(part, str):
         yield text_block(part)
     elif isinstance(part, dict) and isinstance(part.get("data"), str):
@@ -108,13 +108,13 @@ def _has_messages(state: JsonObject) -> bool:
     return isinstance(context, dict) and objects(context.get("messages"))
 
 
-def _is_beside(value: JsonObject) -> bool:
-    return value.get("type") in _BESIDE
+def _is_outside_conversation(value: JsonObject) -> bool:
+    return value.get("type") in _REPORTS
 
 
 def _read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     for index, event in enumerate(events):
-        if not (isinstance(event, dict) and _is_beside(event)):
+        if not (isinstance(event, dict) and _is_outside_conversation(event)):
             yield f"/{index}", event
 
 
@@ -129,7 +129,7 @@ DIALECT = Dialect(
             call_id=("call_id",),
             name=("name",),
             failure=_FAILURE,
-            frame=frozenset({"is_error"}),
+            ignored_members=frozenset({"is_error"}),
         ),
         Envelope(
             marks=(("type", "ToolResult"),),
@@ -141,7 +141,7 @@ DIALECT = Dialect(
             reading="content",
             name=("name",),
             failure=_FAILURE,
-            frame=frozenset({"type", "is_error"}),
+            ignored_members=frozenset({"type", "is_error"}),
         ),
         _message_of_results("FunctionExecutionResultMessage"),
         _message_of_results("ToolCallExecutionEvent", "id", "source", "created_at"),
@@ -170,7 +170,7 @@ DIALECT = Dialect(
             accepts=_is_message,
             read=_read_events,
             is_list=True,
-            passes_over=_is_beside,
+            is_skipped=_is_outside_conversation,
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Bedrock's Converse: messages of blocks, and its answer."""
+"""Bedrock's Converse API: blocks of its messages, and its response."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ _TOOL_RESULT = Envelope(
     reading="content",
     call_id=("toolUseId",),
     failure=FAILURE,
-    frame=frozenset({"status"}),
+    ignored_members=frozenset({"status"}),
 )
 _BLOCK = Wrapper(
     marks=("toolResult",),
@@ -50,7 +50,7 @@ BLOCKS = (
 
 
 def _read_document(block: JsonObject) -> list[JsonValue] | None:
-    """Return a document's text after its name; `None` for a file, which keeps its name."""
+    """Return the name, the context and the text of a document; `None` if it is a file."""
     document = block["document"]
     source = document.get("source")
     content_source = source if isinstance(source, dict) else {}
@@ -61,10 +61,10 @@ def _read_document(block: JsonObject) -> list[JsonValue] | None:
     if content is None:
         rest = {name: member for name, member in document.items() if name != "context"}
         return [*context_blocks, {"document": rest}] if context_blocks else None
-    named = document.get("name") or document.get("title")
-    label = [text_block(f"[document: {named}]")] if named else []
-    words = [text_block(content)] if isinstance(content, str) else content
-    return [*label, *context_blocks, *words] if isinstance(words, list) else None
+    title = document.get("name") or document.get("title")
+    label = [text_block(f"[document: {title}]")] if title else []
+    text_blocks = [text_block(content)] if isinstance(content, str) else content
+    return [*label, *context_blocks, *text_blocks] if isinstance(text_blocks, list) else None
 
 
 def _read_cited(block: JsonObject) -> list[JsonValue] | None:
@@ -88,11 +88,11 @@ _NAMES = (
     *("toolUse", "reasoningContent", "cachePoint", "text", "image", "document", "video"),
     *("audio", "searchResult", "citationsContent", "guardContent"),
 )
-_SURE = frozenset(("toolUse", "toolResult", "reasoningContent", "cachePoint"))
+_DISTINCTIVE_MEMBERS = frozenset(("toolUse", "toolResult", "reasoningContent", "cachePoint"))
 
 
 def _is_block(block: JsonObject) -> bool:
-    return "type" not in block and (len(block) == 1 or not _SURE.isdisjoint(block))
+    return "type" not in block and (len(block) == 1 or not _DISTINCTIVE_MEMBERS.isdisjoint(block))
 
 
 _READERS = {
@@ -130,5 +130,5 @@ DIALECT = Dialect(
         ),
     ),
     # Strands adds these.
-    frame=frozenset(("metadata", "tracking_id")),
+    ignored_members=frozenset(("metadata", "tracking_id")),
 )

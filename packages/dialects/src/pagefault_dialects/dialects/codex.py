@@ -16,7 +16,7 @@ def _is_line(value: JsonObject) -> bool:
 
 
 def _is_head(value: JsonObject) -> bool:
-    """Return whether an object is the first line of earlier versions, whose items have no lines."""
+    """Return whether an object is the first line of an early version, whose lines are items."""
     return "type" not in value and isinstance(value.get("timestamp"), str) and "id" in value
 
 
@@ -41,7 +41,7 @@ def read_items(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         if not isinstance(line, dict) or not _is_item(line):
             continue
         if line.get("type") == "compacted":
-            read = _compacted(read, line["payload"], f"/{index}/payload")
+            read = _apply_compaction(read, line["payload"], f"/{index}/payload")
         elif line.get("type") == _ITEM:
             read.append((f"/{index}/payload", line["payload"]))
         else:
@@ -49,18 +49,24 @@ def read_items(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     yield from read
 
 
-def _compacted(
-    before: list[tuple[str, JsonValue]], payload: JsonObject, place: str
+def _apply_compaction(
+    items: list[tuple[str, JsonValue]], payload: JsonObject, pointer: str
 ) -> list[tuple[str, JsonValue]]:
-    """Return the items after a compaction: a list of them, or the user's and a summary."""
-    kept = payload.get("replacement_history")
-    if isinstance(kept, list):
-        return [(f"{place}/replacement_history/{index}", item) for index, item in enumerate(kept)]
-    questions = [
-        item for item in before if isinstance(item[1], dict) and item[1].get("role") == "user"
+    """Return the items after a compaction.
+
+    They are those that the compaction lists, or else the messages of the user and its summary.
+    """
+    replacement = payload.get("replacement_history")
+    if isinstance(replacement, list):
+        return [
+            (f"{pointer}/replacement_history/{index}", item)
+            for index, item in enumerate(replacement)
+        ]
+    user_items = [
+        item for item in items if isinstance(item[1], dict) and item[1].get("role") == "user"
     ]
     summary = {"type": "message", "role": "user", "content": payload.get("message") or ""}
-    return [*questions, (place, summary)]
+    return [*user_items, (pointer, summary)]
 
 
 DIALECT = Dialect(
@@ -72,7 +78,7 @@ DIALECT = Dialect(
             accepts=lambda value: _is_line(value) or _is_head(value),
             read=read_items,
             is_list=True,
-            passes_over=lambda line: not _is_item(line),
+            is_skipped=lambda line: not _is_item(line),
             messages_in="openai-responses",
         ),
     ),

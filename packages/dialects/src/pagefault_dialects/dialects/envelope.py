@@ -1,4 +1,4 @@
-"""Tables of the envelopes of results: an entry for each object of a dialect's protocol."""
+"""Types for the tables of dialects: envelopes of tool results, wrappers around them, dialects."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -14,12 +14,12 @@ from pagefault_dialects.media.block_table import MemberPath
 Failure = Callable[[Members], bool | None]
 
 
-def says_nothing(_: Members) -> None:
-    """Return `None`: the object has no member for failures."""
+def has_no_outcome(_: Members) -> None:
+    """Return `None`, since the object has no member for its outcome."""
 
 
 def by_flag(name: str) -> Failure:
-    """Return a reader of a member that is true for a failure."""
+    """Return a function that reads the outcome from a boolean member, true for a failure."""
 
     def read(members: Members) -> bool | None:
         value = members[name]
@@ -29,7 +29,7 @@ def by_flag(name: str) -> Failure:
 
 
 def by_value(name: str, *failures: str, success: tuple[str, ...] = ()) -> Failure:
-    """Return a reader of a member whose value names the outcome."""
+    """Return a function that reads the outcome from the value of a member."""
 
     def read(members: Members) -> bool | None:
         word = members[name]
@@ -41,31 +41,37 @@ def by_value(name: str, *failures: str, success: tuple[str, ...] = ()) -> Failur
 
 
 def by_presence(*path: str) -> Failure:
-    """Return a reader of a member that is present for a failure."""
+    """Return a function that reports a failure if a member is present."""
     return lambda members: value_at(members.value, members.path(*path)) is not None or None
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An object that is the result of one call."""
+    """The form of an object that is the result of one call."""
 
     marks: tuple[Mark, ...]
+    """The members, or values of members, by which the object is found."""
     shape: ResultShape
+    """Its members."""
     contents: tuple[MemberPath, ...]
     """The members with content for a model, in order."""
     reading: Reading = "any"
+    """How the contents are read."""
     call_id: MemberPath | None = None
+    """The path to the id of the call."""
     name: MemberPath | None = None
-    failure: Failure = says_nothing
-    frame: frozenset[str] = frozenset({"type", "role"})
-    """Members that only identify the object, and are dropped."""
+    """The path to the name of the tool."""
+    failure: Failure = has_no_outcome
+    """Returns true for a failure, false for a success, and `None` if unknown."""
+    ignored_members: frozenset[str] = frozenset({"type", "role"})
+    """Members that only identify the object; they are dropped, and not part of the rest."""
     accepts: Callable[[Members], bool] = lambda _: True
-    """Checks conditions across members."""
+    """Checks conditions on several members."""
     choose: Callable[[Members], Iterable[Content]] | None = None
-    """Returns the contents, if they are not a list of members."""
+    """Returns the contents instead, if `contents` cannot list them."""
 
     def open(self, dialect: str, value: Object) -> ToolOutput | None:
-        """Return the result, `None` for other objects."""
+        """Return the result in an object; `None` if the object has another form."""
         members = self.shape.read(value)
         if members is None or not self.accepts(members):
             return None
@@ -74,7 +80,7 @@ class Envelope:
         name, name_path = _string_at(members, self.name)
         is_error = self.failure(members)
         removed: list[Steps] = [*(content.path for content in contents), call_path, name_path]
-        removed += [(members.key(item),) for item in self.frame if item in members]
+        removed += [(members.key(item),) for item in self.ignored_members if item in members]
         return ToolOutput(
             dialect,
             contents,
@@ -99,39 +105,45 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """An object with results of calls inside: a message, an event, one part of a message."""
+    """The form of an object that contains results: a message, an event, a part of a message."""
 
     marks: tuple[Mark, ...]
     shape: ResultShape
     inner: str
     """The member with one result, or a list of them."""
     label: str
-    """The name of its other members in the rest."""
+    """The name under which its other members are kept in the rest."""
     call_id: MemberPath | None = None
     name: MemberPath | None = None
     envelope: Envelope | None = None
     """The envelope inside; `None` for any envelope of any dialect."""
     renames: bool = False
-    """True if results inside are reported as results of this dialect."""
-    frame: frozenset[str] = frozenset({"type", "role"})
+    """The results in it are reported as results of this dialect, not of their own."""
+    ignored_members: frozenset[str] = frozenset({"type", "role"})
 
     def open(
-        self, dialect: str, value: Object, answers: Callable[[object], list[ToolOutput]]
+        self, dialect: str, value: Object, open_any: Callable[[object], list[ToolOutput]]
     ) -> list[ToolOutput]:
-        """Return the results inside, empty for other objects."""
+        """Return the results in an object; nothing if the object has another form.
+
+        Args:
+            dialect: The name of the dialect.
+            value: The object.
+            open_any: Returns the results in the inner value, if no envelope is set.
+        """
         members = self.shape.read(value)
         if members is None:
             return []
         inner = members[self.inner]
         if self.envelope is None:
-            found = answers(inner)
+            found = open_any(inner)
         else:
-            opened = self.envelope.open(dialect, inner) if isinstance(inner, dict) else None
-            found = [opened] if opened else []
+            output = self.envelope.open(dialect, inner) if isinstance(inner, dict) else None
+            found = [output] if output else []
         key = members.key(self.inner)
         removed: list[Steps] = [
             (key,),
-            *((members.key(item),) for item in self.frame if item in members),
+            *((members.key(item),) for item in self.ignored_members if item in members),
         ]
         rest = without_paths(value, removed)
         for name, member in [*rest.items()]:
@@ -140,7 +152,7 @@ class Wrapper:
                 del rest[name]
             elif isinstance(member, dict):
                 rest[name] = inner_rest
-        return [self._wrap(dialect, members, item.inside(key), rest) for item in found]
+        return [self._wrap(dialect, members, item.prefix_paths(key), rest) for item in found]
 
     def _wrap(self, dialect: str, members: Members, output: ToolOutput, rest: Object) -> ToolOutput:
         changed: dict[str, Any] = {"rest": output.rest | {self.label: rest}} if rest else {}
@@ -157,44 +169,48 @@ class Wrapper:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The tables of one dialect. Pure: no I/O, no state."""
+    """The tables of one dialect."""
 
     name: str
     envelopes: tuple[Envelope | Wrapper, ...]
+    """The forms of its tool results."""
     blocks: tuple[BlockForm, ...] = ()
     """Blocks that only this dialect has, read only inside its envelopes."""
     has_closed_content: bool = False
-    """True if the protocol lists the blocks of content, so unknown blocks are no tool's data."""
+    """The protocol lists all types of content blocks, so an unknown block is not data of a tool."""
     messages: tuple[MessageForm, ...] = ()
+    """The forms of its messages."""
     message_blocks: tuple[MessageBlock, ...] = ()
+    """The forms of blocks in messages."""
     conversations: tuple[ConversationForm, ...] = ()
-    frame: frozenset[str] = frozenset()
-    """Members of its messages outside of the conversation: ids, times, counts."""
+    """The forms of bodies that contain messages."""
+    ignored_members: frozenset[str] = frozenset()
+    """Members of its messages that are not part of the conversation: ids, times, counts."""
 
 
 def without_paths(value: Object, removed: Iterable[Steps]) -> Object:
-    """Return a copy of an object without the members at some paths and without empty ones."""
-    below: dict[str | int, list[Steps]] = {}
+    """Return a copy of an object without the members at some paths, and without empty members."""
+    inner_paths: dict[str | int, list[Steps]] = {}
     for path in removed:
         if path:
-            below.setdefault(path[0], []).append(path[1:])
+            inner_paths.setdefault(path[0], []).append(path[1:])
     rest: Object = {}
     for key, member in value.items():
-        kept = member
-        if key in below:
-            deeper = below[key]
-            if () in deeper:
+        remaining = member
+        if key in inner_paths:
+            inner = inner_paths[key]
+            if () in inner:
                 continue
-            kept = without_paths(member, deeper) if isinstance(member, dict) else member
+            remaining = without_paths(member, inner) if isinstance(member, dict) else member
         # Of the empty values, only objects and lists are dropped.
-        if kept or not (kept is None or isinstance(kept, dict | list)):
-            rest[key] = kept
+        if remaining or not (remaining is None or isinstance(remaining, dict | list)):
+            rest[key] = remaining
     return rest
 
 
 def _string_at(members: Members, path: MemberPath | None) -> tuple[str | None, Steps]:
     if path is None:
         return None, ()
-    where = members.path(*path)
-    value = value_at(members.value, where)
-    return (value, where) if isinstance(value, str) and value else (None, ())
+    spelled_path = members.path(*path)
+    value = value_at(members.value, spelled_path)
+    return (value, spelled_path) if isinstance(value, str) and value else (None, ())

@@ -1,7 +1,8 @@
 """The common form of messages, into which all dialects are read.
 
-A common message has a `role` and, under `content`, texts and blocks. Calls, answers and thoughts
-are blocks of these forms, and media have any form of media in results of tools.
+A message in common form has a `role` and, under `content`, texts and blocks. Calls, results and
+thoughts are blocks as the functions here write them; media may have any form that they have in tool
+results.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,25 +40,26 @@ class ForeignMessage:
     dialect: Dialect | None = None
     """The dialect, if the message is unique to it."""
     unknown_role: str | None = None
-    """The unknown role, if its role is unknown."""
-    places: Mapping[str, str] = field(default_factory=dict)
-    """The original places of blocks, by their places in `message`."""
+    """Its role, if that is unknown; `message` then has another one."""
+    original_pointers: Mapping[str, str] = field(default_factory=dict)
+    """The pointers of blocks in the message as it was sent, by their pointers in `message`."""
     joins: bool = False
-    """True if it continues the previous turn, if that is the assistant's as well."""
+    """It continues the previous turn, if that is the assistant's too."""
     is_apart: bool = False
-    """True for the system text next to the list of messages."""
+    """It is the system text, which was next to the list of messages."""
     is_as_sent: bool = True
-    """True for forms of requests, false for those of files, logs or interfaces."""
+    """It has the form of requests, not that of files, logs or user interfaces."""
     sent: JsonValue = None
-    """The sent value, if it is one message."""
+    """The value as it was sent, if that is one message."""
     reader: str = ""
-    """The dialect in the registry that it is written in; empty for text of any dialect."""
+    """The name of its dialect in the registry, which has more of them than `dialect`; empty if it
+    may be of any."""
 
-    def place(self, pointer: str) -> str:
-        """Return the original place of a pointer into the message."""
+    def original_pointer(self, pointer: str) -> str:
+        """Return the pointer, in the request as it was sent, of a pointer into `message`."""
         steps = pointer.split("/", 3)
         head, rest = "/".join(steps[:3]), "".join(f"/{step}" for step in steps[3:])
-        return self.pointer + self.places.get(head, head) + rest
+        return self.pointer + self.original_pointers.get(head, head) + rest
 
 
 def compose_message(
@@ -73,19 +75,21 @@ def compose_message(
 
     Args:
         role: `system`, `user`, `assistant` or `tool`.
-        blocks: Each with the pointer to its source in the message.
-        pointer: The message.
-        joins: Whether it continues the assistant's previous turn.
-        is_as_sent: Whether it is in a form of requests.
-        extra: Members outside of the common form, to be reported as omitted.
+        blocks: The blocks, each after the pointer to its source in the message.
+        pointer: The pointer of the message.
+        joins: It continues the assistant's previous turn.
+        is_as_sent: It has the form of requests.
+        extra: Members that the common form lacks; they are reported as omitted.
     """
     content: list[JsonValue] = []
-    places: dict[str, str] = {}
-    for place, block in blocks:
-        places[f"/content/{len(content)}"] = place
+    original_pointers: dict[str, str] = {}
+    for block_pointer, block in blocks:
+        original_pointers[f"/content/{len(content)}"] = block_pointer
         content.append(block)
     message = {**(extra or {}), "role": role, "content": content}
-    return ForeignMessage(pointer, message, places=places, joins=joins, is_as_sent=is_as_sent)
+    return ForeignMessage(
+        pointer, message, original_pointers=original_pointers, joins=joins, is_as_sent=is_as_sent
+    )
 
 
 def text_block(text: str) -> JsonValue:
@@ -99,14 +103,14 @@ def denial_text(reason: JsonValue) -> str:
 
 
 def call_block(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> JsonValue:
-    """Return a call of a tool; arguments in a text are the JSON of an object."""
+    """Return the block of a call; the arguments are an object, or its JSON text."""
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
-def answer_block(
+def result_block(
     call_id: JsonValue, name: JsonValue, content: JsonValue, *, is_error: bool = False
 ) -> JsonValue:
-    """Return the answer to a call; its content is a text, a list of blocks, or any value."""
+    """Return the block of a result; its content is a text, a list of blocks, or any value."""
     return {
         "type": "tool_result",
         "tool_use_id": call_id,
@@ -117,21 +121,21 @@ def answer_block(
 
 
 def thought_block(text: JsonValue = "") -> JsonValue:
-    """Return a thought of a model, which only its own provider accepts."""
+    """Return the block of a model's thought, which only its own provider accepts."""
     return {"type": "thinking", "thinking": text}
 
 
 def medium_block(kind: str, data: JsonValue, mime_type: JsonValue, name: JsonValue) -> JsonValue:
-    """Return a medium, as base64, as a data URI, or by its address.
+    """Return the block of a medium: base64, a data URI, or a URL.
 
     Args:
         kind: `image`, `audio`, `video` or `file`.
-        data: The base64, the data URI or the address.
+        data: The base64, the data URI or the URL.
         mime_type: Its type, if known.
         name: The name of the file.
     """
-    is_address = isinstance(data, str) and data.startswith(("http://", "https://"))
-    members = {"url" if is_address else "data": data, "mimeType": mime_type, "filename": name}
+    is_url = isinstance(data, str) and data.startswith(("http://", "https://"))
+    members = {"url" if is_url else "data": data, "mimeType": mime_type, "filename": name}
     return {"type": kind, **{key: member for key, member in members.items() if member}}
 
 

@@ -1,4 +1,4 @@
-"""Gemini's Content, in both spellings, and its answer."""
+"""Gemini's Content, in camelCase and in snake_case, and its response."""
 
 from collections.abc import Iterable, Iterator, Set
 
@@ -62,7 +62,7 @@ _FUNCTION_RESPONSE = Envelope(
     failure=_has_failed,
     choose=_contents,
 )
-# Alone, it has to name its call and its output.
+# Outside of a part, it has to have an id and one of the members for outputs.
 _LONE_RESPONSE = Envelope(
     marks=("response",),
     shape=shape({"id": string, "name": string, "response": record}, _MEMBERS),
@@ -122,10 +122,10 @@ def _is_typed(part: JsonObject) -> bool:
 
 def _read_bare(part: JsonObject) -> list[JsonValue] | None:
     """Return a part without the API's annotations."""
-    bare = {name: part[name] for name in part if name not in _BESIDE}
-    if _PART_MEMBERS.isdisjoint(bare) or _is_typed(bare):
+    without_annotations = {name: part[name] for name in part if name not in _ANNOTATIONS}
+    if _PART_MEMBERS.isdisjoint(without_annotations) or _is_typed(without_annotations):
         return None
-    return _read_code(bare) or [bare]
+    return _read_code(without_annotations) or [without_annotations]
 
 
 def _read_code(part: JsonObject) -> list[JsonValue] | None:
@@ -141,12 +141,12 @@ def _read_code(part: JsonObject) -> list[JsonValue] | None:
 
 
 def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the first of the answers."""
+    """Yield the content of the first candidate."""
     yield "/candidates/0/content", body["candidates"][0]["content"]
 
 
 def _read_calling_history(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the history of automatic function calling in the SDK, and the answer."""
+    """Yield the history of the SDK's automatic function calling, then the response."""
     name = next(history for history in _HISTORIES if body.get(history))
     yield from ((f"/{name}/{index}", item) for index, item in enumerate(body[name]))
     yield from _read_response(body)
@@ -154,25 +154,25 @@ def _read_calling_history(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def _read_parts(parts: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield the messages of a list of parts: consecutive parts of a role are one message."""
-    run: JsonObject = {}
+    message: JsonObject = {}
     for index, part in enumerate(parts):
         members = {name for name in part if part[name] is not None} if record(part) else set()
-        if not (isinstance(part, str) or _are_of_part(members)):
-            run = {}
+        if not (isinstance(part, str) or _are_part_members(members)):
+            message = {}
             yield f"/{index}", part
             continue
         text_part = {"text": part} if isinstance(part, str) else part
         role = "user" if _CALLS.isdisjoint(members) else "model"
-        if run.get("role") == role:
-            run["parts"].append(text_part)
+        if message.get("role") == role:
+            message["parts"].append(text_part)
             continue
-        run = {"role": role, "parts": [text_part]}
-        yield f"/{index}", run
+        message = {"role": role, "parts": [text_part]}
+        yield f"/{index}", message
 
 
-def _are_of_part(members: Set[str]) -> bool:
+def _are_part_members(members: Set[str]) -> bool:
     """Return whether these are the members of a part with content."""
-    return not _PART_MEMBERS.isdisjoint(members) and members <= _PART_MEMBERS | _BESIDE
+    return not _PART_MEMBERS.isdisjoint(members) and members <= _PART_MEMBERS | _ANNOTATIONS
 
 
 def _has_content(body: JsonObject) -> bool:
@@ -181,7 +181,7 @@ def _has_content(body: JsonObject) -> bool:
     return isinstance(first, dict) and isinstance(first.get("content"), dict)
 
 
-def _is_calling(body: JsonObject) -> bool:
+def _has_calling_history(body: JsonObject) -> bool:
     history = next((body[name] for name in _HISTORIES if name in body), None)
     return objects(history) and bool(history)
 
@@ -199,7 +199,7 @@ _PART_MEMBERS = frozenset(
     }
 )
 _CALLS = frozenset(("functionCall", "function_call"))
-_BESIDE = frozenset(
+_ANNOTATIONS = frozenset(
     {
         *("videoMetadata", "video_metadata", "mediaResolution", "media_resolution"),
         *("partMetadata", "part_metadata", "speechMetadata", "speech_metadata"),
@@ -221,17 +221,19 @@ DIALECT = Dialect(
     messages=(MessageForm(marks=("parts",), accepts=_is_content, read=_read_content),),
     message_blocks=(
         MessageBlock(marks=_CODE, read=_read_code),
-        MessageBlock(marks=tuple(sorted(_BESIDE)), read=_read_bare),
+        MessageBlock(marks=tuple(sorted(_ANNOTATIONS)), read=_read_bare),
     ),
     conversations=(
         ConversationForm(
             marks=_HISTORIES,
-            accepts=lambda body: "candidates" in body and _has_content(body) and _is_calling(body),
+            accepts=lambda body: (
+                "candidates" in body and _has_content(body) and _has_calling_history(body)
+            ),
             read=_read_calling_history,
         ),
         ConversationForm(
             marks=tuple(sorted(_PART_MEMBERS)),
-            accepts=lambda part: _are_of_part(part.keys()),
+            accepts=lambda part: _are_part_members(part.keys()),
             read=_read_parts,
             is_list=True,
         ),

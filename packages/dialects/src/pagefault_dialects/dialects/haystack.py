@@ -32,7 +32,7 @@ _RESULT = Envelope(
     call_id=("origin", "id"),
     name=("origin", "tool_name"),
     failure=by_flag("error"),
-    frame=frozenset({"error"}),
+    ignored_members=frozenset({"error"}),
     accepts=lambda members: (
         isinstance(members["origin"], dict) and _ORIGIN.read(members["origin"]) is not None
     ),
@@ -63,7 +63,7 @@ def _read_file(part: JsonObject) -> list[JsonValue]:
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     message = reader.read_role_message(value, pointer)
-    # Its texts look like those of other dialects, but its other members are its own.
+    # Other dialects have the same texts, but not the other members.
     yield replace(message, dialect=None, reader="haystack", is_as_sent=False)
 
 
@@ -82,16 +82,18 @@ def _read_underscored(
     """Yield a message in the form of versions before 2.9."""
     bare = {name.removeprefix("_"): item for name, item in value.items()}
     message = next(_read_message(bare, pointer, reader))
-    places = {f"/content/{index}": f"/_content/{index}" for index in range(len(bare["content"]))}
-    yield replace(message, places={"/content": "/_content", **places})
+    original_pointers = {
+        f"/content/{index}": f"/_content/{index}" for index in range(len(bare["content"]))
+    }
+    yield replace(message, original_pointers={"/content": "/_content", **original_pointers})
 
 
 def _block(member: str, inner: str, read: Callable[[JsonObject], list[JsonValue]]) -> MessageBlock:
-    def is_own(part: JsonObject) -> bool:
+    def has_inner(part: JsonObject) -> bool:
         content = part[member]
         return isinstance(content, dict) and inner in content
 
-    return MessageBlock(marks=(member,), accepts=is_own, read=read)
+    return MessageBlock(marks=(member,), accepts=has_inner, read=read)
 
 
 DIALECT = Dialect(
@@ -140,5 +142,5 @@ DIALECT = Dialect(
         _block("image", "base64_image", _read_image),
         _block("file", "base64_data", _read_file),
     ),
-    frame=frozenset(("meta", "name")),
+    ignored_members=frozenset(("meta", "name")),
 )

@@ -44,7 +44,7 @@ def _tool_message(*marks: Mark, requires_type: bool) -> Envelope:
         call_id=("tool_call_id",),
         name=("name",),
         failure=_FAILURE,
-        frame=frozenset({"type", "status"}),
+        ignored_members=frozenset({"type", "status"}),
     )
 
 
@@ -57,7 +57,7 @@ def _is_tool_message(value: object) -> bool:
 
 
 def _read_dumped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Read a message from `dumpd`: the path of its class, and the arguments of the class."""
+    """Read a message from `dumpd`, which writes the class and its arguments."""
     class_path = value.get("id")
     kind = str(class_path[-1]) if isinstance(class_path, list) and class_path else ""
     return reader.read_message({"type": kind, **value["kwargs"]}, f"{pointer}/kwargs")
@@ -78,7 +78,7 @@ def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator
     yield reader.read_role_message(value, pointer, "langchain")
 
 
-def _is_untyped_answer(value: JsonObject) -> bool:
+def _is_untyped_result(value: JsonObject) -> bool:
     """Return whether an object is a tool message without a type.
 
     `model_dump(exclude_unset=True)` leaves it out.
@@ -87,7 +87,9 @@ def _is_untyped_answer(value: JsonObject) -> bool:
     return has_required and value.keys() <= {"content", *_OTHER_MEMBERS}
 
 
-def _read_answer(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+def _read_untyped_result(
+    value: JsonObject, pointer: str, reader: InnerReader
+) -> Iterator[ForeignMessage]:
     yield reader.read_role_message({**value, "role": "tool"}, pointer, "langchain")
 
 
@@ -152,7 +154,7 @@ DIALECT = Dialect(
             label="constructor",
             envelope=_INNER,
             # The class is implied by the dialect.
-            frame=frozenset({"lc", "type", "id", "name"}),
+            ignored_members=frozenset({"lc", "type", "id", "name"}),
         ),
         Wrapper(
             marks=("messages",), shape=shape({"messages": objects}), inner="messages", label="state"
@@ -181,14 +183,14 @@ DIALECT = Dialect(
             ),
             read=_read_typed,
         ),
-        MessageForm(marks=("tool_call_id",), accepts=_is_untyped_answer, read=_read_answer),
+        MessageForm(marks=("tool_call_id",), accepts=_is_untyped_result, read=_read_untyped_result),
         MessageForm(
             marks=(*_LANGCHAIN_MEMBERS, "tool_calls"),
             accepts=_has_langchain_members,
             read=_read_role,
         ),
     ),
-    frame=frozenset(
+    ignored_members=frozenset(
         (
             *("id", "type", "example", "response_metadata", "usage_metadata", "invalid_tool_calls"),
             *("artifact", "additional_kwargs", "tool_call_chunks", "chunk_position"),

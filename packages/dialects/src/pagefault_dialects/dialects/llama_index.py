@@ -1,14 +1,14 @@
-"""LlamaIndex: chat messages, outputs of tools, and events that carry them."""
+"""LlamaIndex: chat messages, outputs of tools, and events that contain them."""
 
 from collections.abc import Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
-    answer_block,
     call_block,
     compose_message,
     medium_block,
+    result_block,
     text_block,
     thought_block,
 )
@@ -44,7 +44,7 @@ def _output(member: str) -> Envelope:
         reading="content",
         name=("tool_name",),
         failure=by_flag("is_error"),
-        frame=frozenset({"is_error"}),
+        ignored_members=frozenset({"is_error"}),
     )
 
 
@@ -68,39 +68,39 @@ def _is_message(value: JsonObject) -> bool:
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     role = _ROLES[value["role"]]
-    blocks = [*_content(value)]
+    blocks = [*_content_blocks(value)]
     members = value.get("additional_kwargs") or {}
     if role == "tool":
         content = [block for _, block in blocks]
-        answer = answer_block(members.get("tool_call_id"), members.get("name"), content)
-        place = "/blocks" if "blocks" in value else "/content"
-        yield compose_message(role, [(place, answer)], pointer)
+        result = result_block(members.get("tool_call_id"), members.get("name"), content)
+        content_pointer = "/blocks" if "blocks" in value else "/content"
+        yield compose_message(role, [(content_pointer, result)], pointer)
         return
-    known = [block.get("id") for _, block in blocks if block.get("type") == "tool_use"]
-    # Provider calls are a member in the provider's form, and in newer versions blocks as well.
+    call_ids = [block.get("id") for _, block in blocks if block.get("type") == "tool_use"]
+    # Calls are in `additional_kwargs` in the form of the provider; newer versions have blocks too.
     calls = members.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
-        if isinstance(call, dict) and call.get("id") not in known:
-            blocks.append((f"/additional_kwargs/tool_calls/{index}", _call(call)))
+        if isinstance(call, dict) and call.get("id") not in call_ids:
+            blocks.append((f"/additional_kwargs/tool_calls/{index}", _call_block(call)))
     del reader
     yield compose_message(role, blocks, pointer)
 
 
-def _call(call: JsonObject) -> JsonValue:
+def _call_block(call: JsonObject) -> JsonValue:
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     return call_block(call.get("id"), inner.get("name"), inner.get("arguments", inner.get("input")))
 
 
-def _content(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+def _content_blocks(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
     if "blocks" not in value:
         yield "/content", text_block(value["content"])
         return
     for index, block in enumerate(value["blocks"]):
-        yield from ((f"/blocks/{index}", item) for item in _common(block))
+        yield from ((f"/blocks/{index}", item) for item in _common_blocks(block))
 
 
-def _common(block: JsonObject) -> Iterator[JsonValue]:
+def _common_blocks(block: JsonObject) -> Iterator[JsonValue]:
     """Yield the blocks in common form of one block; none for a cache point."""
     kind = block.get(_BLOCK)
     if kind == "text":
@@ -111,18 +111,18 @@ def _common(block: JsonObject) -> Iterator[JsonValue]:
         name, arguments = block.get("tool_name"), block.get("tool_kwargs")
         yield call_block(block.get("tool_call_id"), name, arguments)
     elif kind in ("image", "audio", "video", "document"):
-        yield _medium(block, kind)
+        yield _medium_block(block, kind)
     elif kind in ("citable", "citation"):
         yield text_block(f"[{block.get('title')}]")
         content = block.get("content", block.get("cited_content"))
         for item in content if isinstance(content, list) else [content]:
             if isinstance(item, dict):
-                yield from _common(item)
+                yield from _common_blocks(item)
     elif kind != "cache":
         yield block
 
 
-def _medium(block: JsonObject, kind: str) -> JsonValue:
+def _medium_block(block: JsonObject, kind: str) -> JsonValue:
     data = block.get("data" if kind == "document" else kind) or block.get("url")
     mime_type = block.get(f"{kind}_mimetype")
     if data is None:
@@ -149,7 +149,7 @@ DIALECT = Dialect(
             inner="tool_output",
             label="event",
             call_id=("tool_id",),
-            frame=frozenset({"tool_name", "tool_id"}),
+            ignored_members=frozenset({"tool_name", "tool_id"}),
         ),
         Envelope(
             marks=("blocks",),
@@ -205,7 +205,7 @@ DIALECT = Dialect(
         MessageForm(marks=("blocks", "additional_kwargs"), accepts=_is_message, read=_read_message),
     ),
     conversations=(
-        # The answer of its models.
+        # The response of its models.
         ConversationForm(
             marks=("raw",),
             accepts=lambda body: (

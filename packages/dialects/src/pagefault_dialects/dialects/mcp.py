@@ -1,13 +1,13 @@
-"""MCP: results of tools, prompts, and messages of its sampling."""
+"""MCP: results of tools, prompts, and messages of sampling requests."""
 
 from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, by_presence, without_paths
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
-    answer_block,
     call_block,
     compose_message,
+    result_block,
 )
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
@@ -33,10 +33,10 @@ _RESPONSE = frozenset(("jsonrpc", "id", "result", "error"))
 
 
 def open_responses(value: object) -> tuple[object, Steps, ToolOutput | None]:
-    """Open a JSON-RPC 2.0 response (section 5), or nested ones, as proxies make them.
+    """Remove the envelope of a JSON-RPC 2.0 response, or of nested ones, as proxies write them.
 
     Returns:
-        The result inside and its path, or the text of an error.
+        The result and its path, and the output of an error instead if the response has one.
     """
     depth = 0
     outermost = value
@@ -54,7 +54,7 @@ def bare_result(value: object, path: Steps, rest: Object) -> ToolOutput:
 
 
 def rest_of_response(response: object) -> Object:
-    """Return the other members of a response, under the name of the rest."""
+    """Return the id of a response, as a member of the rest; nothing without an id."""
     members = response if isinstance(response, dict) else {}
     return {"response": {"id": members["id"]}} if members.get("id") is not None else {}
 
@@ -68,7 +68,7 @@ def _is_response(value: Object) -> bool:
 
 
 def _protocol_error(error: object, path: Steps, rest: Object) -> ToolOutput:
-    """Return the message of an `error`; its other members, such as the code, are the rest."""
+    """Return an `error` as a result: its message and data; other members are the rest."""
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return ToolOutput(NAME, (Content(error, path),), is_error=True, rest=rest)
     contents = [
@@ -116,13 +116,13 @@ _TASK = Envelope(
 
 
 def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield a call of a tool over MCP, or its result; else the messages of other JSON-RPC."""
+    """Yield the call or the result in a message of MCP; for other JSON-RPC, the messages in it."""
     params, result, call_id = value.get("params"), value.get("result"), str(value.get("id", ""))
     if value.get("method") == "tools/call" and isinstance(params, dict):
         call = call_block(call_id, params.get("name", ""), params.get("arguments") or {})
         yield compose_message("assistant", [("/params", call)], pointer, joins=True)
     elif isinstance(result, dict) and "content" in result:
-        yield _of_result(result, f"{pointer}/result", call_id)
+        yield _result_message(result, f"{pointer}/result", call_id)
     else:
         name = "params" if isinstance(params, dict) else "result"
         yield from reader.read_message(value.get(name), f"{pointer}/{name}")
@@ -130,15 +130,15 @@ def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[
 
 def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     del reader
-    yield _of_result(value, pointer, "")
+    yield _result_message(value, pointer, "")
 
 
-def _of_result(result: JsonObject, pointer: str, call_id: str) -> ForeignMessage:
+def _result_message(result: JsonObject, pointer: str, call_id: str) -> ForeignMessage:
     # Renderings for MCP put the call here, since the protocol has no member for it.
     meta = result.get("_meta")
-    noted: JsonObject = meta if isinstance(meta, dict) else {}
-    called = call_id or noted.get("pagefault/toolCallId")
-    block = answer_block(called, noted.get("pagefault/toolName"), result)
+    result_meta: JsonObject = meta if isinstance(meta, dict) else {}
+    result_call_id = call_id or result_meta.get("pagefault/toolCallId")
+    block = result_block(result_call_id, result_meta.get("pagefault/toolName"), result)
     return compose_message("tool", [("", block)], pointer)
 
 
@@ -151,22 +151,24 @@ def _has_one_block(value: JsonObject) -> bool:
     return isinstance(content, dict) and isinstance(content.get("type"), str)
 
 
-def _sampled(value: JsonObject) -> tuple[str, JsonObject] | None:
-    """Return the object with messages in a request or a response of MCP, with its pointer."""
+def _find_sampling(value: JsonObject) -> tuple[str, JsonObject] | None:
+    """Return the object with messages in a sampling request or response, after its pointer."""
     for name in ("params", "result"):
         wrapped = value.get(name)
-        if isinstance(wrapped, dict) and (objects(wrapped.get("messages")) or _is_answer(wrapped)):
+        if isinstance(wrapped, dict) and (
+            objects(wrapped.get("messages")) or _is_sampling_response(wrapped)
+        ):
             return f"/{name}", wrapped
     return None
 
 
-def _is_answer(value: JsonObject) -> bool:
-    """Return whether an object is the answer of a client's model to a server."""
+def _is_sampling_response(value: JsonObject) -> bool:
+    """Return whether an object is the response of a client's model to a sampling request."""
     return value.get("role") in ("user", "assistant") and "model" in value and "content" in value
 
 
-def _read_sampled(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    found = _sampled(value)
+def _read_sampling(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    found = _find_sampling(value)
     if found is None:
         return
     pointer, wrapped = found
@@ -177,7 +179,7 @@ def _read_sampled(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         yield f"{pointer}/messages/{index}", message
 
 
-def _prompt(value: JsonValue) -> JsonObject:
+def _read_prompt(value: JsonValue) -> JsonObject:
     params = value.get("params")
     members: JsonObject = params if isinstance(params, dict) else {}
     return {name: members[name] for name in ("systemPrompt", "tools") if members.get(name)}
@@ -200,7 +202,7 @@ DIALECT = Dialect(
         MessageForm(marks=("role",), accepts=_has_one_block, read=_read_message),
         MessageForm(
             marks=("stopReason", "stop_reason"),
-            accepts=lambda value: "type" not in value and _is_answer(value),
+            accepts=lambda value: "type" not in value and _is_sampling_response(value),
             read=_read_message,
         ),
     ),
@@ -214,16 +216,16 @@ DIALECT = Dialect(
     conversations=(
         ConversationForm(
             marks=("jsonrpc",),
-            accepts=lambda value: _sampled(value) is not None,
-            read=_read_sampled,
-            prompt=_prompt,
+            accepts=lambda value: _find_sampling(value) is not None,
+            read=_read_sampling,
+            prompt=_read_prompt,
         ),
         ConversationForm(
             marks=("content",),
-            accepts=lambda value: _is_answer(value) and _has_one_block(value),
+            accepts=lambda value: _is_sampling_response(value) and _has_one_block(value),
             read=lambda value: [("", value)],
             is_response=True,
         ),
     ),
-    frame=frozenset(("_meta", "meta", "model", "stopReason", "stop_reason")),
+    ignored_members=frozenset(("_meta", "meta", "model", "stopReason", "stop_reason")),
 )

@@ -1,4 +1,4 @@
-"""Tables of the messages of a dialect, of their blocks, and of bodies with messages."""
+"""Types for the tables of a dialect's messages, of their blocks, and of bodies with messages."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 class InnerReader(Protocol):
-    """The reader of values inside a message, in any dialect, since hosts mix them."""
+    """A reader for values inside a message; they may be of any dialect, since hosts mix them."""
 
     def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
-        """Return the messages of a value, at least one; without `message` for other values."""
+        """Return the messages of a value, at least one; for other values, one without `message`."""
         ...
 
     def read_role_message(
@@ -23,12 +23,12 @@ class InnerReader(Protocol):
         """Return a message with a `role`, and with blocks under `content` or `parts`."""
         ...
 
-    def read_blocks(self, content: JsonValue, place: str) -> Iterable[tuple[str, JsonValue]]:
+    def read_blocks(self, content: JsonValue, pointer: str) -> Iterable[tuple[str, JsonValue]]:
         """Yield the blocks of a content in common form, each with its pointer.
 
         Args:
             content: A text, a block, or a list of both.
-            place: The pointer to it in its message.
+            pointer: Its pointer in the message.
         """
         ...
 
@@ -40,46 +40,47 @@ def accept_all(_: JsonObject) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MessageForm:
-    """A message of a dialect, or an object with one. `null` members are removed before."""
+    """The form of a message, or of an object that contains one. It never sees `null` members."""
 
     marks: tuple[Mark, ...]
     read: Callable[[JsonObject, str, InnerReader], Iterable[ForeignMessage]]
-    """Returns the messages of the object at a pointer; empty for other dialects."""
+    """Returns the messages of an object, given its pointer; nothing if it is of another dialect."""
     accepts: Callable[[JsonObject], bool] = accept_all
-    """Checks the members that the dialect requires."""
+    """Returns whether an object has the members that the dialect requires."""
     renames: bool = False
-    """True if messages inside belong to this dialect, whatever theirs is."""
+    """Messages in the object are reported as messages of this dialect, not of their own."""
     shows_dialect: bool = True
-    """True if such messages are unique to this dialect."""
+    """Only this dialect has such messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageBlock:
-    """A block of a message."""
+    """The form of a block of a message."""
 
     marks: tuple[Mark, ...]
     read: Callable[[JsonObject], Sequence[JsonValue] | None] | None = None
-    """Returns the blocks in common form of a block; `None` for other dialects. Without it, the
-    block is in common form."""
+    """Converts a block to blocks in common form; returns `None` for a block of another dialect.
+    Without it, the block is in common form."""
     accepts: Callable[[JsonObject], bool] = accept_all
     shows_dialect: bool = True
-    """True if such blocks are unique to this dialect."""
+    """Only this dialect has such blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationForm:
-    """A body with messages. A list has the marks of its first object."""
+    """The form of a body that contains messages; a list is found by its first object."""
 
     marks: tuple[Mark, ...]
     read: Callable[[JsonValue], Iterable[tuple[str, JsonValue]]]
     """Returns the messages, each with its pointer in the body."""
     accepts: Callable[[JsonObject], bool] = accept_all
     is_list: bool = False
+    """The body is a list."""
     is_response: bool = False
-    """True if it continues a conversation, instead of being the whole."""
-    passes_over: Callable[[JsonObject], bool] | None = None
-    """Returns whether an element of the list is no message, and is only counted."""
+    """It continues a conversation, and is not a whole one."""
+    is_skipped: Callable[[JsonObject], bool] | None = None
+    """Returns whether an item of the list is no message; such items are only counted."""
     prompt: Callable[[JsonValue], JsonObject] | None = None
-    """Returns system, instructions, tools and model, if they have other names here."""
+    """Returns system, instructions, tools and model, if they have other names in the dialect."""
     messages_in: str | None = None
-    """The dialect of the messages, if it differs from that of the body."""
+    """The dialect of the messages, if it is not that of the body."""

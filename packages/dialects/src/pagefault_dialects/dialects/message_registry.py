@@ -1,23 +1,24 @@
-"""Messages and bodies of all dialects, each read by the first matching form of `DIALECTS`.
+"""Reading of messages and bodies of any dialect, by the first form of `DIALECTS` that accepts them.
 
-Hosts mix dialects in one history and even in one message, so each block is looked up alone.
+Hosts mix dialects in one history and even in one message, so the form of each block is looked up by
+itself.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from pagefault_dialects.dialects.common_answers import common_answer
+from pagefault_dialects.dialects.common_results import common_result
 from pagefault_dialects.dialects.foreign_message import DIALECTS as TARGETS
 from pagefault_dialects.dialects.foreign_message import Dialect, ForeignMessage
 from pagefault_dialects.dialects.mark_index import MarkIndex
 from pagefault_dialects.dialects.message_forms import ConversationForm, MessageBlock, MessageForm
-from pagefault_dialects.dialects.registry import DIALECTS, find_dialect, open_results
+from pagefault_dialects.dialects.registry import DIALECTS, find_dialect, find_results
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _MESSAGES: MarkIndex[MessageForm] = MarkIndex(
     (dialect.name, form) for dialect in DIALECTS for form in dialect.messages
 )
-_OF_DIALECT: Mapping[str, MarkIndex[MessageForm]] = {
+_MESSAGES_OF_DIALECT: Mapping[str, MarkIndex[MessageForm]] = {
     dialect.name: MarkIndex((dialect.name, form) for form in dialect.messages)
     for dialect in DIALECTS
 }
@@ -45,7 +46,7 @@ _ROLES = {
 }
 _CONTENTS = ("content", "parts")
 # Enough for a message in an event in a line of a file.
-_DEEPEST = 4
+_MAX_DEPTH = 4
 
 
 def read_message(
@@ -55,14 +56,14 @@ def read_message(
 
     Args:
         value: Any JSON value.
-        pointer: Its place.
+        pointer: Its pointer.
         dialect: Its dialect, if known, whose forms are tried first.
     """
     found = _Reader(0, dialect).read_message(value, pointer)
     sent = value if len(found) == 1 and found[0].pointer == pointer else None
     return [
-        replace(finding, sent=sent, is_as_sent=finding.is_as_sent and finding.pointer == pointer)
-        for finding in found
+        replace(message, sent=sent, is_as_sent=message.is_as_sent and message.pointer == pointer)
+        for message in found
     ]
 
 
@@ -80,7 +81,7 @@ def find_conversation(value: JsonValue) -> tuple[str, ConversationForm] | None:
 
 
 class _Reader:
-    """A reader of messages, and of those inside them."""
+    """A reader of messages, and of messages inside them. See `InnerReader`."""
 
     __slots__ = ("_depth", "_dialect")
 
@@ -89,25 +90,25 @@ class _Reader:
         self._dialect = dialect
 
     def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
-        if isinstance(value, dict) and self._depth < _DEEPEST:
+        if isinstance(value, dict) and self._depth < _MAX_DEPTH:
             present = _without_nulls(value)
             inner = _Reader(self._depth + 1)
-            other: list[ForeignMessage] = []
+            without_messages: list[ForeignMessage] = []
             for name, form in self._candidates(present):
                 found = [*form.read(present, pointer, inner)] if form.accepts(present) else []
                 if any(entry.message is not None for entry in found):
                     if not form.shows_dialect:
                         return found
-                    return [_name_reader(item, name, renames=form.renames) for item in found]
-                other = other or found
-            if other:
-                return other
+                    return [_set_dialect(item, name, renames=form.renames) for item in found]
+                without_messages = without_messages or found
+            if without_messages:
+                return without_messages
         return [ForeignMessage(pointer, None)]
 
     def _candidates(self, value: JsonObject) -> Iterator[tuple[str, MessageForm]]:
-        own = _OF_DIALECT.get(self._dialect or "")
-        if own is not None:
-            yield from own.candidates(value)
+        dialect_forms = _MESSAGES_OF_DIALECT.get(self._dialect or "")
+        if dialect_forms is not None:
+            yield from dialect_forms.candidates(value)
         yield from _MESSAGES.candidates(value)
 
     def read_role_message(
@@ -117,58 +118,58 @@ class _Reader:
         role = _ROLES.get(role_name) if isinstance(role_name, str) else None
         message = {**value, "role": role or "user"}
         found: str | None = dialect
-        places: dict[str, str] = {}
+        original_pointers: dict[str, str] = {}
         for name in _CONTENTS:
             content = value.get(name)
             if not isinstance(content, list | dict):
                 continue
-            kind, blocks, moved = _read_content(content, f"/{name}")
+            kind, blocks, moved_pointers = _read_content(content, f"/{name}")
             found = found or kind
-            if moved is not None:
+            if moved_pointers is not None:
                 message[name] = blocks
-                places |= moved
+                original_pointers |= moved_pointers
         reader = found or ""
-        known = find_dialect(reader).frame if reader else frozenset[str]()
-        for name in known & message.keys():
+        ignored = find_dialect(reader).ignored_members if reader else frozenset[str]()
+        for name in ignored & message.keys():
             del message[name]
         return ForeignMessage(
             pointer,
-            _with_ids(message),
+            _with_text_call_id(message),
             _TARGETS.get(reader),
             unknown_role=None if role or not isinstance(role_name, str) else role_name,
-            places=places,
+            original_pointers=original_pointers,
             reader=reader,
         )
 
-    def read_blocks(self, content: JsonValue, place: str) -> Iterator[tuple[str, JsonValue]]:
+    def read_blocks(self, content: JsonValue, pointer: str) -> Iterator[tuple[str, JsonValue]]:
         if not isinstance(content, list | dict):
             if content not in (None, ""):
-                yield place, content
+                yield pointer, content
             return
-        _, blocks, moved = _read_content(content, place)
+        _, blocks, moved_pointers = _read_content(content, pointer)
         for index, block in enumerate(blocks):
-            here = f"{place}/{index}" if isinstance(content, list) else place
-            yield (moved or {}).get(f"{place}/{index}", here), block
+            source_pointer = f"{pointer}/{index}" if isinstance(content, list) else pointer
+            yield (moved_pointers or {}).get(f"{pointer}/{index}", source_pointer), block
 
 
 def _read_content(
-    content: list[JsonValue] | JsonObject, place: str
+    content: list[JsonValue] | JsonObject, pointer: str
 ) -> tuple[str | None, list[JsonValue], dict[str, str] | None]:
-    """Return the dialect, the blocks in common form, and their original places if they moved."""
-    listed = content if isinstance(content, list) else [content]
+    """Return the dialect, the blocks in common form, and their original pointers if any changed."""
+    block_list = content if isinstance(content, list) else [content]
     found: str | None = None
     blocks: list[JsonValue] = []
-    places: dict[str, str] = {}
+    original_pointers: dict[str, str] = {}
     is_changed = False
-    for index, block in enumerate(listed):
-        here = f"{place}/{index}" if isinstance(content, list) else place
-        name, common = _common_blocks(block) if isinstance(block, dict) else (None, None)
+    for index, block in enumerate(block_list):
+        source_pointer = f"{pointer}/{index}" if isinstance(content, list) else pointer
+        name, common_blocks = _common_blocks(block) if isinstance(block, dict) else (None, None)
         found = found or name
-        is_changed = is_changed or common is not None
-        for item in (block,) if common is None else common:
-            places[f"{place}/{len(blocks)}"] = here
+        is_changed = is_changed or common_blocks is not None
+        for item in (block,) if common_blocks is None else common_blocks:
+            original_pointers[f"{pointer}/{len(blocks)}"] = source_pointer
             blocks.append(item)
-    return found, blocks, places if is_changed else None
+    return found, blocks, original_pointers if is_changed else None
 
 
 def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | None]:
@@ -185,13 +186,13 @@ def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | Non
         return found
     if "role" in present:
         return None, None
-    answers = open_results(present)
-    if answers and all(answer.call_id or answer.name for answer in answers):
-        common = [
-            common_answer(answer, find_dialect(answer.dialect).blocks, _convert)
-            for answer in answers
+    results = find_results(present)
+    if results and all(result.call_id or result.name for result in results):
+        common_blocks = [
+            common_result(result, find_dialect(result.dialect).blocks, _convert)
+            for result in results
         ]
-        return answers[0].dialect, common
+        return results[0].dialect, common_blocks
     return None, None
 
 
@@ -199,10 +200,10 @@ def _find_block(block: JsonObject) -> tuple[str | None, list[JsonValue] | None] 
     for name, form in _BLOCKS.candidates(block):
         if not form.accepts(block):
             continue
-        common = form.read(block) if form.read is not None else None
-        if form.read is None or common is not None:
+        common_blocks = form.read(block) if form.read is not None else None
+        if form.read is None or common_blocks is not None:
             dialect = name if form.shows_dialect else None
-            return dialect, None if common is None else [*common]
+            return dialect, None if common_blocks is None else [*common_blocks]
     return None
 
 
@@ -211,19 +212,19 @@ def _convert(block: JsonObject) -> list[JsonValue] | None:
     return None if found is None else found[1]
 
 
-def _name_reader(foreign: ForeignMessage, name: str, *, renames: bool) -> ForeignMessage:
-    if foreign.reader and not renames:
-        return foreign
-    return replace(foreign, reader=name, dialect=foreign.dialect or _TARGETS.get(name))
+def _set_dialect(message: ForeignMessage, name: str, *, renames: bool) -> ForeignMessage:
+    if message.reader and not renames:
+        return message
+    return replace(message, reader=name, dialect=message.dialect or _TARGETS.get(name))
 
 
-def _with_ids(message: JsonObject) -> JsonObject:
+def _with_text_call_id(message: JsonObject) -> JsonObject:
     """Return a message with the id of its call as text, since some hosts number calls."""
     call_id = message.get("tool_call_id")
     if call_id is None or isinstance(call_id, str):
         return message
-    named = str(call_id) if isinstance(call_id, int) else None
-    return {**message, "tool_call_id": named}
+    text_id = str(call_id) if isinstance(call_id, int) else None
+    return {**message, "tool_call_id": text_id}
 
 
 def _without_nulls(value: JsonObject) -> JsonObject:

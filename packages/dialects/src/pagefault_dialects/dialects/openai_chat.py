@@ -74,12 +74,12 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield a message with a role, whose blocks determine its dialect, if anything does."""
+    """Yield a message with a role; only its blocks may determine its dialect."""
     yield reader.read_role_message(_with_images(value), pointer)
 
 
 def _with_images(value: JsonObject) -> JsonObject:
-    """Return a message of Ollama, whose images are base64, with a block for each image."""
+    """Return a message with a block for each of Ollama's `images`, which are base64."""
     images = value.get("images")
     if not isinstance(images, list):
         return value
@@ -91,7 +91,7 @@ def _with_images(value: JsonObject) -> JsonObject:
 
 
 def _with_name(value: JsonObject) -> JsonObject:
-    """Return a tool's message with its name in OpenAI's place; Ollama has `tool_name`."""
+    """Return a message with Ollama's `tool_name` as OpenAI's `name`."""
     if "tool_name" not in value:
         return value
     return {"name": value["tool_name"]} | {
@@ -99,14 +99,14 @@ def _with_name(value: JsonObject) -> JsonObject:
     }
 
 
-def _is_own(value: JsonObject) -> bool:
-    """Return whether a message has calls, an answer or a thought in this dialect's own form."""
+def _has_distinctive_members(value: JsonObject) -> bool:
+    """Return whether a message has calls, a result or a thought in the form of this dialect."""
     if not isinstance(value.get("role"), str):
         return False
     calls = value.get("tool_calls")
     if isinstance(calls, list) and calls and isinstance(calls[0], dict):
         return "args" not in calls[0]
-    return any(name in value for name in _MEMBERS)
+    return any(name in value for name in _DISTINCTIVE_MEMBERS)
 
 
 def _read_wrapped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
@@ -115,7 +115,7 @@ def _read_wrapped(value: JsonObject, pointer: str, reader: InnerReader) -> list[
 
 
 def _read_completion(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the first of the answers."""
+    """Yield the message of the first choice."""
     yield "/choices/0/message", body["choices"][0]["message"]
 
 
@@ -123,13 +123,13 @@ def _read_chat(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     yield "/message", body["message"]
 
 
-def _has_answer(body: JsonObject) -> bool:
+def _has_message(body: JsonObject) -> bool:
     choices = body["choices"]
     first = choices[0] if isinstance(choices, list) and choices else None
     return isinstance(first, dict) and isinstance(first.get("message"), dict)
 
 
-_MEMBERS = (
+_DISTINCTIVE_MEMBERS = (
     *("tool_call_id", "tool_name", "function_call", "refusal", "audio", "prefix"),
     *("reasoning", "reasoning_content", "reasoning_details", "thinking"),
 )
@@ -137,11 +137,11 @@ _BLOCKS = ("image_url", "input_audio")
 
 
 def _read_chunk(block: JsonObject) -> list[JsonValue] | None:
-    """Return a chunk of Mistral's that has another form at OpenAI."""
-    if isinstance(address := block.get("document_url"), str):
-        return [medium_block("file", address, "application/pdf", block.get("document_name"))]
-    if isinstance(voice := block.get("input_audio"), str):
-        return [medium_block("audio", voice, None, None)]
+    """Return the common form of a chunk that Mistral writes differently from OpenAI."""
+    if isinstance(url := block.get("document_url"), str):
+        return [medium_block("file", url, "application/pdf", block.get("document_name"))]
+    if isinstance(audio := block.get("input_audio"), str):
+        return [medium_block("audio", audio, None, None)]
     return None
 
 
@@ -158,7 +158,7 @@ DIALECT = Dialect(
             read=_read_wrapped,
             shows_dialect=False,
         ),
-        MessageForm(marks=("role",), accepts=_is_own, read=_read_message),
+        MessageForm(marks=("role",), accepts=_has_distinctive_members, read=_read_message),
         MessageForm(
             marks=("role",),
             accepts=lambda value: isinstance(value["role"], str),
@@ -175,9 +175,9 @@ DIALECT = Dialect(
     ),
     conversations=(
         ConversationForm(
-            marks=("choices",), accepts=_has_answer, read=_read_completion, is_response=True
+            marks=("choices",), accepts=_has_message, read=_read_completion, is_response=True
         ),
-        # Ollama's answer.
+        # The response of Ollama.
         ConversationForm(
             marks=("message",),
             accepts=lambda body: (
@@ -187,5 +187,5 @@ DIALECT = Dialect(
             is_response=True,
         ),
     ),
-    frame=frozenset(("annotations", "prefix", "id", "index")),
+    ignored_members=frozenset(("annotations", "prefix", "id", "index")),
 )

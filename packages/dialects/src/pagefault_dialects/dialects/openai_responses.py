@@ -8,7 +8,7 @@ from pagefault_dialects.dialects.envelope import (
     Failure,
     by_presence,
     by_value,
-    says_nothing,
+    has_no_outcome,
 )
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
@@ -39,7 +39,7 @@ from pagefault_dialects.dialects.tool_output import BlockForm, Content, Reading
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 
 _HANDLE_PREFIX = "pagefault."
-_BESIDE: dict[str, Check] = {
+_OPTIONAL_MEMBERS: dict[str, Check] = {
     **dict.fromkeys(("id", "call_id", "name", "namespace", "status"), string),
     "caller": record,
     "created_by": anything,
@@ -50,17 +50,17 @@ _FAILED = by_value("status", "failed")
 def _output(
     kind: str,
     output: Check,
-    *beside: str,
+    *more_members: str,
     member: str = "output",
     call_id: str = "call_id",
     reading: Reading = "content",
-    failure: Failure = says_nothing,
-    is_needed: bool = True,
+    failure: Failure = has_no_outcome,
+    is_required: bool = True,
 ) -> Envelope:
-    """Return the envelope of an item that answers a call."""
+    """Return the envelope of an item with the output of a call."""
     required: dict[str, Check] = {"type": one_of(kind)}
-    optional = _BESIDE | dict.fromkeys(beside, anything)
-    (required if is_needed else optional)[member] = output
+    optional = _OPTIONAL_MEMBERS | dict.fromkeys(more_members, anything)
+    (required if is_required else optional)[member] = output
     if call_id == "id" or kind not in ("function_call_output", "tool_search_output"):
         required[call_id] = string
         del optional[call_id]
@@ -72,8 +72,8 @@ def _output(
         call_id=(call_id,),
         name=("name",),
         failure=failure,
-        # Of two items with the same members, only `type` differs.
-        frame=frozenset(),
+        # Items of several types have the same members, so `type` has to be kept.
+        ignored_members=frozenset(),
     )
 
 
@@ -103,14 +103,14 @@ _MCP_CALL = Envelope(
     call_id=("id",),
     name=("name",),
     failure=by_presence("error"),
-    frame=frozenset(),
+    ignored_members=frozenset(),
     accepts=lambda members: "error" in members or "output" in members,
     choose=_mcp_contents,
 )
 
 
 _NATIVE_CALLS = frozenset(("function_call", "custom_tool_call", "reasoning"))
-"""Items whose form is that of the common form."""
+"""Items that are blocks in common form."""
 _CALLS = (
     *("computer_call", "shell_call", "local_shell_call", "apply_patch_call", "tool_search_call"),
     "program",
@@ -121,7 +121,7 @@ _PROVIDER_CALLS = (
     "mcp_call",
 )
 """Calls that the provider executes itself."""
-_NOTES = frozenset(
+_OTHER_ITEMS = frozenset(
     {
         *("compaction", "compaction_summary", "compaction_trigger", "item_reference"),
         *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response"),
@@ -133,7 +133,7 @@ _OUTPUTS = (
     *("local_shell_call_output", "shell_call_output", "apply_patch_call_output"),
     *("tool_search_output", "program_output"),
 )
-_NO_ARGUMENTS = frozenset(
+_NO_ARGUMENT_MEMBERS = frozenset(
     ("type", "id", "call_id", "status", "caller", "created_by", "environment", "fingerprint")
 )
 
@@ -149,7 +149,7 @@ def _read_item(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[
     if kind in _OUTPUTS or (kind.endswith("_output") and "call_id" in item):
         yield compose_message("tool", blocks, pointer, is_as_sent=True)
     else:
-        joins = kind not in _NOTES
+        joins = kind not in _OTHER_ITEMS
         yield compose_message("assistant", blocks, pointer, joins=joins, is_as_sent=True)
 
 
@@ -157,16 +157,16 @@ def _item_blocks(
     item: JsonObject, kind: str, reader: InnerReader
 ) -> Iterable[tuple[str, JsonValue]]:
     if kind == "mcp_call":
-        answers = reader.read_blocks(item, "") if "output" in item or "error" in item else ()
+        results = reader.read_blocks(item, "") if "output" in item or "error" in item else ()
         call = call_block(item.get("id"), item.get("name"), item.get("arguments"))
-        return [("", call), *answers]
+        return [("", call), *results]
     if kind in _CALLS and "call_id" in item:
         return [("", _as_function_call(item, kind))]
     if kind.endswith("_output"):
-        read = [*reader.read_blocks(item, "")]
-        if read == [("", item)]:
+        blocks = [*reader.read_blocks(item, "")]
+        if blocks == [("", item)]:
             return [("", {**item, "type": "function_call_output"})]
-        return read
+        return blocks
     if kind.endswith("_call") and kind not in _PROVIDER_CALLS and "call_id" in item:
         is_native = kind in _NATIVE_CALLS
         return [("", item if is_native else _as_function_call(item, kind))]
@@ -175,7 +175,7 @@ def _item_blocks(
 
 def _as_function_call(item: JsonObject, kind: str) -> JsonValue:
     """Return a call of a provider-defined tool as a function call."""
-    arguments = {name: value for name, value in item.items() if name not in _NO_ARGUMENTS}
+    arguments = {name: value for name, value in item.items() if name not in _NO_ARGUMENT_MEMBERS}
     arguments_member = arguments.get("arguments")
     if len(arguments) == 1 and isinstance(arguments_member, str | dict):
         text = (
@@ -197,7 +197,7 @@ def _is_item(value: JsonObject) -> bool:
         return False
     if kind in ("function_call", "custom_tool_call"):
         return isinstance(value.get("name"), str)
-    if kind == "reasoning" or kind in _NOTES or kind in ("program", *_OUTPUTS):
+    if kind == "reasoning" or kind in _OTHER_ITEMS or kind in ("program", *_OUTPUTS):
         return True
     if kind in _PROVIDER_CALLS:
         return string(value.get("id"))
@@ -245,7 +245,7 @@ DIALECT = Dialect(
         _output("computer_call_output", record, "acknowledged_safety_checks", failure=_FAILED),
         _output("local_shell_call_output", string, call_id="id"),
         _output("shell_call_output", objects, "max_output_length"),
-        _output("apply_patch_call_output", string, failure=_FAILED, is_needed=False),
+        _output("apply_patch_call_output", string, failure=_FAILED, is_required=False),
         _output("tool_search_output", items, "execution", member="tools", reading="json"),
         _output("program_output", string, member="result"),
         _MCP_CALL,
@@ -264,7 +264,7 @@ DIALECT = Dialect(
     messages=_MESSAGES,
     message_blocks=(MessageBlock(marks=tuple(("type", kind) for kind in _TYPED)),),
     conversations=(_RESPONSE,),
-    frame=frozenset(("id", "status", "phase")),
+    ignored_members=frozenset(("id", "status", "phase")),
 )
 
 

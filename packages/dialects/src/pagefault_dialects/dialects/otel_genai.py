@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
-    answer_block,
     call_block,
     compose_message,
     medium_block,
+    result_block,
     text_block,
     thought_block,
 )
@@ -82,21 +82,21 @@ def _block(part: JsonObject) -> JsonValue:
             arguments = part.get("arguments") if kind == "tool_call" else _without_type(part, kind)
             return call_block(part.get("id"), part.get("name"), arguments)
         case "tool_call_response" | "server_tool_call_response" as kind:
-            is_own = kind == "tool_call_response"
+            is_function = kind == "tool_call_response"
             response = part.get("response", part.get("result", ""))
-            output = response if is_own else _without_type(part, kind)
-            return answer_block(part.get("id"), None, output)
+            output = response if is_function else _without_type(part, kind)
+            return result_block(part.get("id"), None, output)
         case "blob" | "uri":
             data = content if part["type"] == "blob" else part.get("uri")
             kind = part.get("modality")
-            known = kind if kind in ("image", "audio", "video") else "file"
-            return medium_block(str(known), data, part.get("mime_type"), None)
+            media_kind = kind if kind in ("image", "audio", "video") else "file"
+            return medium_block(str(media_kind), data, part.get("mime_type"), None)
         case _:
             return part
 
 
 def _without_type(part: JsonObject, member: str) -> JsonValue:
-    """Return the input or output of a provider's tool, without its type."""
+    """Return the member of a part, without its `type` if it is an object."""
     value = part.get(member)
     if not isinstance(value, dict):
         return value
@@ -104,10 +104,10 @@ def _without_type(part: JsonObject, member: str) -> JsonValue:
 
 
 def _is_attributes(value: JsonObject) -> bool:
-    return any(_listed(value.get(name)) for name in _LISTS)
+    return any(_read_list(value.get(name)) for name in _LISTS)
 
 
-def _listed(value: JsonValue) -> list[JsonObject]:
+def _read_list(value: JsonValue) -> list[JsonObject]:
     """Return the list of an attribute, which most exporters write as JSON text."""
     if isinstance(value, str) and value.startswith("["):
         try:
@@ -119,12 +119,12 @@ def _listed(value: JsonValue) -> list[JsonObject]:
 
 def _read_attributes(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     for name in _LISTS:
-        for index, item in enumerate(_listed(value.get(name))):
+        for index, item in enumerate(_read_list(value.get(name))):
             yield f"/{name}/{index}", item
 
 
 def _read_prompt(value: JsonObject) -> JsonObject:
-    texts = [part["content"] for part in _listed(value.get(_SYSTEM)) if "content" in part]
+    texts = [part["content"] for part in _read_list(value.get(_SYSTEM)) if "content" in part]
     model = value.get("gen_ai.request.model")
     prompt = {"instructions": "\n\n".join(map(str, texts)), "model": model}
     return {name: item for name, item in prompt.items() if item}

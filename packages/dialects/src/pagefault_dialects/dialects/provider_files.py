@@ -1,4 +1,4 @@
-"""Blocks of files that only their provider has; tools return them without an envelope."""
+"""Blocks that refer to files which only their provider has; tools may return them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -16,13 +16,16 @@ from pagefault_dialects.dialects.shapes import (
 from pagefault_dialects.media.block_shapes import value_at
 
 
-def _of(form: ResultShape) -> Check:
+def _matches(form: ResultShape) -> Check:
     return lambda value: isinstance(value, dict) and form.read(value) is not None
 
 
 _ID = {"file_id": string}
 _DOCUMENT = shape(
-    {"type": one_of("document", "image"), "source": _of(shape({"type": one_of("file"), **_ID}))},
+    {
+        "type": one_of("document", "image"),
+        "source": _matches(shape({"type": one_of("file"), **_ID})),
+    },
     {
         **dict.fromkeys(("title", "context"), string),
         **dict.fromkeys(("citations", "cache_control"), anything),
@@ -30,58 +33,65 @@ _DOCUMENT = shape(
 )
 _INPUT = shape({"type": string, **_ID}, dict.fromkeys(("detail", "filename"), string))
 _UPLOAD = shape({"type": string, **_ID}, {"cache_control": anything})
-_OF_CHAT = shape({"type": string, "file": _of(shape(_ID, {"filename": string}))})
+_CHAT_FILE = shape({"type": string, "file": _matches(shape(_ID, {"filename": string}))})
 _BY_TYPE = {
     "document": ("anthropic", _DOCUMENT),
     "image": ("anthropic", _DOCUMENT),
     "container_upload": ("anthropic", _UPLOAD),
-    "file": ("openai-chat", _OF_CHAT),
+    "file": ("openai-chat", _CHAT_FILE),
     "input_file": ("openai-responses", _INPUT),
     "input_image": ("openai-responses", _INPUT),
 }
-_IN_BUCKET = shape(
-    {"format": string, "source": _of(shape({"s3Location": record}))},
+_S3_BLOCK = shape(
+    {"format": string, "source": _matches(shape({"s3Location": record}))},
     {"name": string, "context": string, "citations": anything},
 )
 _URI = ("source", "s3Location", "uri")
-_TYPES = ("type", "block_type", "kind")
-_WORDS = ("title", "name", "filename", "url", "uri")
-_OF_BEDROCK = frozenset({"image", "document", "video", "audio"})
+_TYPE_MEMBERS = ("type", "block_type", "kind")
+_LABEL_MEMBERS = ("title", "name", "filename", "url", "uri")
+_BEDROCK_KINDS = frozenset({"image", "document", "video", "audio"})
 
 
-class OwnBlock(NamedTuple):
-    """A block that only its own provider understands, described for others."""
+class DescribedBlock(NamedTuple):
+    """The description of a block that only its own provider understands."""
 
     kind: str
+    """The type of the block."""
     text: str
-    """Its title, name and address; else its kind."""
+    """Its title, name and URL; the type if it has none of them."""
     dialect: str | None = None
-    """The provider's dialect, if the block alone identifies it."""
+    """The dialect of the provider, if the block determines it."""
 
 
-def find_provider_file(block: Object) -> OwnBlock | None:
-    """Return a description of a block with such a file; `None` for other blocks."""
+def find_provider_file(block: Object) -> DescribedBlock | None:
+    """Return the description of a block that refers to such a file; `None` for other blocks."""
     kind = block.get("type")
     if isinstance(kind, str):
         dialect, form = _BY_TYPE.get(kind, ("", None))
         if form is None or form.read(block) is None:
             return None
-        named = [block.get("title"), block.get("filename"), value_at(block, ("file", "filename"))]
+        labels = [block.get("title"), block.get("filename"), value_at(block, ("file", "filename"))]
     else:
         dialect = "bedrock"
         kind, inner = next(iter(block.items()), ("", None))
-        if len(block) > 1 or kind not in _OF_BEDROCK or not _of(_IN_BUCKET)(inner):
+        if len(block) > 1 or kind not in _BEDROCK_KINDS or not _matches(_S3_BLOCK)(inner):
             return None
-        named = [value_at(inner, path) for path in (("name",), _URI)]
-    return OwnBlock(kind, _text(kind, named), dialect)
+        labels = [value_at(inner, path) for path in (("name",), _URI)]
+    return DescribedBlock(kind, _label_text(kind, labels), dialect)
 
 
-def describe_block(block: Object) -> OwnBlock | None:
+def describe_block(block: Object) -> DescribedBlock | None:
     """Return a description of any block with a type; `None` for data."""
-    kind = next((value for name in _TYPES if isinstance(value := block.get(name), str)), None)
-    return None if kind is None else OwnBlock(kind, _text(kind, map(block.get, _WORDS)))
+    kind = next(
+        (value for name in _TYPE_MEMBERS if isinstance(value := block.get(name), str)), None
+    )
+    return (
+        None
+        if kind is None
+        else DescribedBlock(kind, _label_text(kind, map(block.get, _LABEL_MEMBERS)))
+    )
 
 
-def _text(kind: str, named: Iterable[object]) -> str:
-    words = [item for item in named if isinstance(item, str) and item]
+def _label_text(kind: str, labels: Iterable[object]) -> str:
+    words = [item for item in labels if isinstance(item, str) and item]
     return "\n".join(words) or f"[block: {kind}]"

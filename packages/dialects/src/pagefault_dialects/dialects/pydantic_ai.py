@@ -1,4 +1,4 @@
-"""Pydantic AI: requests and responses, whose parts each have a role of their own."""
+"""Pydantic AI: requests and responses; each part of a request has a role of its own."""
 
 from collections.abc import Iterator
 from itertools import takewhile
@@ -6,10 +6,10 @@ from itertools import takewhile
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
-    answer_block,
     compose_message,
     medium_block,
     medium_kind,
+    result_block,
     text_block,
     thought_block,
 )
@@ -26,27 +26,34 @@ from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _RETURN = {"tool_name": string, "content": anything, "tool_call_id": string}
-_BESIDE = ("tool_kind", "metadata", "timestamp", "outcome", "retry", "content_file_digests")
+_OPTIONAL_MEMBERS = (
+    "tool_kind",
+    "metadata",
+    "timestamp",
+    "outcome",
+    "retry",
+    "content_file_digests",
+)
 _OUTCOME = by_value(
     "outcome", *("failed", "denied", "interrupted", "retried"), success=("success",)
 )
 
 
-def _tool_return(kind: str, *beside: str, has_content: bool = True) -> Envelope:
-    needed = {"part_kind": one_of(kind), **_RETURN}
+def _tool_return(kind: str, *more_members: str, has_content: bool = True) -> Envelope:
+    required = {"part_kind": one_of(kind), **_RETURN}
     if not has_content:
-        # A dump without unset members has none if nothing was returned.
-        del needed["content"]
+        # Dumps without unset members have no content if the tool returned nothing.
+        del required["content"]
     nullable = ("content",) if has_content else ()
     return Envelope(
         marks=(("part_kind", kind),),
-        shape=shape(needed, (*_BESIDE, *beside), nullable=nullable),
+        shape=shape(required, (*_OPTIONAL_MEMBERS, *more_members), nullable=nullable),
         contents=(("content",),),
         call_id=("tool_call_id",),
         name=("tool_name",),
         failure=_OUTCOME,
-        # Only the outcome has the kind of a failure.
-        frame=frozenset({"part_kind"}),
+        # The outcome is kept, since only it tells failures apart.
+        ignored_members=frozenset({"part_kind"}),
     )
 
 
@@ -65,9 +72,9 @@ _RETRY_PROMPT = Envelope(
     call_id=("tool_call_id",),
     name=("tool_name",),
     failure=lambda _: True,
-    frame=frozenset(),
+    ignored_members=frozenset(),
 )
-# The value that a tool may return, with more for the model and for the host.
+# An object that tools may return, with further content for the model and data for the host.
 _RETURN_VALUE = Envelope(
     marks=(("kind", "tool-return"),),
     shape=shape(
@@ -76,7 +83,7 @@ _RETURN_VALUE = Envelope(
         nullable=("return_value",),
     ),
     contents=(("return_value",), ("content",)),
-    frame=frozenset({"kind"}),
+    ignored_members=frozenset({"kind"}),
 )
 _REQUEST = Wrapper(
     marks=(("kind", "request"),),
@@ -86,7 +93,7 @@ _REQUEST = Wrapper(
     ),
     inner="parts",
     label="message",
-    frame=frozenset({"kind"}),
+    ignored_members=frozenset({"kind"}),
 )
 
 _CALLS = ("tool-call", "builtin-tool-call")
@@ -95,7 +102,7 @@ _PROMPTS = {
     "system-prompt": "system",
     **dict.fromkeys(("user-prompt", "retry-prompt", "retry-feedback"), "user"),
 }
-"""The parts of a request with text; others describe changes of the agent."""
+"""The roles of parts of a request with text; other parts describe changes of the agent."""
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -116,46 +123,46 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
         yield compose_message("assistant", blocks, pointer)
         return
     for index, part in enumerate(parts):
-        place, content = f"{pointer}/parts/{index}", part.get("content")
+        part_pointer, content = f"{pointer}/parts/{index}", part.get("content")
         if part["part_kind"] in _RETURNS and part.get("tool_name"):
-            yield compose_message("tool", [("", _returned(part))], place)
+            yield compose_message("tool", [("", _result_block(part))], part_pointer)
             continue
         role = _PROMPTS.get(part["part_kind"])
         if role is not None:
             blocks = [*_contents(content)] if isinstance(content, list) else content
-            yield ForeignMessage(place, {"role": role, "content": blocks}, is_as_sent=False)
+            yield ForeignMessage(part_pointer, {"role": role, "content": blocks}, is_as_sent=False)
 
 
 def _block(part: JsonObject) -> JsonValue:
     kind, content = part["part_kind"], part.get("content")
     if kind in _CALLS:
-        named = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
-        return {"type": "tool_use", **named, "input": part.get("args") or {}}
+        call = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
+        return {"type": "tool_use", **call, "input": part.get("args") or {}}
     if kind in _RETURNS:
-        return _returned(part)
+        return _result_block(part)
     if kind == "thinking":
         return thought_block(content)
     if kind == "speech":
         return text_block(part.get("transcript") or "")
-    return _common("" if content is None else content)
+    return _common_block("" if content is None else content)
 
 
 def _contents(parts: list[JsonValue]) -> Iterator[JsonValue]:
     """Yield the blocks of a list; none for a cache point."""
     for part in parts:
         if not (isinstance(part, dict) and part.get("kind") == "cache-point"):
-            yield _common(part)
+            yield _common_block(part)
 
 
-def _returned(part: JsonObject) -> JsonValue:
+def _result_block(part: JsonObject) -> JsonValue:
     content = part.get("content")
     outcome = part.get("outcome", "success")
-    failed = part["part_kind"] == "retry-prompt" or outcome != "success"
-    inner = [*_contents(content)] if isinstance(content, list) else _common(content)
-    return answer_block(part.get("tool_call_id"), part.get("tool_name"), inner, is_error=failed)
+    is_error = part["part_kind"] == "retry-prompt" or outcome != "success"
+    inner = [*_contents(content)] if isinstance(content, list) else _common_block(content)
+    return result_block(part.get("tool_call_id"), part.get("tool_name"), inner, is_error=is_error)
 
 
-def _common(content: JsonValue) -> JsonValue:
+def _common_block(content: JsonValue) -> JsonValue:
     """Return a content as a block in common form."""
     if isinstance(content, str):
         return {"type": "text", "text": content}
@@ -164,10 +171,10 @@ def _common(content: JsonValue) -> JsonValue:
         return content
     if kind == "text-content":
         return text_block(content.get("content") or "")
-    return _medium(content, kind)
+    return _medium_block(content, kind)
 
 
-def _medium(content: JsonObject, kind: str) -> JsonValue:
+def _medium_block(content: JsonObject, kind: str) -> JsonValue:
     media_type = content.get("media_type")
     if kind == "binary":
         return medium_block(medium_kind(media_type), content.get("data"), media_type, None)

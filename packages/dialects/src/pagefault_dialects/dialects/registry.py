@@ -1,7 +1,7 @@
-"""All dialects, in the order in which they are tried, and the dialect of a result.
+"""All dialects, in the order in which they are tried, and the reading of results of any dialect.
 
-Objects are looked up by their members, or by a member and its value, so only possible envelopes are
-tried. Most results have no envelope, which costs one lookup of their names.
+Envelopes are indexed by members of their objects, or by a member and its value, so only possible
+ones are tried. Most results have no envelope, which takes one lookup of their member names.
 """
 
 from dataclasses import replace
@@ -54,13 +54,13 @@ DIALECTS: tuple[Dialect, ...] = (
     otel_genai.DIALECT,
     claude_code.DIALECT,
     codex.DIALECT,
-    # Others have messages with its members and more, and are tried before.
+    # Last, since messages of other dialects have its members too.
     openai_chat.DIALECT,
 )
-"""The order decides: the first dialect with the shape of an object reads it."""
+"""The first dialect that has the shape of an object reads it."""
 
-# Enough for a list of messages of parts of results.
-_DEEPEST = 6
+# Enough for a list of messages of parts that have results.
+_MAX_DEPTH = 6
 
 
 _INDEX: MarkIndex[Envelope | Wrapper] = MarkIndex(
@@ -74,37 +74,37 @@ def find_dialect(name: str) -> Dialect:
     return _BY_NAME[name]
 
 
-def open_results(value: object) -> list[ToolOutput]:
-    """Return the results of calls in a value, without their envelopes.
+def find_results(value: object) -> list[ToolOutput]:
+    """Return the tool results in a value, without their envelopes.
 
     Args:
         value: Any JSON value.
 
     Returns:
-        Empty for other values; several for a list of results or a message of several.
+        Nothing for other values; several results for a list of them, or a message with several.
     """
-    inner, path, failed = mcp.open_responses(value)
-    if failed is not None:
-        return [failed]
-    found = _answers(inner)
+    inner, path, error = mcp.open_responses(value)
+    if error is not None:
+        return [error]
+    found = _open_value(inner)
     if not path:
         return found
     rest = mcp.rest_of_response(value)
     if not found:
         return [mcp.bare_result(inner, path, rest)]
-    return [replace(item.inside(*path), rest=item.rest | rest) for item in found]
+    return [replace(item.prefix_paths(*path), rest=item.rest | rest) for item in found]
 
 
-def _answers(value: object, depth: int = 0) -> list[ToolOutput]:
-    if depth > _DEEPEST:
+def _open_value(value: object, depth: int = 0) -> list[ToolOutput]:
+    if depth > _MAX_DEPTH:
         return []
     if isinstance(value, list):
-        return _answers_in(value, depth)
+        return _open_list(value, depth)
     if not isinstance(value, dict):
         return []
     for dialect, envelope in _INDEX.candidates(value):
         if isinstance(envelope, Wrapper):
-            found = envelope.open(dialect, value, lambda inner: _answers(inner, depth + 1))
+            found = envelope.open(dialect, value, lambda inner: _open_value(inner, depth + 1))
         else:
             opened = envelope.open(dialect, value)
             found = [opened] if opened else []
@@ -113,12 +113,12 @@ def _answers(value: object, depth: int = 0) -> list[ToolOutput]:
     return []
 
 
-def _answers_in(values: list[object], depth: int) -> list[ToolOutput]:
-    """Return the results in a list that has only results."""
-    answers: list[ToolOutput] = []
+def _open_list(values: list[object], depth: int) -> list[ToolOutput]:
+    """Return the results in a list; nothing if any item of it is no result."""
+    results: list[ToolOutput] = []
     for index, value in enumerate(values):
-        found = _answers(value, depth + 1) if isinstance(value, dict) else []
+        found = _open_value(value, depth + 1) if isinstance(value, dict) else []
         if not found:
             return []
-        answers += (item.inside(index) for item in found)
-    return answers
+        results += (item.prefix_paths(index) for item in found)
+    return results

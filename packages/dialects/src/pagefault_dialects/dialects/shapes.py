@@ -1,8 +1,8 @@
-"""Objects of a protocol, recognised by their members.
+"""Recognition of a protocol's objects by their members: checks of values, and shapes of objects.
 
-An object has a shape if it has every required member, the types match, and it has no unknown
-member. `null` members are absent. SDKs write a name in camelCase or in snake_case; both are the
-same member.
+An object has a shape if it has every required member and no unknown one, and the check of each
+member accepts its value. Members that are `null` count as absent. SDKs write names in camelCase or
+in snake_case; both are the same member.
 """
 
 import re
@@ -50,7 +50,7 @@ def objects(value: object) -> bool:
 
 
 def content(value: object) -> bool:
-    """Accept a text, a list of blocks, or a string that was moved out as a medium."""
+    """Accept a string, a list of blocks, or the handle on a medium that replaces a string."""
     return isinstance(value, str | list) or is_handle(value)
 
 
@@ -76,11 +76,11 @@ class Members:
         return self.value[self._keys[name]] if name in self._keys else None
 
     def key(self, name: str) -> str:
-        """Return the spelling of a present member."""
+        """Return the name of a present member as the object spells it."""
         return self._keys[name]
 
     def path(self, *names: str) -> MemberPath:
-        """Return the path to a member, or to one inside it, as spelled."""
+        """Return the path to a member, or to one inside it, as the object spells it."""
         return (self._keys.get(names[0], names[0]), *names[1:])
 
 
@@ -91,12 +91,12 @@ class ResultShape:
     required: Mapping[str, Check]
     optional: Mapping[str, Check]
     names: Mapping[str, str]
-    """The protocol's name of each spelling."""
+    """The name in the protocol, by each spelling."""
     nullable: frozenset[str]
     """Required members that may be `null`."""
 
     def read(self, value: Object) -> Members | None:
-        """Return the members of an object of this shape, `None` for other objects."""
+        """Return the members of an object; `None` if it has another shape."""
         keys: dict[str, str] = {}
         present = 0
         for key, member in value.items():
@@ -123,13 +123,17 @@ def shape(
     """Return the shape with these members, each under every spelling of the SDKs.
 
     Args:
-        required: By the protocol's names, each with the check of its value.
-        optional: The same, or names alone of members with any value.
+        required: The checks of required members, by their names in the protocol.
+        optional: The checks of optional members, or only the names if any value is accepted.
         nullable: Required members that may be `null`.
     """
-    more = optional if isinstance(optional, Mapping) else dict.fromkeys(optional, anything)
-    names = {spelling: name for name in (*required, *more) for spelling in _spellings(name)}
-    return ResultShape(required, more, names, frozenset(nullable))
+    optional_checks = (
+        optional if isinstance(optional, Mapping) else dict.fromkeys(optional, anything)
+    )
+    names = {
+        spelling: name for name in (*required, *optional_checks) for spelling in _spellings(name)
+    }
+    return ResultShape(required, optional_checks, names, frozenset(nullable))
 
 
 def _spellings(name: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ DIALECT = Dialect(
             contents=(),
             call_id=("toolUseId",),
             failure=FAILURE,
-            frame=frozenset({"status", "isError", "content", "structuredContent"}),
+            ignored_members=frozenset({"status", "isError", "content", "structuredContent"}),
             choose=_contents,
         ),
     ),

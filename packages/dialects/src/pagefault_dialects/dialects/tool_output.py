@@ -1,4 +1,4 @@
-"""A tool's result, without the envelope of its dialect."""
+"""Tool results without the envelope of their dialect, and the forms of their blocks."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -17,21 +17,24 @@ class Content:
     value: object
     path: Steps
     reading: Reading = "any"
-    """`any` value; a list that is `content` by definition; always `json`; or a list of `media`."""
+    """`any`: a value of unknown meaning. `content`: a list of content blocks. `json`: data.
+    `media`: a list of base64 strings."""
 
-    def inside(self, *steps: str | int) -> "Content":
-        """Return the same content, with its path from an outer object."""
+    def prefix_paths(self, *steps: str | int) -> "Content":
+        """Return the content with its path prefixed by the steps from an outer object."""
         return Content(self.value, (*steps, *self.path), self.reading)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """A result without its envelope."""
+    """A tool result without its envelope."""
 
     dialect: str
+    """The dialect of the envelope."""
     contents: tuple[Content, ...]
+    """The values for a model."""
     is_error: bool | None = None
-    """True if the envelope reports a failure, `None` if unknown."""
+    """The envelope reports a failure; `None` if it does not say."""
     call_id: str | None = None
     call_id_path: Steps = ()
     name: str | None = None
@@ -40,11 +43,11 @@ class ToolOutput:
     """The other members of the envelope."""
     rest_path: Steps = ()
 
-    def inside(self, *steps: str | int) -> "ToolOutput":
-        """Return the same result, with its paths from an outer object."""
+    def prefix_paths(self, *steps: str | int) -> "ToolOutput":
+        """Return the result with its paths prefixed by the steps from an outer object."""
         return ToolOutput(
             self.dialect,
-            tuple([content.inside(*steps) for content in self.contents]),
+            tuple([content.prefix_paths(*steps) for content in self.contents]),
             self.is_error,
             self.call_id,
             (*steps, *self.call_id_path),
@@ -60,7 +63,7 @@ class BlockForm:
     """A block that only one dialect has, and only inside its own envelopes."""
 
     payloads: tuple[tuple[str, ...], ...]
-    """Paths to its payload. All non-empty texts are rendered; of other payloads the first."""
+    """Paths to its payloads. All non-empty texts are rendered; of other payloads only the first."""
     holds: Literal["text", "media", "content", "json", "nothing"]
     mark: tuple[str, str] | None = None
     """The member and the value that identify the block."""

@@ -1,4 +1,4 @@
-"""The Vercel AI SDK: messages for models and for interfaces, with calls and answers as parts."""
+"""The Vercel AI SDK: messages for models and for user interfaces; calls and results are parts."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
@@ -55,8 +55,8 @@ _PART = {
 def _output_of(value: object, path: tuple[str, ...]) -> Iterable[Content]:
     """Yield the value of an output; any other value as it is."""
     kind = value.get("type") if isinstance(value, dict) else None
-    known = _OUTPUTS.get(kind) if isinstance(kind, str) else None
-    if not isinstance(value, dict) or known is None or known.read(value) is None:
+    output_shape = _OUTPUTS.get(kind) if isinstance(kind, str) else None
+    if not isinstance(value, dict) or output_shape is None or output_shape.read(value) is None:
         yield Content(value, path)
     elif kind == "execution-denied":
         yield Content(value.get("reason") or DENIED, (*path, "reason"))
@@ -66,13 +66,13 @@ def _output_of(value: object, path: tuple[str, ...]) -> Iterable[Content]:
 
 def _output_failed(value: object) -> bool | None:
     kind = value.get("type") if isinstance(value, dict) else None
-    known = _OUTPUTS.get(kind) if isinstance(kind, str) else None
-    if not isinstance(value, dict) or known is None or known.read(value) is None:
+    output_shape = _OUTPUTS.get(kind) if isinstance(kind, str) else None
+    if not isinstance(value, dict) or output_shape is None or output_shape.read(value) is None:
         return None
     return str(kind) == "execution-denied" or str(kind).startswith("error") or None
 
 
-def _part(kind: str, member: str) -> Envelope:
+def _part_envelope(kind: str, member: str) -> Envelope:
     optional = {name: check for name, check in _PART.items() if name not in ("toolCallId", member)}
     return Envelope(
         marks=(("type", kind),),
@@ -85,7 +85,7 @@ def _part(kind: str, member: str) -> Envelope:
         call_id=("toolCallId",),
         name=("toolName",),
         failure=lambda members: _part_failed(members, member),
-        frame=frozenset({"type", "isError"}),
+        ignored_members=frozenset({"type", "isError"}),
         choose=lambda members: (
             _output_of(members[member], members.path(member)) if member in members else ()
         ),
@@ -98,14 +98,14 @@ def _part_failed(members: Members, member: str) -> bool | None:
     return _output_failed(members[member]) if member == "output" else None
 
 
-def _lone_output(kind: str) -> Envelope:
+def _output_envelope(kind: str) -> Envelope:
     return Envelope(
         marks=(("type", kind),),
         shape=_OUTPUTS[kind],
         contents=(),
         failure=lambda members: _output_failed(members.value),
         choose=lambda members: _output_of(members.value, ()),
-        frame=frozenset({"type", "value", "reason"}),
+        ignored_members=frozenset({"type", "value", "reason"}),
     )
 
 
@@ -148,26 +148,28 @@ _UI_PART = Envelope(
     name=("toolName",),
     failure=by_value("state", "output-error", "output-denied"),
     accepts=lambda members: members["state"] != "output-error" or "errorText" in members,
-    frame=frozenset({"state"}),
+    ignored_members=frozenset({"state"}),
     choose=_ui_contents,
 )
 
 
 def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return a message of the user interface, whose tool parts are calls and their answers."""
+    """Return a message of the user interface, whose tool parts have calls and their results."""
     del reader
     member = "parts" if isinstance(value.get("parts"), list) else "toolInvocations"
     blocks: list[tuple[str, JsonValue]] = []
     runs = [(value["role"], blocks)]
     for index, part in enumerate(value[member]):
-        if _is_steering(part):
+        if _is_steering_message(part):
             # Text of the user between two steps of the assistant.
-            place = f"/{member}/{index}/parts"
-            steering = [(f"{place}/{number}", item) for number, item in enumerate(part["parts"])]
+            steering_pointer = f"/{member}/{index}/parts"
+            steering = [
+                (f"{steering_pointer}/{number}", item) for number, item in enumerate(part["parts"])
+            ]
             blocks = []
             runs += [("user", steering), (value["role"], blocks)]
         else:
-            blocks += ((f"/{member}/{index}", block) for block in _of_ui_part(part))
+            blocks += ((f"/{member}/{index}", block) for block in _ui_part_blocks(part))
     if member == "toolInvocations" and isinstance(text := value.get("content"), str):
         blocks.append(("/content", {"type": "text", "text": text}))
     read = ("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata")
@@ -176,7 +178,7 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
     return [first, *(compose_message(*run, pointer) for run in runs[1:] if run[1])]
 
 
-def _is_steering(part: JsonValue) -> TypeGuard[JsonObject]:
+def _is_steering_message(part: JsonValue) -> TypeGuard[JsonObject]:
     if not isinstance(part, dict) or part.get("type") != "steering-message":
         return False
     return objects(part.get("parts"))
@@ -192,10 +194,10 @@ def _is_ui_message(value: JsonObject) -> bool:
 
 
 def _is_ui_part(part: JsonObject) -> bool:
-    """Return whether a part is one of a user interface; OpenTelemetry's have other members."""
+    """Return whether a part is of a user interface, and not of another dialect's messages."""
     kind = part.get("type")
-    is_other = kind in _OTHER_PARTS and "text" not in part
-    return "state" in part or not (kind is None or is_other or "file_id" in part)
+    is_other_dialect = kind in _OTHER_PARTS and "text" not in part
+    return "state" in part or not (kind is None or is_other_dialect or "file_id" in part)
 
 
 _OTHER_PARTS = (
@@ -204,7 +206,7 @@ _OTHER_PARTS = (
 )
 
 
-def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
+def _ui_part_blocks(part: JsonValue) -> Iterator[JsonValue]:
     """Yield the blocks of a part of a user interface message."""
     if isinstance(part, dict) and isinstance(part.get("toolInvocation"), dict):
         part = part["toolInvocation"]
@@ -219,16 +221,16 @@ def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
         yield {name: item for name, item in part.items() if name != "state"}
         return
     name = part.get("toolName", kind.removeprefix("tool-"))
-    known: dict[str, JsonValue] = {"toolCallId": part["toolCallId"], "toolName": name}
-    yield {"type": "tool-call", **known, "input": part.get("input") or part.get("args") or {}}
+    call: dict[str, JsonValue] = {"toolCallId": part["toolCallId"], "toolName": name}
+    yield {"type": "tool-call", **call, "input": part.get("input") or part.get("args") or {}}
     if part.get("state") in ("output-available", "result"):
-        yield {"type": "tool-result", **known, "result": part.get("output", part.get("result"))}
+        yield {"type": "tool-result", **call, "result": part.get("output", part.get("result"))}
     elif part.get("state") == "output-denied" or _is_denied(part.get("approval")):
         denial = _denial(part.get("approval"))
-        yield {"type": "tool-result", **known, "result": denial, "isError": True}
+        yield {"type": "tool-result", **call, "result": denial, "isError": True}
     elif part.get("state") == "output-error":
-        failed = {"type": "tool-result", **known, "result": part.get("errorText") or ""}
-        yield {**failed, "isError": True}
+        error_block = {"type": "tool-result", **call, "result": part.get("errorText") or ""}
+        yield {**error_block, "isError": True}
 
 
 def _is_denied(approval: JsonValue) -> bool:
@@ -260,11 +262,11 @@ def read_approval_response(block: JsonObject) -> tuple[str, str | None] | None:
 DIALECT = Dialect(
     "vercel",
     (
-        _part("tool-result", "output"),
-        _part("tool-result", "result"),
-        _part("tool-error", "error"),
+        _part_envelope("tool-result", "output"),
+        _part_envelope("tool-result", "result"),
+        _part_envelope("tool-error", "error"),
         _UI_PART,
-        *map(_lone_output, _OUTPUTS),
+        *map(_output_envelope, _OUTPUTS),
         Wrapper(
             marks=(("role", "tool"),),
             shape=shape({"role": one_of("tool"), "content": items}, {"id": string, **_OPTIONS}),
@@ -287,5 +289,5 @@ DIALECT = Dialect(
             ),
         ),
     ),
-    frame=frozenset(("id", "providerOptions", "providerMetadata")),
+    ignored_members=frozenset(("id", "providerOptions", "providerMetadata")),
 )

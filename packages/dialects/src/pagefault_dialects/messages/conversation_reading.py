@@ -90,9 +90,9 @@ def _read_entries(
 
 
 def _count_passed_over(body: JsonValue, form: ConversationForm) -> int:
-    if form.passes_over is None or not isinstance(body, list):
+    if form.is_skipped is None or not isinstance(body, list):
         return 0
-    return sum(isinstance(item, dict) and form.passes_over(item) for item in body)
+    return sum(isinstance(item, dict) and form.is_skipped(item) for item in body)
 
 
 def _dialect(

@@ -238,7 +238,7 @@ def foreign_turns(
 
 def _with_pointers(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
     """Return a turn with pointers into the original message."""
-    if not foreign.places and not foreign.pointer:
+    if not foreign.original_pointers and not foreign.pointer:
         return turn
     items = tuple([_with_pointer(item, foreign) for item in turn.items])
     return replace(turn, items=items)
@@ -247,7 +247,7 @@ def _with_pointers(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
 def _with_pointer(item: Item, foreign: ForeignMessage) -> Item:
     if isinstance(item, SyntheticNote):
         return item
-    place = foreign.place(item.pointer)
+    place = foreign.original_pointer(item.pointer)
     return item if place == item.pointer else replace(item, pointer=place)
 
 

@@ -133,7 +133,9 @@ def _system(request: JsonObject) -> Iterator[ForeignMessage]:
         count = len(content) if isinstance(content, list) else 0
         places = {f"/content/{index}": f"{inner}/{index}" for index in range(count)}
         message = {"role": "system", "content": content}
-        yield ForeignMessage(pointer, message, places={"/content": "", **places}, is_apart=True)
+        yield ForeignMessage(
+            pointer, message, original_pointers={"/content": "", **places}, is_apart=True
+        )
 
 
 def main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:

@@ -69,7 +69,7 @@ def _check_types(foreign: ForeignMessage) -> Iterator[Finding]:
     content = (foreign.message or {}).get("content")
     for index, block in enumerate(content if isinstance(content, list) else ()):
         if isinstance(block, dict) and "type" in block and not text_member(block, "type"):
-            place = foreign.place(f"/content/{index}/type")
+            place = foreign.original_pointer(f"/content/{index}/type")
             yield make_finding("no-type", place, actual=shorten_quote(json_text(block["type"])))
 
 
@@ -78,11 +78,11 @@ def _check_media(foreign: ForeignMessage) -> Iterator[Finding]:
     content = (foreign.message or {}).get("content")
     for pointer, block in _blocks(content, "/content"):
         inner = block.get("content") if block.get("type") == "tool_result" else None
-        is_at_place = foreign.place(pointer) == foreign.pointer + pointer
+        is_at_place = foreign.original_pointer(pointer) == foreign.pointer + pointer
         for place, item in [(pointer, block), *_blocks(inner, f"{pointer}/content")]:
             if _is_empty_medium(item):
                 # A result that was read from an item of another form is named as a whole.
-                where = foreign.place(place if is_at_place else pointer)
+                where = foreign.original_pointer(place if is_at_place else pointer)
                 yield make_finding("unreadable", where, actual="no bytes")
 
 
@@ -103,11 +103,11 @@ def _is_empty_medium(block: dict[str, Any]) -> bool:
 def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:
     message = foreign.message or {}
     for pointer, call, arguments, name in _calls(message):
-        place = foreign.place(pointer)
+        place = foreign.original_pointer(pointer)
         call_id = next((value for key in _IDS if isinstance(value := call.get(key), str)), None)
         if not has_own_id(call) and dialect in _NAMED:
             yield make_finding("no-id", place)
-        where = foreign.place(f"{pointer}/{name}") if name else place
+        where = foreign.original_pointer(f"{pointer}/{name}") if name else place
         if isinstance(arguments, str) and (name.endswith("arguments") or dialect in _SPELLING):
             if not _is_object(arguments):
                 yield make_finding(
@@ -204,7 +204,7 @@ def _check_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
                 if answer is None:
                     is_behind = is_behind or block not in (None, "")
                 elif is_behind and answer.call_id in called:
-                    pointer = foreign.place(f"/content/{index}")
+                    pointer = foreign.original_pointer(f"/content/{index}")
                     call_id = answer.call_id or None
                     yield make_finding("results-not-first", pointer, call_id=call_id)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pagefault_dialects.dialects.envelope import without_paths
 from pagefault_dialects.dialects.provider_files import (
-    OwnBlock,
+    DescribedBlock,
     describe_block,
     find_provider_file,
 )
@@ -56,7 +56,7 @@ def read_provider_file(block: JsonBlock, context: ReadContext) -> list[Normalize
 
 
 def _read_description(
-    block: JsonBlock, description: OwnBlock | None, context: ReadContext
+    block: JsonBlock, description: DescribedBlock | None, context: ReadContext
 ) -> list[NormalizedPart] | None:
     if description is None:
         return None

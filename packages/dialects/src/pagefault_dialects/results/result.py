@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from pagefault_dialects.dialects.envelope import Dialect
-from pagefault_dialects.dialects.registry import find_dialect, open_results
+from pagefault_dialects.dialects.registry import find_dialect, find_results
 from pagefault_dialects.dialects.tool_output import Content, ToolOutput
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.media.base64_runs import decode_undeclared
@@ -256,7 +256,7 @@ class _Normalization:
 
     def _open_envelope(self, result: object) -> ToolOutput | None:
         """Return the answer to the call that an envelope has; `None` without an envelope."""
-        answers = open_results(result)
+        answers = find_results(result)
         if len(answers) < 2:
             return answers[0] if answers else None
         if self._call_id is None or all(answer.call_id is None for answer in answers):

@@ -1,36 +1,36 @@
-"""Answers to calls in common form, from results without their envelopes."""
+"""Conversion of tool results, without their envelopes, to blocks in common form."""
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pagefault_dialects.dialects.foreign_message import answer_block, medium_block, text_block
+from pagefault_dialects.dialects.foreign_message import medium_block, result_block, text_block
 from pagefault_dialects.dialects.tool_output import BlockForm, Content, ToolOutput
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 from pagefault_dialects.media.block_shapes import match_at, match_typed_block, value_at
 from pagefault_dialects.media.block_table import TEXT_TYPES
 
-_DEEPEST = 8
+_MAX_DEPTH = 8
 
 
 Convert = Callable[[JsonObject], Sequence[JsonValue] | None]
-"""Returns the blocks in common form of a message's block; `None` if it is in common form."""
+"""Converts a block to blocks in common form; returns `None` if it is in common form."""
 
 
-def common_answer(output: ToolOutput, forms: tuple[BlockForm, ...], convert: Convert) -> JsonValue:
-    """Return a result as a block.
+def common_result(output: ToolOutput, forms: tuple[BlockForm, ...], convert: Convert) -> JsonValue:
+    """Return a result as a block in common form.
 
     Args:
         output: The result.
         forms: Blocks that only its dialect has.
-        convert: Reads blocks that messages have as well.
+        convert: Converts blocks that messages have too.
     """
-    reading = _AnswerReading(forms, convert)
+    reading = _ContentReader(forms, convert)
     contents = [reading.read(item) for item in output.contents]
-    content = contents[0] if len(contents) == 1 else [*_flat(contents)] or ""
-    failed = output.is_error is True
-    return answer_block(output.call_id or "", output.name or "", content, is_error=failed)
+    content = contents[0] if len(contents) == 1 else [*_flatten(contents)] or ""
+    is_error = output.is_error is True
+    return result_block(output.call_id or "", output.name or "", content, is_error=is_error)
 
 
-def _flat(contents: list[JsonValue]) -> Iterator[JsonValue]:
+def _flatten(contents: list[JsonValue]) -> Iterator[JsonValue]:
     for content in contents:
         if isinstance(content, list):
             yield from content
@@ -40,8 +40,8 @@ def _flat(contents: list[JsonValue]) -> Iterator[JsonValue]:
             yield content
 
 
-class _AnswerReading:
-    """The reading of one answer's contents."""
+class _ContentReader:
+    """A reader of the contents of one result."""
 
     def __init__(self, forms: tuple[BlockForm, ...], convert: Convert) -> None:
         self._forms = forms
@@ -64,7 +64,7 @@ class _AnswerReading:
         return value
 
     def _blocks(self, block: JsonValue, depth: int) -> Iterator[JsonValue]:
-        if not isinstance(block, dict) or block.get("type") in TEXT_TYPES or depth > _DEEPEST:
+        if not isinstance(block, dict) or block.get("type") in TEXT_TYPES or depth > _MAX_DEPTH:
             yield block
             return
         converted = self._convert(block)
@@ -77,11 +77,11 @@ class _AnswerReading:
             found = [path for path in form.payloads if value_at(block, path) is not None]
             if found or form.holds == "nothing":
                 values = [value_at(block, path) for path in found]
-                yield from self._by_form(block, form, values, depth)
+                yield from self._read_form(block, form, values, depth)
                 return
         yield block
 
-    def _by_form(
+    def _read_form(
         self, block: JsonObject, form: BlockForm, values: list[JsonValue], depth: int
     ) -> Iterator[JsonValue]:
         match form.holds:
@@ -96,18 +96,18 @@ class _AnswerReading:
                     inner_block = text_block(item) if isinstance(item, str) else item
                     yield from self._blocks(inner_block, depth + 1)
             case "media":
-                yield _medium(block, form)
+                yield _medium_block(block, form)
 
 
 def _labels(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
-    """Yield a line with the title and the address of a block."""
-    named = (value_at(block, path) for path in (form.name, form.uri) if path)
-    labels = [item for item in named if isinstance(item, str) and item]
+    """Yield a text block with the title and the URI of a block, if it has any."""
+    values = (value_at(block, path) for path in (form.name, form.uri) if path)
+    labels = [item for item in values if isinstance(item, str) and item]
     if labels:
         yield text_block(f"[{', '.join(labels)}]")
 
 
-def _medium(block: JsonObject, form: BlockForm) -> JsonValue:
+def _medium_block(block: JsonObject, form: BlockForm) -> JsonValue:
     if match_typed_block(block) is not None:
         return block
     path = next(path for path in form.payloads if value_at(block, path) is not None)
