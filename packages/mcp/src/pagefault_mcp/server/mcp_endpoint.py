@@ -65,7 +65,7 @@ class ResponseReservation(ExitStack):
         Raises:
             OverloadedError: It is not free within a second, or the client has disconnected.
         """
-        reservation = await find_response_budget(self._scope).hold(size_bytes)
+        reservation = await find_response_budget(self._scope).reserve(size_bytes)
         # The handler may still run for a moment after its client has disconnected.
         if self._is_closed:
             reservation.release()
