@@ -222,6 +222,7 @@ def test_ends_of_a_long_session_are_reached_by_keys_wherever_the_focus_is(
             expect(entry).to_be_in_viewport()
             expect(page.get_by_role("region", name="Entries")).to_be_focused()
     # A field keeps its keys.
+    page.keyboard.press("g")
     field = page.get_by_label("Number of an entry, or a time")
     field.fill("12")
     page.keyboard.press("Home")

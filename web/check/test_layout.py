@@ -4,7 +4,7 @@ import re
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
@@ -13,6 +13,7 @@ from tests.contract.page_requests import put
 from tests.contract.render_cases import audio_block, file_block, image_block
 from tests.kit import media
 from tests.kit.servers import LiveService
+from web.check.accessible import add_axe, assert_accessible
 
 VIEWS = {
     "/sessions": "Sessions",
@@ -49,6 +50,10 @@ def filled_service(shared_service: LiveService) -> LiveService:
 
 
 @pytest.mark.parametrize("width", [390, 768, 1_440, 2_560])
+def open_filters(page: Page) -> None:
+    page.locator(".find-more > summary").click()
+
+
 def test_nothing_is_cut_off_in_any_view(
     filled_service: LiveService, open_tab: OpenTab, width: int
 ) -> None:
@@ -124,16 +129,19 @@ def test_session_is_searched_filtered_and_jumped_through(tab_of_everything: Tab)
     page.locator(".find-hit", has_text="browser.screenshot").click()
     current = page.locator('[aria-current="location"]')
     expect(current).to_have_attribute("data-seq", "5")
+    open_filters(page)
     page.get_by_role("combobox", name="Tool").select_option("logs.read")
     expect(tab.entries).to_have_count(1)
     expect(page.get_by_text("1 of 15 entries")).to_be_visible()
     page.reload()
     expect(tab.entries).to_have_count(1)
+    open_filters(page)
     page.get_by_role("button", name="Clear").click()
     page.get_by_label("Errors only").check()
     expect(page.locator(".call-card.failed")).to_have_count(1)
     page.get_by_role("combobox", name="Kind").select_option("system")
     expect(page.get_by_text("No entry fits the filter.")).to_be_visible()
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Show all entries").click()
     page.get_by_role("button", name="Previous error").click()
     expect(current).to_be_in_viewport()
@@ -196,6 +204,7 @@ def test_jumps_and_counts_stay_in_what_a_filter_shows(
     page.get_by_role("button", name="Next image").click()
     expect(current).to_have_attribute("data-seq", "24")
     # A number that is hidden leads to the next that is shown, and that is text.
+    open_filters(page)
     page.get_by_label("Number of an entry, or a time").fill("30")
     page.keyboard.press("Enter")
     expect(current).to_have_attribute("data-seq", "32")
@@ -253,6 +262,7 @@ def test_numbers_are_as_the_reader_writes_them(
 def test_filter_is_shown_as_chosen_before_the_address_has_it(tab_of_everything: Tab) -> None:
     tab = tab_of_everything
     tab.open(f"/sessions/{shop.SESSION}")
+    open_filters(tab.page)
     box = tab.page.get_by_label("Errors only")
     expect(box).not_to_be_checked()
     # In the same task: nothing that comes later has a part in it.
@@ -261,3 +271,31 @@ def test_filter_is_shown_as_chosen_before_the_address_has_it(tab_of_everything: 
     tab.page.get_by_role("button", name="Clear").click()
     expect(box).not_to_be_checked()
     expect(tab.page).not_to_have_url(re.compile("failed=1"))
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_search_and_filters_are_one_row(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, width: int
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = add_axe(open_tab(open_service, viewport={"width": width, "height": 844}))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    if width == 390:
+        page.get_by_role("button", name="Find").click()
+    bar = page.locator(".find-bar")
+    field = bar.locator(".find-field")
+    expect(field).to_be_visible()
+    height = (field.bounding_box() or {"height": 0})["height"]
+    assert height <= 40
+    if width > 390:
+        assert (bar.bounding_box() or {"height": 99})["height"] <= 60
+    open_filters(page)
+    page.get_by_role("combobox", name="Tool").select_option("logs.read")
+    assert_accessible(tab)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("combobox", name="Tool")).to_be_hidden()
+    assert (field.bounding_box() or {"height": 99})["height"] == height
+    assert_accessible(tab)
+    field.get_by_role("button", name="Take away: logs.read").click()
+    expect(page).not_to_have_url(re.compile("tool="))

@@ -92,6 +92,7 @@ def entry(tab: Tab, number: int) -> Locator:
 
 def go_to(tab: Tab, number: int) -> None:
     """Go to an entry by its number, as a reader would."""
+    tab.page.keyboard.press("g")
     field = tab.page.get_by_label("Number of an entry, or a time")
     field.fill(f"{number}")
     field.press("Enter")

@@ -9,7 +9,8 @@ function of(shown: number, all: number): string {
 }
 
 export const FINDING = {
-  more: "Go to, filter",
+  more: "Filter",
+  remove: (filter: string) => `Take away: ${filter}`,
   toolbar: "Find in the session",
   search: "Search in this session",
   searchHint: "Words, a number, a time",

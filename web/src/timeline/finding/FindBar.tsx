@@ -1,7 +1,7 @@
 /** Search, filters and jumps in a session. */
 import type { OutlineEntry } from "@pagefault/client";
 import { numberText, visibleName } from "@pagefault/react";
-import { useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 
 import { useIsStored } from "../../file/openedFile";
 import { useKeys } from "../../keys/useKeys";
@@ -55,6 +55,7 @@ export function FindBar(props: FindBarProps) {
   const find = useSessionFind(sessionId);
   useMarkedWords(list.scroller, find.asked);
   const [said, setSaid] = useState("");
+  const [note, setNote] = useState<string>();
   const where = { entries: shown, newest: outline.at(-1)?.seq ?? 0, lower: props.lower, current };
   const tools = useMemo(() => toolsIn(all), [all]);
   const errors = useMemo(() => countsOf(shown, outline, hasFailed), [shown, outline]);
@@ -142,20 +143,8 @@ export function FindBar(props: FindBarProps) {
     { key: "Enter", said: KEYS.open, run: () => list.focus.open(current), isNamed: true },
   ]);
 
-  const controls = (
+  const jumps = (
     <>
-      <GoToField
-        {...where}
-        field={goToField}
-        goTo={goTo}
-      />
-      <div className="find-jumps">
-        <button type="button" className="button" onClick={list.goToStart}>
-          {FINDING.start}
-        </button>
-        <button type="button" className="button" onClick={list.goToEnd}>
-          {FINDING.end}
-        </button>
         {errors.all > 0 && (
           <Steps
             name={FINDING.errors(errors.shown, errors.all)}
@@ -172,6 +161,24 @@ export function FindBar(props: FindBarProps) {
             onStep={(step) => clicked(next(step, hasImage))}
           />
         )}
+    </>
+  );
+  const controls = (
+    <>
+      <GoToField
+        {...where}
+        field={goToField}
+        goTo={goTo}
+        say={setNote}
+      />
+      <div className="find-jumps">
+        <button type="button" className="button" onClick={list.goToStart}>
+          {FINDING.start}
+        </button>
+        <button type="button" className="button" onClick={list.goToEnd}>
+          {FINDING.end}
+        </button>
+        {isNarrow && jumps}
       </div>
       <div id="filters" className="find-filters" role="group" aria-label={FINDING.filters}>
         {tools.length > 0 && (
@@ -215,34 +222,77 @@ export function FindBar(props: FindBarProps) {
             {FINDING.clear}
           </button>
         )}
-        <span className="small quiet" role="status">
-          {FINDING.shown(shown.length, outline.length)}
-        </span>
       </div>
     </>
   );
+
+  // A click on what takes no focus, or into the search, leaves the filters too.
+  useEffect(() => {
+    const leave = ({ target }: Event) => {
+      if (folded.current?.open === true && !folded.current.contains(target as Node)) fold();
+    };
+    for (const name of ["pointerdown", "focusin"]) document.addEventListener(name, leave);
+    return () => {
+      for (const name of ["pointerdown", "focusin"]) document.removeEventListener(name, leave);
+    };
+  }, []);
+
+  function fold() {
+    if (folded.current !== null) folded.current.open = false;
+  }
   return (
     <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
-      {isStored && (
-        <SessionSearch
-          field={searchField}
-          seqOf={(text) => placeIn(text, where)}
-          {...{ find, isShown, goTo }}
-        />
+      <div className="find-field">
+        {isStored && (
+          <SessionSearch
+            field={searchField}
+            seqOf={(text) => placeIn(text, where)}
+            {...{ find, isShown, goTo }}
+          />
+        )}
+        {chosenOf(filter).map(([name, text]) => (
+          <button
+            key={name}
+            type="button"
+            className="chip-button small"
+            aria-label={FINDING.remove(text)}
+            onClick={() => setFilter({ ...filter, [name]: undefined })}
+          >
+            {text} <span aria-hidden="true">×</span>
+          </button>
+        ))}
+        <details
+          ref={folded}
+          className="find-more"
+          onKeyDown={({ key }) => key === "Escape" && fold()}
+        >
+          <summary>{FINDING.more}</summary>
+          <div className="find-controls">{controls}</div>
+        </details>
+      </div>
+      {!isNarrow && jumps}
+      <span className="small quiet" role="status">
+        {FINDING.shown(shown.length, outline.length)}
+      </span>
+      {note !== undefined && (
+        <span role="alert" className="small find-note">
+          {note}
+        </span>
       )}
       <span className="unseen" role="status">
         {said}
       </span>
-      {isNarrow ? (
-        <details ref={folded} className="find-more">
-          <summary>{FINDING.more}</summary>
-          <div className="find-controls">{controls}</div>
-        </details>
-      ) : (
-        controls
-      )}
     </div>
   );
+}
+
+/** The filters that are set, each with the words that name it. */
+function chosenOf({ tool, kind, failed }: Filter): readonly (readonly [keyof Filter, string])[] {
+  return [
+    ...(tool === undefined ? [] : [["tool", visibleName(tool)] as const]),
+    ...(kind === undefined ? [] : [["kind", FINDING.kinds[kind]] as const]),
+    ...(failed === undefined ? [] : [["failed", FINDING.failed] as const]),
+  ];
 }
 
 /** How many entries have something, of those that are shown and of all. */

@@ -1,6 +1,6 @@
 /** Goes to an entry by its number, or to the first one at or behind a time. */
 import type { OutlineEntry } from "@pagefault/client";
-import { type RefObject, useId, useState } from "react";
+import { type RefObject, useState } from "react";
 
 import { FINDING } from "../../words/finding";
 
@@ -15,19 +15,19 @@ interface GoToFieldProps {
   readonly current: number;
   readonly field: RefObject<HTMLInputElement | null>;
   readonly goTo: (seq: number) => void;
+  /** Says why another entry, or none, was gone to; undefined if there is nothing to say. */
+  readonly say: (note: string | undefined) => void;
 }
 
 export function GoToField(props: GoToFieldProps) {
-  const { field, goTo } = props;
+  const { field, goTo, say } = props;
   const [text, setText] = useState("");
-  const [note, setNote] = useState<string>();
-  const noteId = useId();
 
   function go() {
     const asked = /^#?([0-9]{1,15})$/.exec(text.trim())?.[1];
     const seq = asked === undefined ? seqAt(text.trim(), props) : shownSeq(Number(asked), props);
     const isAnother = seq !== undefined && asked !== undefined && seq !== Number(asked);
-    setNote(seq === undefined ? FINDING.noTime : isAnother ? FINDING.notShown(asked) : undefined);
+    say(seq === undefined ? FINDING.noTime : isAnother ? FINDING.notShown(asked) : undefined);
     if (seq === undefined) return;
     setText("");
     field.current?.blur();
@@ -48,7 +48,6 @@ export function GoToField(props: GoToFieldProps) {
         autoComplete="off"
         spellCheck={false}
         aria-label={FINDING.goToLabel}
-        aria-describedby={note !== undefined ? noteId : undefined}
         placeholder={FINDING.goTo}
         value={text}
         onChange={({ target }) => setText(target.value)}
@@ -57,11 +56,6 @@ export function GoToField(props: GoToFieldProps) {
       <button type="submit" className="button">
         {FINDING.go}
       </button>
-      {note !== undefined && (
-        <span id={noteId} role="alert" className="small find-note">
-          {note}
-        </span>
-      )}
     </form>
   );
 }
