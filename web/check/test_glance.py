@@ -408,3 +408,52 @@ def test_what_is_not_found_out_is_said(
     link = tab.page.get_by_role("link", name="evictions not marked: above 10,000 entries")
     expect(link).to_be_visible()
     expect(link).to_have_attribute("href", re.compile("^/doctor.*very-long"))
+
+
+def test_cost_is_shown_once_prices_are_switched_on(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Mend the build. " * 10_000)])
+    shop.written(writer, [*step(1, "bash"), *step(2, "bash")])
+    shop.written(writer, [shop.message("assistant", "Done.", model="house-model")])
+    tab = add_axe(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}")
+    totals = tab.page.locator(".timeline-totals")
+    expect(totals).to_contain_text("6 entries")
+    expect(totals).not_to_contain_text("$")
+    tab.page.get_by_text("Actions", exact=True).click()
+    tab.page.get_by_role("button", name="Cost and prices …").click()
+    dialog = tab.page.get_by_role("dialog", name="Cost of a session")
+    dialog.get_by_label("Show the cost in the header").check()
+    assert_accessible(tab)
+    dialog.get_by_role("button", name="Save").click()
+    # 40,000 tokens at 3 dollars for a million, read from the cache once more, and a few others.
+    expect(totals).to_contain_text("≈ $0.13, no price for house-model")
+    tab.page.get_by_text("Actions", exact=True).click()
+    tab.page.get_by_role("button", name="Cost and prices …").click()
+    dialog.get_by_role("button", name="Add a model").click()
+    dialog.get_by_label("Model starts with, row 6").fill("house-")
+    dialog.get_by_label("Cached, row 6").fill("100")
+    dialog.get_by_role("button", name="Save").click()
+    expect(totals).to_contain_text("≈ $4.1")
+    tab.page.reload()
+    expect(totals).to_contain_text("≈ $4.1")
+    expect(totals).not_to_contain_text("no price")
+
+
+def test_errors_of_the_header_lead_to_the_last_lines_of_what_failed(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "make"}}
+    words = "==== FAILURES ====\nmake: *** no rule to make target 'all'"
+    result = {"type": "tool_result", "tool_use_id": "c1", "is_error": True, "content": words}
+    messages = [shop.message("user", f"Step {number}.") for number in range(60)]
+    messages.append(shop.message("assistant", [call]))
+    messages.append(shop.message("user", [result]))
+    shop.written(writer, messages)
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}#3")
+    tab.page.get_by_role("link", name="1 error").click()
+    expect(tab.page.locator(".line-failed")).to_contain_text("no rule to make target 'all'")
+    expect(tab.page.locator(".line-failed")).not_to_contain_text("FAILURES")
+    expect(tab.page).to_have_url(re.compile("failed=1"))

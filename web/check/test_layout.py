@@ -49,11 +49,11 @@ def filled_service(shared_service: LiveService) -> LiveService:
     return shared_service
 
 
-@pytest.mark.parametrize("width", [390, 768, 1_440, 2_560])
 def open_filters(page: Page) -> None:
     page.locator(".find-more > summary").click()
 
 
+@pytest.mark.parametrize("width", [390, 768, 1_440, 2_560])
 def test_nothing_is_cut_off_in_any_view(
     filled_service: LiveService, open_tab: OpenTab, width: int
 ) -> None:

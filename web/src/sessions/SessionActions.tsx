@@ -2,14 +2,17 @@
 import { APIStatusError, type DeletionReceipt, type SessionRecord } from "@pagefault/client";
 import { Failure, fileSize, visibleName } from "@pagefault/react";
 import { useQueryClient } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { Suspense, lazy, useRef, useState } from "react";
 import { Link, useNavigate } from "react-router";
 
 import { pagefault } from "../api/client";
+import { COST } from "../words/cost";
 import { MODEL } from "../words/model";
 import { ACTIONS, SESSIONS } from "../words/sessions";
 import { Receipt } from "./Receipt";
 import { exportFile } from "./exportFile";
+
+const PriceDialog = lazy(() => import("../cost/PriceDialog"));
 
 export function SessionActions({ sessionId }: { sessionId: string }) {
   const queries = useQueryClient();
@@ -22,6 +25,7 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
   // The size of the session as a document: null if it is too large for one.
   const [documentSize, setDocumentSize] = useState<number | null | undefined>();
   const menu = useRef<HTMLDetailsElement>(null);
+  const [arePricesOpen, openPrices] = useState(false);
   const navigate = useNavigate();
   const path = encodeURIComponent(sessionId);
   const name = visibleName(sessionId);
@@ -116,6 +120,15 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
                   documentSize === undefined ? undefined : fileSize(documentSize),
                 )}
           </button>
+          <button
+            type="button"
+            onClick={() => {
+              closeMenu();
+              openPrices(true);
+            }}
+          >
+            {COST.open}
+          </button>
           <button type="button" className="bad" disabled={isBusy} onClick={() => void ask()}>
             {ACTIONS.delete}
           </button>
@@ -125,6 +138,11 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
         {said}
       </span>
       {failure !== null && <Failure failure={failure} />}
+      {arePricesOpen && (
+        <Suspense>
+          <PriceDialog onClose={() => openPrices(false)} />
+        </Suspense>
+      )}
       <dialog ref={dialog} className="ask-dialog" aria-labelledby="delete-title">
         {receipt !== undefined ? (
           <Receipt receipt={receipt} onClose={leave} />

@@ -4,6 +4,7 @@ import { Failure, type OutlinedSession, numberText, visibleName } from "@pagefau
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 
+import { CostText } from "../cost/CostText";
 import { useIsStored } from "../file/openedFile";
 import { LiveLabel } from "../live/LiveLabel";
 import { CopyButton } from "../reading/CopyButton";
@@ -98,7 +99,12 @@ function Totals({ sessionId, session, findings, missing, marking }: TotalsProps)
         <>
           <span>{HEADER.entries(entries.length)}</span>
           <span>{HEADER.tokens(numberText(tokens))}</span>
-          {failures > 0 && <span className="bad-text">{HEADER.failures(failures)}</span>}
+          <CostText entries={entries} />
+          {failures > 0 && (
+            <Link className="bad-text" to="?failed=1" title={HEADER.showFailures}>
+              {HEADER.failures(failures)}
+            </Link>
+          )}
           {findings.length > 0 && (
             <Link className="label warn" to={doctorPath(sessionId)}>
               {HEADER.refused(findings.length)}

@@ -33,6 +33,7 @@ export const HEADER = {
   entries: (count: number) => counted(count, "entry", "entries"),
   tokens: (count: string) => `≈ ${count} tokens`,
   failures: (count: number) => counted(count, "error"),
+  showFailures: "Show the errors alone",
 };
 
 export const STRIP = {

@@ -127,7 +127,7 @@ function CallLine({ call, made, calledAt, body, isInside, isNamed, open }: CallL
   const isFailed = result?.failed === true;
   const took = Date.parse(result?.createdAt ?? "") - Date.parse(calledAt ?? "");
   const argument = useMemo(() => firstArgument(made?.source), [made]);
-  const said = isFailed ? (lastLine(body) ?? result.title) : result?.title;
+  const said = isFailed ? (lastLine(isApart ? undefined : body) ?? result.title) : result?.title;
   return (
     <Line
       seq={isApart ? undefined : result?.seq}
@@ -146,8 +146,9 @@ function CallLine({ call, made, calledAt, body, isInside, isNamed, open }: CallL
         </>
       }
     >
+      {isFailed && said != null && <span>{visibleName(said)} </span>}
       {argument !== "" && <span className="line-argument">{visibleName(argument)}</span>}{" "}
-      {said != null && <span className="quiet">{visibleName(said)}</span>}
+      {!isFailed && said != null && <span className="quiet">{visibleName(said)}</span>}
     </Line>
   );
 }

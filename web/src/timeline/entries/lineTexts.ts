@@ -25,10 +25,18 @@ export function firstArgument(source: string | undefined): string {
 
 /** The last line that a result says, which names the cause of most failures. */
 export function lastLine(body: SessionEntry | undefined): string | undefined {
-  if (body === undefined || !isToolResult(body.entry)) return undefined;
-  const texts = body.entry.sanitized.parts.flatMap((part) => (part.type === "text" ? part.text : []));
-  const last = texts.at(-1)?.trimEnd().split("\n").at(-1)?.trim();
+  const last = body === undefined ? undefined : textsOf(body).at(-1)?.trimEnd().split("\n").at(-1)?.trim();
   return last === "" ? undefined : last?.slice(0, MOST_CHARACTERS);
+}
+
+/** The texts of a result, or of the results in a message that are errors. */
+function textsOf({ entry, source }: SessionEntry): readonly string[] {
+  if (isToolResult(entry)) {
+    return entry.sanitized.parts.flatMap((part) => (part.type === "text" ? part.text : []));
+  }
+  const blocks = blocksOfMessage({ ...entry }, source);
+  const failed = blocks.flatMap((block) => (block.kind === "result" && block.isError ? block.blocks : []));
+  return (failed.length > 0 ? failed : blocks).flatMap((block) => (block.kind === "text" ? block.text : []));
 }
 
 /** The images of an entry, in their order. */

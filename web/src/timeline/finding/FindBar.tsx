@@ -145,7 +145,7 @@ export function FindBar(props: FindBarProps) {
 
   const jumps = (
     <>
-        {errors.all > 0 && (
+        {errors.shown > 0 && (
           <Steps
             name={FINDING.errors(errors.shown, errors.all)}
             before={FINDING.previousError}
@@ -153,7 +153,7 @@ export function FindBar(props: FindBarProps) {
             onStep={(step) => clicked(next(step, hasFailed))}
           />
         )}
-        {images.all > 0 && (
+        {images.shown > 0 && (
           <Steps
             name={FINDING.images(images.shown, images.all)}
             before={FINDING.previousImage}

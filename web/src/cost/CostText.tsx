@@ -1,0 +1,23 @@
+/** The cost of a session in its header, where this device shows it. */
+import type { OutlineEntry } from "@pagefault/client";
+import { visibleName } from "@pagefault/react";
+import { useMemo } from "react";
+
+import { COST } from "../words/cost";
+import { usePrices } from "./prices";
+import { sessionCost } from "./sessionCost";
+
+export function CostText({ entries }: { readonly entries: readonly OutlineEntry[] }) {
+  const prices = usePrices();
+  const cost = useMemo(
+    () => (prices.isShown ? sessionCost(entries, prices) : undefined),
+    [entries, prices],
+  );
+  if (cost === undefined) return null;
+  const unpriced = [...cost.unpriced].map((model) => (model === null ? COST.unnamed : visibleName(model)));
+  return (
+    <span title={COST.estimated(prices.asOf)}>
+      {[COST.about(cost.dollars), ...(unpriced.length > 0 ? [COST.unpriced(unpriced)] : [])].join(", ")}
+    </span>
+  );
+}
