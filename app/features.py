@@ -165,7 +165,7 @@ FEATURES = (
         name="operations",
         routers=("app.routers.operations:router",),
         services=("app.wiring.maintenance_services:SERVICES",),
-        repositories=("app.stores.records.project_totals:ProjectTotalRecords",),
+        repositories=("app.stores.records.project_totals:ProjectTotalsRepository",),
         commands=dict.fromkeys(
             ("serve", "migrate", "status", "gc", "fsck", "stats"), "app.cli.commands:commands"
         ),

@@ -1,6 +1,6 @@
 """Parse values of settings: lists, origins and host names.
 
-Origins and host names are normalized to the form of browsers in `Origin` and `Host`, because they
+Origins and host names are normalized to what browsers send in `Origin` and `Host`, because they
 are compared byte by byte. Functions that refuse a value raise a `ValueError` that says what to
 write instead.
 """
@@ -17,10 +17,11 @@ from pydantic_settings import NoDecode
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
-# Browsers parse a name whose last label begins with a digit as an address.
-_NAME = re.compile(rf"(?:{_LABEL}\.)*(?![0-9]){_LABEL}")
+# Browsers parse a name whose last label is a number as an address; no top-level domain begins with
+# a digit.
+_BROWSER_NAME = re.compile(rf"(?:{_LABEL}\.)*(?![0-9]){_LABEL}")
 # Names of containers may have underscores.
-_HOST_NAME = re.compile(r"(?:[a-z0-9_-]+\.)*(?![0-9])[a-z0-9_-]+")
+_NAME_WITH_UNDERSCORES = re.compile(r"(?:[a-z0-9_-]+\.)*(?![0-9])[a-z0-9_-]+")
 # Origins of pages of applications and of browser extensions.
 _OTHER_SCHEMES = (
     "app|capacitor|chrome-extension|ionic|moz-extension|safari-web-extension|tauri|vscode-webview"
@@ -70,7 +71,7 @@ def _json_items(value: str) -> list[str] | None:
     try:
         found = json.loads(text)
     except ValueError:
-        # A Python list is not JSON, and `[::1]` is an address.
+        # It may be a Python list, whose items are quoted, or an IPv6 address such as `[::1]`.
         inner = [item.strip() for item in text[1:-1].split(",")]
         is_quoted = all(item[:1] in _QUOTES and item for item in inner)
         return [item.strip(_QUOTES) for item in inner] if is_quoted else None
@@ -88,7 +89,7 @@ def page_origin(value: str) -> str:
     if _OTHER_ORIGIN.fullmatch(origin):
         return origin
     found = _ORIGIN.fullmatch(origin)
-    if not found or not (is_host_of_browsers(found["host"]) or _is_ipv6(found["host"])):
+    if not found or not (is_normalized_host(found["host"]) or _is_ipv6(found["host"])):
         raise ValueError(
             f"{_printable(value)} is not an origin such as https://app.example.com or "
             "http://localhost:3000, with its scheme and without a path"
@@ -111,7 +112,9 @@ def accepted_host(value: str) -> str:
         raise ValueError(f"an IPv6 address stands in brackets: write [{host}]")
     name, port = re.fullmatch(r"(\[[^]]*\]|[^:]*)(?::(.*))?", host, re.DOTALL).groups()  # type: ignore[union-attr]
     name = name.removesuffix(".")
-    is_name = bool(_HOST_NAME.fullmatch(name)) or is_host_of_browsers(name) or _is_ipv6(name)
+    is_name = (
+        bool(_NAME_WITH_UNDERSCORES.fullmatch(name)) or is_normalized_host(name) or _is_ipv6(name)
+    )
     is_port = port is None or (_PORT.fullmatch(port) and int(port) <= LARGEST_PORT)
     if not is_name or not is_port:
         msg = (
@@ -133,10 +136,10 @@ def fetched_host(value: str) -> str:
     return value
 
 
-def is_host_of_browsers(host: str) -> bool:
+def is_normalized_host(host: str) -> bool:
     """Return whether a name or an IPv4 address has the form of browsers in `Host`."""
     try:
-        return bool(_NAME.fullmatch(host) or ipaddress.IPv4Address(host))
+        return bool(_BROWSER_NAME.fullmatch(host) or ipaddress.IPv4Address(host))
     except ValueError:
         return False
 

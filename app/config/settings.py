@@ -38,8 +38,8 @@ from app.config.setting_values import (
     each_by,
     fetched_host,
     host_names,
-    is_host_of_browsers,
     is_loopback,
+    is_normalized_host,
     origin_of,
     page_origin,
     split_commas,
@@ -388,7 +388,7 @@ class Settings(BaseSettings):
             return None
         origin = value.lower().removesuffix("/")
         found = _ORIGIN.fullmatch(origin)
-        if not found or not is_host_of_browsers(found["host"]):
+        if not found or not is_normalized_host(found["host"]):
             raise ValueError("must be an origin such as https://files.example.com, without a path")
         return origin_of(origin)
 
@@ -402,7 +402,7 @@ class Settings(BaseSettings):
                 "PAGEFAULT_PUBLIC_URL"
             )
         host = urlsplit(self.public_url).hostname or ""
-        if ":" not in host and not is_host_of_browsers(host.removesuffix(".")):
+        if ":" not in host and not is_normalized_host(host.removesuffix(".")):
             raise ValueError(
                 "PAGEFAULT_PUBLIC_URL has a host that browsers spell in another way. With "
                 "PAGEFAULT_CONTENT_URL it has to be as they do: in ASCII (`xn--…`), an address in "

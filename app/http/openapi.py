@@ -5,7 +5,7 @@ Schemas are rewritten so that generators create the right types. Without a `form
 `prefixItems`, and some create an empty type for `anyOf`.
 
 Schemas of responses allow additional members, which a later version may add; schemas of requests do
-not. A schema that is used in both is in the document twice: see `_separate_sides`.
+not. A schema that is used in both is in the document twice: see `_separate_requests_and_responses`.
 """
 
 import copy
@@ -49,8 +49,8 @@ from pagefault_dialects.errors import InvalidPayloadError
 
 _FORMATS = {"integer": "int64", "number": "double"}
 _REQUEST = ("parameters", "requestBody")
-_ONE = ("items", "additionalProperties", "not")
-_SEVERAL = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SCHEMA_KEYWORDS = ("items", "additionalProperties", "not")
+_SCHEMA_LIST_KEYWORDS = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
 def schemas_of(models: Iterable[Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def schemas_of(models: Iterable[Any]) -> dict[str, Any]:
 
 def finish_schemas(document: dict[str, Any]) -> None:
     """Rewrite every schema of a document in place."""
-    unions = {
+    union_references = {
         _reference(name)
         for name, schema in document["components"]["schemas"].items()
         if "anyOf" in schema
@@ -74,9 +74,9 @@ def finish_schemas(document: dict[str, Any]) -> None:
                 parameter["schema"] = _parameter_schema(parameter["schema"])
     for schema in all_schemas(document):
         _finish(schema)
-        if schema.get("$ref") in unions and "default" in schema:
+        if schema.get("$ref") in union_references and "default" in schema:
             _describe_default(schema)
-    _separate_sides(document)
+    _separate_requests_and_responses(document)
 
 
 def all_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -98,9 +98,9 @@ def _holders(node: object) -> Iterator[dict[str, Any]]:
 
 def _within(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield schema
-    inner = [schema[word] for word in _ONE if isinstance(schema.get(word), dict)]
-    for word in _SEVERAL:
-        inner += schema.get(word, [])
+    inner = [schema[key] for key in _SCHEMA_KEYWORDS if isinstance(schema.get(key), dict)]
+    for key in _SCHEMA_LIST_KEYWORDS:
+        inner += schema.get(key, [])
     for item in [*inner, *schema.get("properties", {}).values()]:
         yield from _within(item)
 
@@ -108,14 +108,14 @@ def _within(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _finish(schema: dict[str, Any]) -> None:
     schema.pop("title", None)
     if schema.get("default", ...) is None:
-        # Null and absent are the same wherever null is allowed.
+        # In this API null means the same as an absent member, so a default of null says nothing.
         del schema["default"]
     kind = schema.get("type")
     if kind in _FORMATS:
         schema.setdefault("format", _FORMATS[kind])
     kinds = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
     if len(kinds) > 1:
-        # The members of our unions exclude each other.
+        # A value matches only one alternative of each union of this API.
         schema["oneOf"] = schema.pop("anyOf")
     items = schema.get("prefixItems")
     if items and all(item == items[0] for item in items):
@@ -127,7 +127,7 @@ def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter, without null, and with lists as comma-separated text."""
     choices = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
     if len(choices) == 1:
-        schema = {**choices[0], **{word: rule for word, rule in schema.items() if word != "anyOf"}}
+        schema = {**choices[0], **{key: rule for key, rule in schema.items() if key != "anyOf"}}
     if schema.get("type") == "array":
         return {"type": "string", "description": f"{schema['description']} Separated by commas."}
     return schema
@@ -140,16 +140,17 @@ def _describe_default(schema: dict[str, Any]) -> None:
     schema["description"] = f"{description} {default}" if description else default
 
 
-def _separate_sides(document: dict[str, Any]) -> None:
+def _separate_requests_and_responses(document: dict[str, Any]) -> None:
     """Allow additional members in schemas of responses, but not in those of requests.
 
     Requests with an unknown member are refused, so that a misspelt option is an error. A client
-    that refused such responses would break with the next version. A strict schema that is used in
-    both becomes two: `ChatMessage` in responses, `ChatMessageDraft` in requests.
+    that refused such responses would break with the next version. A schema that is used in both,
+    and is strict or refers to a strict one, becomes two: `ChatMessage` in responses,
+    `ChatMessageDraft` in requests.
     """
     schemas: dict[str, Any] = document["components"]["schemas"]
     operations = [value for item in document["paths"].values() for value in item.values()]
-    requests = [{word: item.get(word) for word in _REQUEST} for item in operations]
+    requests = [{key: item.get(key) for key in _REQUEST} for item in operations]
     sent = _reachable(schemas, requests)
     returned = _reachable(schemas, [item["responses"] for item in operations])
     strict = {
@@ -198,7 +199,7 @@ def _references(node: object) -> set[str]:
 def _rename(node: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of the document
     """Return a part of the document with references replaced, also in discriminators."""
     if isinstance(node, dict):
-        return {word: _rename(value, names) for word, value in node.items()}
+        return {key: _rename(value, names) for key, value in node.items()}
     if isinstance(node, list):
         return [_rename(item, names) for item in node]
     return names.get(node, node) if isinstance(node, str) else node
@@ -214,16 +215,16 @@ SERVERS = (
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 _WRITING = ("post", "put", "patch", "delete")
-_OF_ANY = problem_responses(MisdirectedRequestError)
-_OF_WRITES = problem_responses(ForbiddenOriginError)
-_OF_API = problem_responses(
+_ERRORS_OF_ALL = problem_responses(MisdirectedRequestError)
+_ERRORS_OF_WRITES = problem_responses(ForbiddenOriginError)
+_ERRORS_OF_API = problem_responses(
     UnauthorizedError,
     QuotaExceededError,
     StoreUnavailableError,
     StoreFullError,
     StoredBytesQuotaError,
 )
-_OF_QUERIES = problem_responses(InvalidPayloadError)
+_ERRORS_OF_QUERIES = problem_responses(InvalidPayloadError)
 
 _LINK = response_headers(
     Link=("string", '`<…>; rel="next"`: the next page of the list, if there is one (RFC 8288).')
@@ -276,8 +277,8 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     )
     schemas = document["components"]["schemas"]
     # FastAPI removes every null from examples, so its schemas are generated again.
-    returned = [field.field_info.annotation for field in get_fields_from_routes(app.routes)]
-    schemas.update(schemas_of([*returned, *streamed_bodies(), StreamEvent, TusVersion]))
+    annotations = [field.field_info.annotation for field in get_fields_from_routes(app.routes)]
+    schemas.update(schemas_of([*annotations, *streamed_bodies(), StreamEvent, TusVersion]))
     schemas.update(problem_components())
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -287,11 +288,11 @@ def _describe(app: FastAPI) -> dict[str, Any]:
         for method in item.keys() & _METHODS:
             operation = item[method]
             _document_common_errors(path, method, operation["responses"])
-            _document_conditions(operation)
+            _document_conditional_headers(operation)
             _document_links(operation)
             content = operation["responses"].get("200", {}).get("content", {})
             if "text/event-stream" in content:
-                # `itemSchema` is not in OpenAPI 3.1.
+                # FastAPI describes streams with `itemSchema`, which OpenAPI 3.1 does not have.
                 content["text/event-stream"] = {"schema": reference(StreamEvent)}
             # Generators need an explicit empty list for public operations.
             operation.setdefault("security", [])
@@ -299,8 +300,8 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     return document
 
 
-def _document_conditions(operation: dict[str, Any]) -> None:
-    """Add the conditions of a read, and write header names in the case of their standards."""
+def _document_conditional_headers(operation: dict[str, Any]) -> None:
+    """Add the headers of conditional requests, and write header names as their standards do."""
     parameters = operation.setdefault("parameters", [])
     for parameter in parameters:
         if parameter["in"] == "header" and parameter["name"].islower():
@@ -318,26 +319,32 @@ def _document_conditions(operation: dict[str, Any]) -> None:
 def _document_links(operation: dict[str, Any]) -> None:
     """Add the headers with the path of a written record, and with the next page of a list."""
     responses = operation["responses"]
-    # Responses with new and with existing records have their path.
+    # An operation with 200 and 201 stores a record that may exist already; both have its path.
     written = {"200", "201"} if {"200", "201"} <= responses.keys() else set()
     has_list = any(parameter["name"] == "cursor" for parameter in operation.get("parameters", ()))
-    for status, headers in [*((item, LOCATION) for item in written), *[("200", _LINK)][:has_list]]:
+    added = [(status, LOCATION) for status in written]
+    if has_list:
+        added.append(("200", _LINK))
+    for status, headers in added:
         responses[status]["headers"] = {**headers, **responses[status].get("headers", {})}
 
 
 def _document_common_errors(path: str, method: str, responses: dict[str, Any]) -> None:
-    """Add the common errors of all operations, of writes, and of operations below `/api/`.
+    """Add the common errors of all operations, of writes, and of those below `/api/` and `/v1/`.
 
-    Operations below `/api/` have errors of keys, quotas, stores, and unknown query parameters.
+    The latter have errors of keys, quotas, stores, and unknown query parameters; uploads have no
+    check of query parameters.
     """
     # FastAPI documents its own 422 for routes that have not declared ours.
     if "application/json" in responses.get("422", {}).get("content", {}):
         del responses["422"]
-    faults = _OF_ANY | (_OF_WRITES if method in _WRITING else {})
+    error_responses = _ERRORS_OF_ALL | (_ERRORS_OF_WRITES if method in _WRITING else {})
     if path.startswith(("/api/", OPENAI_PREFIX)):
-        faults |= _OF_API | ({} if path.startswith(TUS_PATH) else _OF_QUERIES)
-    for status, fault in faults.items():
-        responses.setdefault(str(status), fault)
+        error_responses |= _ERRORS_OF_API | (
+            {} if path.startswith(TUS_PATH) else _ERRORS_OF_QUERIES
+        )
+    for status, response in error_responses.items():
+        responses.setdefault(str(status), response)
     if path.startswith(OPENAI_PREFIX):
         problem = {PROBLEM_MEDIA_TYPE: {"schema": OPENAI_PROBLEM_REFERENCE}}
         for status in responses.keys() - {"200"}:

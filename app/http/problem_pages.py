@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from app.http.problem_types import FRAMEWORK_KINDS, KINDS, ProblemType
+from app.http.problem_types import FRAMEWORK_PROBLEM_TYPES, PROBLEM_TYPES, ProblemType
 
 PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
     "malformed-request": {
@@ -82,7 +82,9 @@ def narrower_codes(kind: str) -> Mapping[str, str]:
 
 def documented_problems() -> tuple[ProblemType, ...]:
     """Return all types of problems that the service sends, ordered by status."""
-    kinds = {kind.code: kind for kind in (*KINDS.values(), *FRAMEWORK_KINDS.values())}
+    kinds = {
+        kind.code: kind for kind in (*PROBLEM_TYPES.values(), *FRAMEWORK_PROBLEM_TYPES.values())
+    }
     return tuple(sorted(kinds.values(), key=lambda kind: kind.status))
 
 

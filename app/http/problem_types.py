@@ -42,7 +42,7 @@ RECORD_ERRORS = (errors.NotFoundError, PayloadTooLargeError, InvalidPayloadError
 
 @dataclass(frozen=True, slots=True)
 class ProblemType:
-    """A row of the table: the members that all problems of a type have in common.
+    """The members that all problems of a type have in common.
 
     `meaning` is the text in the documentation; without it, the type is not documented.
     """
@@ -71,18 +71,19 @@ def _kind(
 
 
 # The library does not use HTTP, so the statuses of its errors are here.
-_LIBRARY_KINDS = {
+_LIBRARY_PROBLEM_TYPES = {
     InvalidJsonError: (400, "The body is not JSON"),
     PayloadTooLargeError: (413, "Too large"),
     InvalidPayloadError: (422, "The request is not what the route takes"),
 }
-_SERVICE_KINDS = {
+_SERVICE_PROBLEM_TYPES = {
     var: (var.status, var.title, var.headers)
     for var in vars(errors).values()
     if isinstance(var, type) and issubclass(var, ServiceError) and var is not ServiceError
 }
-KINDS: dict[type[PagefaultError], ProblemType] = {
-    key: _kind(key, *kind) for key, kind in (_LIBRARY_KINDS | _SERVICE_KINDS).items()
+PROBLEM_TYPES: dict[type[PagefaultError], ProblemType] = {
+    key: _kind(key, *kind)
+    for key, kind in (_LIBRARY_PROBLEM_TYPES | _SERVICE_PROBLEM_TYPES).items()
 }
 
 INTERNAL = ProblemType(
@@ -93,8 +94,8 @@ INTERNAL = ProblemType(
 )
 
 # Errors of FastAPI and Starlette, by status. Their own messages may quote input and are not used.
-FRAMEWORK_KINDS = {
-    400: KINDS[errors.MalformedRequestError],
+FRAMEWORK_PROBLEM_TYPES = {
+    400: PROBLEM_TYPES[errors.MalformedRequestError],
     404: ProblemType(
         404, "no-such-route", "There is nothing at this address", "No route has this path."
     ),
@@ -104,19 +105,19 @@ FRAMEWORK_KINDS = {
         "The route does not take this method",
         "The path exists, but not for this method; `Allow` lists those it takes.",
     ),
-    413: KINDS[PayloadTooLargeError],
-    415: KINDS[errors.UnsupportedMediaError],
-    422: KINDS[InvalidPayloadError],
-    431: KINDS[errors.HeadersTooLargeError],
+    413: PROBLEM_TYPES[PayloadTooLargeError],
+    415: PROBLEM_TYPES[errors.UnsupportedMediaError],
+    422: PROBLEM_TYPES[InvalidPayloadError],
+    431: PROBLEM_TYPES[errors.HeadersTooLargeError],
     500: INTERNAL,
 }
 
 
 def problem_type(error_class: type[PagefaultError]) -> ProblemType:
-    """Return the row of a class, or of its nearest parent; `INTERNAL` if there is none."""
+    """Return the type of an error class or its nearest parent; `INTERNAL` if none has one."""
     for ancestor in error_class.__mro__:
-        if ancestor in KINDS:
-            return KINDS[ancestor]
+        if ancestor in PROBLEM_TYPES:
+            return PROBLEM_TYPES[ancestor]
     return INTERNAL
 
 
@@ -153,8 +154,8 @@ def problem_responses(
     }
 
 
-def read_responses(*error_classes: type[PagefaultError]) -> dict[int | str, dict[str, Any]]:
-    """Return the documentation of a read of records, without 200: 304, 412, and these errors."""
+def responses_of_reads(*error_classes: type[PagefaultError]) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation of the responses to a read, 200 apart: 304, 412, these errors."""
     return {
         304: {"description": "The caller's copy is the stored one."},
         **problem_responses(errors.PreconditionFailedError, *error_classes),

@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket, WebSocketState
 from app.errors import MalformedRequestError, MemoryExhaustedError
 from app.http.docs_page import is_for_a_browser, not_found_page, problems_page
 from app.http.problem_types import (
-    FRAMEWORK_KINDS,
+    FRAMEWORK_PROBLEM_TYPES,
     INTERNAL,
     PROBLEMS_PATH,
     ProblemType,
@@ -79,7 +79,7 @@ def _respond_to_error(request: HTTPConnection, exc: Exception) -> Response:
     if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
         if exc.status_code == HTTPStatus.NOT_FOUND and is_for_a_browser(request):
             return not_found_page(is_head=request.scope["method"] == "HEAD")
-        kind = FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_type(exc.status_code)
+        kind = FRAMEWORK_PROBLEM_TYPES.get(exc.status_code) or _undocumented_type(exc.status_code)
         headers = dict(exc.headers or {})
         if exc.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (
             allowed := _allowed_methods(request)

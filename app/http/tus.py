@@ -18,7 +18,7 @@ from typing_extensions import TypeAliasType
 from app.errors import MalformedRequestError, TusVersionError, UnsupportedMediaError
 from app.http.conditions import parse_byte_count
 from app.http.dependencies import ProjectDep
-from app.http.problem_types import KINDS
+from app.http.problem_types import PROBLEM_TYPES
 from app.models.upload import Checksum, ChecksumAlgorithm, ResumableUpload
 from app.services.uploads.uploads import UploadDraft, UploadPiece
 from pagefault_dialects.errors import Fault, InvalidPayloadError
@@ -75,7 +75,7 @@ class TusMiddleware:
         async def send_with_version(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], (b"tus-resumable", VERSION.encode())]
-                if message["status"] == KINDS[TusVersionError].status:
+                if message["status"] == PROBLEM_TYPES[TusVersionError].status:
                     message["headers"].append((b"tus-version", VERSION.encode()))
             await send(message)
 

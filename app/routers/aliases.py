@@ -11,7 +11,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery
-from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import list_response, record_response, written_response
 from app.services.resources.aliases import Aliases
 from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
@@ -36,7 +36,9 @@ IfNoneMatchHeader = Annotated[
 
 
 @router.get(
-    "", response_model=AliasPage, responses=read_responses(InvalidCursorError, InvalidPayloadError)
+    "",
+    response_model=AliasPage,
+    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_aliases(
     call: CallDep,
@@ -50,7 +52,7 @@ async def list_aliases(
     return list_response(call.request, map(alias_record, listed), next_cursor)
 
 
-@router.get("/{alias}", response_model=AliasRecord, responses=read_responses(NotFoundError))
+@router.get("/{alias}", response_model=AliasRecord, responses=responses_of_reads(NotFoundError))
 async def get_alias(call: CallDep, aliases: AliasesDep, alias: AliasPath) -> Response:
     """Read the resource of an alias, with its descriptor."""
     return record_response(call.request, alias_record(await aliases.get(call.project_id, alias)))

@@ -18,7 +18,7 @@ from app.http.openapi_operations import (
     RANGES_RESPONSE,
 )
 from app.http.parameters import FilenameQuery
-from app.http.problem_types import read_responses
+from app.http.problem_types import responses_of_reads
 from app.services.access.published_content import PublishedContent
 from app.services.resources.content_sources import ContentSources
 from app.services.resources.resources import Resources
@@ -43,7 +43,7 @@ AddressPath = Annotated[
         200: {"description": "All bytes.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
         307: {"description": "The address of the bytes, if the store sends them."},
-        **read_responses(NotFoundError, RangeNotSatisfiableError),
+        **responses_of_reads(NotFoundError, RangeNotSatisfiableError),
     },
 )
 @router.head(
@@ -53,7 +53,7 @@ AddressPath = Annotated[
     openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
     responses={
         200: {"description": "The headers of all bytes.", "headers": CONTENT_HEADERS},
-        **read_responses(NotFoundError),
+        **responses_of_reads(NotFoundError),
     },
 )
 async def get_blob(

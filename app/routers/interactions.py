@@ -22,7 +22,7 @@ from app.http.parameters import (
     LimitQuery,
     SessionIdPath,
 )
-from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import list_response, record_response, written_response
 from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind
@@ -85,7 +85,7 @@ async def create_interaction(
 @router.get(
     "",
     response_model=InteractionPage,
-    responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
+    responses=responses_of_reads(InvalidCursorError, NotFoundError, InvalidPayloadError),
 )
 async def list_interactions(
     call: CallDep,
@@ -107,7 +107,7 @@ async def list_interactions(
 @router.get(
     "/{interaction_id}",
     response_model=InteractionRecord,
-    responses=read_responses(NotFoundError, InvalidPayloadError),
+    responses=responses_of_reads(NotFoundError, InvalidPayloadError),
 )
 async def get_interaction(
     call: CallDep, interactions: InteractionsDep, session_id: SessionIdPath, interaction_id: str

@@ -19,7 +19,7 @@ from app.http.parameters import (
     LimitQuery,
     SessionIdPath,
 )
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import (
     list_body_response,
     next_link,
@@ -60,7 +60,7 @@ HistoryMediaQuery = Annotated[
 @router.get(
     "",
     response_model=MessagePage,
-    responses=read_responses(
+    responses=responses_of_reads(
         InvalidCursorError, NotFoundError, PayloadTooLargeError, InvalidPayloadError
     ),
 )
@@ -134,7 +134,7 @@ async def append_message(
     )
 
 
-@router.get("/{seq}", response_model=HistoryEntry, responses=read_responses(*RECORD_ERRORS))
+@router.get("/{seq}", response_model=HistoryEntry, responses=responses_of_reads(*RECORD_ERRORS))
 async def get_message(
     call: CallDep,
     history: HistoryDep,

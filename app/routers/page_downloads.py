@@ -26,7 +26,7 @@ from app.http.openapi_operations import (
     RANGES_RESPONSE,
 )
 from app.http.parameters import LevelQuery, PageIdPath
-from app.http.problem_types import read_responses
+from app.http.problem_types import responses_of_reads
 from app.http.response_memory import CountedResponse
 from app.services.access.published_content import PublishedContent
 from app.services.pages.downloads import PageDownloads
@@ -58,7 +58,7 @@ _ERRORS = (
     responses={
         200: {"description": "The file.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
-        **read_responses(*_ERRORS),
+        **responses_of_reads(*_ERRORS),
     },
 )
 @router.head(
@@ -68,7 +68,7 @@ _ERRORS = (
     openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
     responses={
         200: {"description": "The headers of the file.", "headers": CONTENT_HEADERS},
-        **read_responses(*_ERRORS),
+        **responses_of_reads(*_ERRORS),
     },
 )
 async def download_page(

@@ -14,7 +14,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body, reference
 from app.http.parameters import LevelQuery, PageIdPath
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
 from app.http.rendered_responses import json_response, rendered_response
 from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
 from app.services.pages.page_reading import PageReading
@@ -73,7 +73,7 @@ def _with_message(
 
 
 @router.get(
-    "/{page_id}/content", response_model=PageContent, responses=read_responses(*RECORD_ERRORS)
+    "/{page_id}/content", response_model=PageContent, responses=responses_of_reads(*RECORD_ERRORS)
 )
 async def get_page_content(
     call: CallDep,
@@ -92,7 +92,9 @@ async def get_page_content(
 
 
 @router.get(
-    "/{page_id}/blocks", response_model=PageBlocksRecord, responses=read_responses(*RECORD_ERRORS)
+    "/{page_id}/blocks",
+    response_model=PageBlocksRecord,
+    responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def get_page_blocks(
     call: CallDep,

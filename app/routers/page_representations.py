@@ -14,7 +14,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import IfMatchHeader, LevelPath, PageIdPath
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import record_response, written_response
 from app.services.pages.changes import PageChanges
 from app.services.pages.page_reading import PageReading
@@ -31,7 +31,7 @@ PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
 @router.get(
     "/{page_id}/representations/{level}",
     response_model=PageLevelRecord,
-    responses=read_responses(*RECORD_ERRORS),
+    responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def get_page_representation(
     call: CallDep, reading: PageReadingDep, page_id: PageIdPath, level: LevelPath

@@ -20,7 +20,7 @@ from app.http.parameters import (
     PageIdPath,
     SearchTextQuery,
 )
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import (
     list_response,
     record_response,
@@ -78,7 +78,9 @@ SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
 
 
 @router.get(
-    "", response_model=PageList, responses=read_responses(InvalidCursorError, InvalidPayloadError)
+    "",
+    response_model=PageList,
+    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_pages(
     call: CallDep,
@@ -96,7 +98,7 @@ async def list_pages(
 @router.get(
     "/search",
     response_model=SearchHits,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def search_pages(
     call: CallDep,
@@ -178,14 +180,14 @@ async def create_pages(call: CallDep, pages: PagesDep) -> Response:
             "content": PLAIN_TEXT,
             "description": "The page; for people, with `Accept: text/plain`.",
         },
-        **read_responses(*RECORD_ERRORS),
+        **responses_of_reads(*RECORD_ERRORS),
     },
 )
 @router.head(
     "/{page_id}",
     name="head_page",
     response_class=Response,
-    responses=read_responses(*RECORD_ERRORS),
+    responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def get_page(
     call: CallDep, reading: PageReadingDep, page_id: PageIdPath, media: PageMediaQuery = "reference"

@@ -10,7 +10,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import LevelQuery, PageIdPath, SessionIdPath
-from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import long_response
 from app.http.render_queries import PageQuery, RecordQuery, SessionQuery, SinceQuery
 from app.http.rendered_responses import rendered_response
@@ -53,7 +53,7 @@ UpToQuery = Annotated[
 @router.get(
     "/tool-results/{tool_result_id}/render",
     response_model=RenderedRecord,
-    responses=read_responses(*RECORD_ERRORS),
+    responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def render_tool_result(
     call: CallDep,
@@ -73,7 +73,7 @@ async def render_tool_result(
 @router.get(
     "/pages/{page_id}/render",
     response_model=RenderedRecord,
-    responses=read_responses(*RECORD_ERRORS),
+    responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def render_page(
     call: CallDep,
@@ -101,7 +101,7 @@ async def render_page(
 @router.get(
     "/sessions/{session_id}/render",
     response_model=RenderedRecord,
-    responses=read_responses(*RECORD_ERRORS),
+    responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def render_session(
     call: CallDep,
@@ -125,7 +125,7 @@ async def render_session(
 @router.get(
     "/sessions/{session_id}/working-set",
     response_model=WorkingSet,
-    responses=read_responses(*RECORD_ERRORS),
+    responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def get_working_set(
     call: CallDep,

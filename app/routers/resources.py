@@ -42,7 +42,7 @@ from app.http.openapi_operations import (
     json_body,
 )
 from app.http.parameters import CursorQuery, FilenameQuery, LimitQuery, UriPath
-from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import (
     list_response,
     not_modified_response,
@@ -152,7 +152,7 @@ async def create_resource(
 @router.get(
     "",
     response_model=ResourcePage,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_resources(
     call: CallDep, resources: ResourcesDep, limit: LimitQuery = 50, cursor: CursorQuery = None
@@ -162,9 +162,12 @@ async def list_resources(
     return list_response(call.request, map(resource_record, page), next_cursor)
 
 
-@router.get("/{uri}", response_model=ResourceRecord, responses=read_responses(NotFoundError))
+@router.get("/{uri}", response_model=ResourceRecord, responses=responses_of_reads(NotFoundError))
 @router.head(
-    "/{uri}", name="head_resource", response_class=Response, responses=read_responses(NotFoundError)
+    "/{uri}",
+    name="head_resource",
+    response_class=Response,
+    responses=responses_of_reads(NotFoundError),
 )
 async def get_resource(call: CallDep, resources: ResourcesDep, uri: UriPath) -> Response:
     """Read a descriptor."""
@@ -300,7 +303,7 @@ _CONTENT_ERRORS = (
         200: {"description": "The whole content.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
         307: {"description": "Where the content is, if the store, or another host, sends it."},
-        **read_responses(*_CONTENT_ERRORS),
+        **responses_of_reads(*_CONTENT_ERRORS),
     },
 )
 @router.head(
@@ -311,7 +314,7 @@ _CONTENT_ERRORS = (
     responses={
         200: {"description": "The headers of the whole content.", "headers": CONTENT_HEADERS},
         307: {"description": "Where they are, if another host sends the content."},
-        **read_responses(*_CONTENT_ERRORS),
+        **responses_of_reads(*_CONTENT_ERRORS),
     },
 )
 async def get_resource_content(
@@ -416,7 +419,7 @@ def _query_error(name: str, sentence: str) -> InvalidPayloadError:
             "content": PLAIN_TEXT,
             "description": "The piece; its text alone with `Accept: text/plain`.",
         },
-        **read_responses(NotFoundError, InvalidPayloadError),
+        **responses_of_reads(NotFoundError, InvalidPayloadError),
         **problem_responses(
             PayloadTooLargeError, UnsupportedMediaError, OverloadedError, StoreUnavailableError
         ),
@@ -453,7 +456,7 @@ async def get_resource_text(
         200: {"description": "The poster, a JPEG.", "content": JPEG, "headers": CONTENT_HEADERS},
         204: {"description": "There is none, and `optional` was given."},
         206: RANGES_RESPONSE,
-        **read_responses(
+        **responses_of_reads(
             NotFoundError,
             RangeNotSatisfiableError,
             InvalidPayloadError,

@@ -9,7 +9,7 @@ from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
-from app.http.problem_types import read_responses
+from app.http.problem_types import responses_of_reads
 from app.http.record_responses import list_body_response
 from app.models.search_entry import SearchKind
 from app.services.search.search import Search, SearchRequest
@@ -27,7 +27,7 @@ SearchDep = Annotated[Search, Depends(service(Search))]
 @router.get(
     "/search",
     response_model=SearchResults,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def search(
     call: CallDep,

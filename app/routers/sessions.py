@@ -24,7 +24,7 @@ from app.http.parameters import (
     LimitQuery,
     SessionIdPath,
 )
-from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import (
     list_body_response,
     list_response,
@@ -109,7 +109,7 @@ class OutlineQuery(OptionsQuery):
 @router.get(
     "",
     response_model=SessionPage,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_sessions(
     call: CallDep,
@@ -129,13 +129,13 @@ async def list_sessions(
 @router.get(
     "/{session_id}",
     response_model=SessionRecord,
-    responses=read_responses(NotFoundError, InvalidPayloadError),
+    responses=responses_of_reads(NotFoundError, InvalidPayloadError),
 )
 @router.head(
     "/{session_id}",
     name="head_session",
     response_class=Response,
-    responses=read_responses(NotFoundError, InvalidPayloadError),
+    responses=responses_of_reads(NotFoundError, InvalidPayloadError),
 )
 async def get_session(call: CallDep, sessions: SessionsDep, session_id: SessionIdPath) -> Response:
     """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
@@ -246,7 +246,7 @@ async def fork_session(
             "content": PLAIN_TEXT,
             "description": "The pages; for a model alone, with `Accept: text/plain`.",
         },
-        **read_responses(NotFoundError, InvalidCursorError, InvalidPayloadError),
+        **responses_of_reads(NotFoundError, InvalidCursorError, InvalidPayloadError),
     },
 )
 async def get_manifest(
@@ -282,7 +282,7 @@ async def get_manifest(
 @router.get(
     "/{session_id}/outline",
     response_model=OutlinePage,
-    responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
+    responses=responses_of_reads(InvalidCursorError, NotFoundError, InvalidPayloadError),
 )
 async def get_outline(
     call: CallDep,

@@ -10,7 +10,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery
-from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import list_response, record_response, written_response
 from app.http.render_queries import AnswerOptionsQuery
 from app.http.rendered_responses import json_response
@@ -93,7 +93,7 @@ async def create_tool_result(
 @router.get(
     "",
     response_model=ToolResultPage,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_tool_results(
     call: CallDep,
@@ -110,7 +110,9 @@ async def list_tool_results(
 
 
 @router.get(
-    "/{tool_result_id}", response_model=ToolResultRecord, responses=read_responses(NotFoundError)
+    "/{tool_result_id}",
+    response_model=ToolResultRecord,
+    responses=responses_of_reads(NotFoundError),
 )
 async def get_tool_result(call: CallDep, results: ToolResultsDep, tool_result_id: str) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""

@@ -10,7 +10,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import PLAIN_TEXT, json_body
 from app.http.parameters import SessionIdPath
-from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
+from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import record_response, text_response
 from app.http.render_queries import TargetQuery
 from app.http.rendered_responses import rendered_response
@@ -43,7 +43,9 @@ StyleQuery = Annotated[
 ]
 
 
-@router.get("/tools", response_model=ToolDefinitions, responses=read_responses(InvalidPayloadError))
+@router.get(
+    "/tools", response_model=ToolDefinitions, responses=responses_of_reads(InvalidPayloadError)
+)
 async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None) -> Response:
     """Read the definitions of the memory's tools, in the dialect of a provider.
 
@@ -65,7 +67,7 @@ async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None)
     response_class=Response,
     responses={
         200: {"content": PLAIN_TEXT, "description": "The rules, one on each line."},
-        **read_responses(InvalidPayloadError),
+        **responses_of_reads(InvalidPayloadError),
     },
 )
 async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> Response:

@@ -17,7 +17,7 @@ from app.errors import (
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import file_body, header, reference, response_headers
-from app.http.problem_types import problem_responses, read_responses
+from app.http.problem_types import problem_responses, responses_of_reads
 from app.http.record_responses import record_response
 from app.http.tus import (
     ALGORITHMS,
@@ -140,7 +140,7 @@ async def get_upload_offset(call: CallDep, uploads: UploadsDep, upload_id: Uploa
 @router.get(
     "/{upload_id}",
     response_model=UploadRecord,
-    responses=read_responses(NotFoundError, ConflictError, GoneError),
+    responses=responses_of_reads(NotFoundError, ConflictError, GoneError),
 )
 async def get_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> Response:
     """Read the state of an upload as JSON, with its resource."""

@@ -27,7 +27,7 @@ _NANOSECONDS = 1_000_000_000
 
 
 class RegistrySnapshot:
-    """The metrics of the registry, collected once for each export.
+    """The metrics of the registry, collected anew when they are half a second old.
 
     Args:
         metrics: The registry.
@@ -92,10 +92,10 @@ def _observe(snapshot: RegistrySnapshot, name: str, _: CallbackOptions) -> Itera
             yield Observation(sample.value, sample.labels)
 
 
-def _with_histograms(exporter: Any, snapshot: RegistrySnapshot) -> otlp.MetricExporter:  # noqa: ANN401 - of a distribution
+def _with_histograms(base_class: Any, snapshot: RegistrySnapshot) -> otlp.MetricExporter:  # noqa: ANN401 - a class of another installed package
     """Create an exporter of a class, extended by the histograms of the registry."""
 
-    class RegistryExporter(exporter):  # type: ignore[misc] # the class is chosen at run time
+    class RegistryExporter(base_class):  # type: ignore[misc] # the class is chosen at run time
         def export(self, metrics_data: otlp.MetricsData, **options: float) -> Any:  # noqa: ANN401
             return super().export(_add_histograms(metrics_data, snapshot.read()), **options)
 
@@ -124,6 +124,7 @@ def _histogram(metric: Metric) -> otlp.Metric:
     return otlp.Metric(
         metric.name,
         metric.documentation,
+        # All histograms of this service measure seconds.
         "s",
         otlp.Histogram(points, otlp.AggregationTemporality.CUMULATIVE),
     )

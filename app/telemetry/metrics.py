@@ -27,9 +27,9 @@ from app.stores.records.database import PoolUse
 from app.telemetry.frontier_metrics import MoveResult
 from app.telemetry.worker_processes import WorkerProcesses
 
-# After so many requests, they are counted together.
+# Finished requests are collected, and counted together when there are this many.
 _MAX_UNCOUNTED = 1_000
-# In a worker process, the gauges that others read are set after this time.
+# A worker process sets its gauges at this interval, because other workers report them.
 _REFRESH_SECONDS = 5.0
 STAGES = ("normalization", "persistence", "packaging", "commit")
 
@@ -44,7 +44,7 @@ class Metrics:
         self._watches: list[Callable[[], None]] = []
         # Finished requests that are not counted yet.
         self._uncounted: list[tuple[str, str, int, float | None]] = []
-        self._is_shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
+        self._has_several_workers = "PROMETHEUS_MULTIPROC_DIR" in os.environ
         self._add_requests()
         self._add_streams()
         self._add_stores()
@@ -215,7 +215,7 @@ class Metrics:
         """
         self._uncounted.append((method, route, status, seconds))
         # Counting many together is much faster. With several processes, others may read the counts.
-        if self._is_shared or len(self._uncounted) >= _MAX_UNCOUNTED:
+        if self._has_several_workers or len(self._uncounted) >= _MAX_UNCOUNTED:
             self._count()
 
     def _count(self) -> None:
@@ -263,7 +263,7 @@ class Metrics:
 
     async def keep_fresh(self) -> None:
         """Set the gauges of a worker process regularly, because other workers read them."""
-        while self._is_shared:
+        while self._has_several_workers:
             self._refresh()
             await asyncio.sleep(_REFRESH_SECONDS)
 
@@ -275,7 +275,7 @@ class Metrics:
     def exposition(self) -> bytes:
         """Return the metrics of all worker processes in Prometheus' text format."""
         self._refresh()
-        if not self._is_shared:
+        if not self._has_several_workers:
             return generate_latest(self._registry)
         all_processes = CollectorRegistry()
         # Registered first, because it removes the gauges of workers that have ended.

@@ -17,7 +17,7 @@ from app.models.session import HistoryCounts
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.columns import metadata
 from app.stores.records.history import SessionHistory
-from app.stores.records.migration_plan import MOMENTS, PlannedStatement
+from app.stores.records.migration_plan import SHORT_WAITS, PlannedStatement
 from app.stores.records.migrations import newest_revision
 from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords
@@ -355,7 +355,7 @@ async def test_no_migration_lets_others_wait_longer_the_more_rows_there_are(
 ) -> None:
     load_dump(empty, FIRST)
     planned = await plan_database_migration(empty)
-    assert {item.revision for item in planned if item.waits not in MOMENTS} == set()
+    assert {item.revision for item in planned if item.waits not in SHORT_WAITS} == set()
 
 
 async def test_database_of_a_newer_version_is_refused_with_what_to_do(

@@ -21,12 +21,14 @@ from app.stores.records.migrations import (
 NOBODY = "nobody waits"
 _WRITERS = "writers wait for a moment"
 _EVERYBODY = "readers and writers wait for a moment"
-_BATCH = "writers of the same rows wait for a batch"
-_ROWS_READ = "writers wait while the rows are read"
-_ROWS_WRITTEN = "writers of the same rows wait while all are written"
-_ALL_READ = "readers and writers wait while the rows are read"
-_WRITERS_BATCH = "writers wait for a batch"
-MOMENTS = frozenset({NOBODY, _WRITERS, _EVERYBODY, _BATCH, _WRITERS_BATCH})
+_SAME_ROWS_DURING_BATCH = "writers of the same rows wait for a batch"
+_WRITERS_DURING_SCAN = "writers wait while the rows are read"
+_SAME_ROWS_DURING_WRITES = "writers of the same rows wait while all are written"
+_EVERYBODY_DURING_SCAN = "readers and writers wait while the rows are read"
+_WRITERS_DURING_BATCH = "writers wait for a batch"
+SHORT_WAITS = frozenset(
+    {NOBODY, _WRITERS, _EVERYBODY, _SAME_ROWS_DURING_BATCH, _WRITERS_DURING_BATCH}
+)
 """Waits of less than a second, however many rows there are."""
 
 _TEMPORARY = "CREATE TEMPORARY TABLE"
@@ -34,7 +36,8 @@ _FOREIGN_KEY = "FOREIGN KEY to"
 _INSERT_BATCHES = "INSERT in batches"
 _NAME = r"(?:IF NOT EXISTS |IF EXISTS )?(?P<table>\w+)"
 _ON = r"(?:IF NOT EXISTS )?\w+ .*?\bON (?P<table>\w+)"
-# A pattern, the statement, its lock on PostgreSQL, and who waits for it.
+# A pattern, the statement, its lock on PostgreSQL, and who waits for it. Migrations mark the
+# statements that they repeat for batches of rows with a comment; the SELECT locks its rows.
 _RULES = [
     (re.compile(pattern, re.DOTALL), statement, lock, waits)
     for pattern, statement, lock, waits in (
@@ -47,14 +50,25 @@ _RULES = [
             "SHARE UPDATE EXCLUSIVE",
             NOBODY,
         ),
-        (rf"CREATE (?:UNIQUE )?INDEX {_ON}", "CREATE INDEX", "SHARE", _ROWS_READ),
+        (rf"CREATE (?:UNIQUE )?INDEX {_ON}", "CREATE INDEX", "SHARE", _WRITERS_DURING_SCAN),
         (rf"ALTER TABLE {_NAME} ADD COLUMN", "ADD COLUMN", "ACCESS EXCLUSIVE", _EVERYBODY),
-        (rf"ALTER TABLE {_NAME}", "ALTER TABLE", "ACCESS EXCLUSIVE", _ALL_READ),
+        (rf"ALTER TABLE {_NAME}", "ALTER TABLE", "ACCESS EXCLUSIVE", _EVERYBODY_DURING_SCAN),
         (rf"CREATE TRIGGER {_ON}", "CREATE TRIGGER", "SHARE ROW EXCLUSIVE", _WRITERS),
-        (rf"/\* in batches \*/ SELECT 1 FROM {_NAME}", "LOCK in batches", "ROW SHARE", _BATCH),  # noqa: S608
-        (rf"/\* in batches \*/ UPDATE {_NAME}", "UPDATE in batches", "ROW EXCLUSIVE", _BATCH),
+        (
+            rf"/\* in batches \*/ SELECT 1 FROM {_NAME}",  # noqa: S608
+            "LOCK in batches",
+            "ROW SHARE",
+            _SAME_ROWS_DURING_BATCH,
+        ),
+        (
+            rf"/\* in batches \*/ UPDATE {_NAME}",
+            "UPDATE in batches",
+            "ROW EXCLUSIVE",
+            _SAME_ROWS_DURING_BATCH,
+        ),
         (rf"/\* in batches \*/ INSERT INTO {_NAME}", _INSERT_BATCHES, "ROW EXCLUSIVE", NOBODY),
-        (rf"(?:UPDATE|DELETE FROM) {_NAME}", "UPDATE", "ROW EXCLUSIVE", _ROWS_WRITTEN),
+        (rf"UPDATE {_NAME}", "UPDATE", "ROW EXCLUSIVE", _SAME_ROWS_DURING_WRITES),
+        (rf"DELETE FROM {_NAME}", "DELETE", "ROW EXCLUSIVE", _SAME_ROWS_DURING_WRITES),  # noqa: S608
         (rf"INSERT INTO {_NAME}", "INSERT", "ROW EXCLUSIVE", NOBODY),
     )
 ]
@@ -78,7 +92,10 @@ class PlannedStatement:
 
 
 def plan_migration(engine: Engine) -> list[PlannedStatement]:
-    """Return the statements that would migrate a database, without those over new tables."""
+    """Return the statements that would migrate a database.
+
+    Of those on new tables, only the creation, batched inserts and locks of foreign keys are listed.
+    """
     from alembic import command  # noqa: PLC0415
 
     with ALEMBIC, translate_errors(), engine.connect() as connection:
@@ -149,11 +166,11 @@ def _on_sqlite(planned: PlannedStatement) -> PlannedStatement:
     if planned.statement == _TEMPORARY:
         return planned
     waits = {
-        NOBODY: _WRITERS_BATCH if planned.statement == _INSERT_BATCHES else _WRITERS,
+        NOBODY: _WRITERS_DURING_BATCH if planned.statement == _INSERT_BATCHES else _WRITERS,
         _EVERYBODY: _WRITERS,
-        _BATCH: _WRITERS_BATCH,
-        _ALL_READ: _ROWS_READ,
-        _ROWS_WRITTEN: "writers wait while all rows are written",
+        _SAME_ROWS_DURING_BATCH: _WRITERS_DURING_BATCH,
+        _EVERYBODY_DURING_SCAN: _WRITERS_DURING_SCAN,
+        _SAME_ROWS_DURING_WRITES: "writers wait while all rows are written",
     }.get(planned.waits, planned.waits)
     return PlannedStatement(
         planned.revision, planned.statement, planned.table, planned.rows, "writer", waits

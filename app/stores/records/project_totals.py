@@ -1,4 +1,4 @@
-"""Totals of a project: its records and bytes."""
+"""Totals of a project: how many rows of each kind it has, and the bytes of its blobs."""
 
 from sqlalchemy import func
 
@@ -33,10 +33,10 @@ _COUNTS = {
 }
 
 
-class ProjectTotalRecords(Repository):
-    """Counts of one project's records."""
+class ProjectTotalsRepository(Repository):
+    """Counts the rows of one project."""
 
     def count(self) -> ProjectTotals:
-        """Count the records and bytes; a blob of several resources counts once."""
+        """Count the rows and the bytes; a blob of several resources counts once."""
         counts = {name: self._scope.execute(value).scalar_one() for name, value in _COUNTS.items()}
         return ProjectTotals(**{name: int(count) for name, count in counts.items()})

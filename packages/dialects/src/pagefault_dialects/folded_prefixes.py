@@ -1,4 +1,8 @@
-"""Final prefixes of histories as facts, behind which renderings within a budget go on."""
+"""What a rendering within a budget has to know of the final part of a history.
+
+A prefix is final if later entries cannot change its turns. Renderings continue after it without
+reading its entries again.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,30 +27,30 @@ from pagefault_dialects.turns.sealed_turns import SealedTurns
 
 @dataclass(frozen=True, slots=True)
 class FoldedPrefix:
-    """The facts of a final prefix, for frontiers that have folded its steps."""
+    """What is known of a final prefix, for frontiers that have folded its steps."""
 
     seq: int
     """The `seq` of its last entry."""
     paired: PairedPrefix
     """The state of pairing calls and answers."""
     index: PrefixIndex
-    """Counts of its steps, and the places of other messages."""
+    """Counts of its steps, and the positions of messages that belong to no step."""
     orphans: tuple[int, ...]
-    """The `seq` of its answers that have an added call."""
+    """The `seq` of its answers whose call is not in the history; a rendering adds one."""
     apart: Mapping[str, int]
     """The sizes of structured contents that are stored as resources, by digest."""
     number: int = 1
-    """Its place among the prefixes of its session, from 1."""
+    """Its number among the prefixes of its session, from 1."""
 
     @property
     def fact_count(self) -> int:
-        """The number of facts besides those of calls."""
+        """The number of items that it keeps in memory, without those of `paired`."""
         index = self.index
         lists = (index.passages, index.recalled, index.calling, self.orphans, self.apart)
         return sum(map(len, lists))
 
     def with_paired(self, paired: PairedPrefix) -> Self:
-        """Return a copy with equal facts of calls, which it shares with other prefixes."""
+        """Return a copy with an equal `paired` that other prefixes share, to save memory."""
         return replace(self, paired=paired)
 
     def extend(
@@ -55,11 +59,11 @@ class FoldedPrefix:
         recorded: Mapping[int, Sequence[ComposedTurn]],
         apart: Mapping[str, int],
     ) -> "FoldedPrefix":
-        """Return the facts of a longer prefix.
+        """Return a prefix that is longer by some turns.
 
         Args:
-            sealed: The turns that follow.
-            recorded: The turns of each of their entries as it was recorded, in order.
+            sealed: The turns that follow, which are final as well.
+            recorded: By `seq`, the turns of each of their entries as it was stored, in order.
             apart: The sizes of their structured contents that are stored as resources, by digest.
         """
         return FoldedPrefix(
@@ -72,7 +76,7 @@ class FoldedPrefix:
         )
 
     def facts(self, passages: Sequence[PrefixPassage]) -> PrefixFacts:
-        """Return the facts about its runs of steps, which `passages` has for a frontier."""
+        """Return what a rendering has to know of the prefix, given its passages at a frontier."""
         index = self.index
         times: dict[str, int] = {}
         runs: dict[str, FoldSummary] = {}
@@ -87,7 +91,7 @@ class FoldedPrefix:
         self,
         passages: Sequence[PrefixPassage],
         recorded: Mapping[int, Sequence[ComposedTurn]],
-        behind: Sequence[ComposedTurn],
+        following: Sequence[ComposedTurn],
         kept: Collection[int],
         *,
         settles: bool = False,
@@ -95,44 +99,47 @@ class FoldedPrefix:
         """Return the history as a conversation, with one step for each run of folded ones.
 
         Args:
-            passages: The passages of the prefix at a frontier.
-            recorded: The turns of the entries that these name, as they were recorded.
-            behind: The turns behind the prefix, as they were recorded.
-            kept: The `seq` of answers that keep the calls that were written for them.
+            passages: The prefix in pieces, as the frontier has them: messages, steps and folded
+                runs of steps.
+            recorded: By `seq`, the turns of the entries of these messages, as they were stored.
+            following: The turns after the prefix, as they were stored.
+            kept: The `seq` of orphans that keep their added call, even if the real one follows.
             settles: Whether the prefix is final, whatever follows; see `Pairing`.
 
         Raises:
-            PrefixChangedError: A turn behind the prefix changes it, or needs more of it.
+            PrefixChangedError: A turn after the prefix changes it, or needs a turn that it has not
+                kept.
         """
         pairing = Pairing(kept, self.paired, settles=settles)
-        for turn in behind:
+        for turn in following:
             pairing.add(turn)
-        following = pairing.turns()
+        later_turns = pairing.turns()
         if not settles:
-            self._check(passages, following, kept)
-        return [*_prefix_turns(passages, recorded, settles=settles), *following]
+            self._require_unchanged(passages, later_turns, kept)
+        return [*_prefix_turns(passages, recorded, settles=settles), *later_turns]
 
-    def _check(
+    def _require_unchanged(
         self,
         passages: Sequence[PrefixPassage],
         following: Sequence[ComposedTurn],
         kept: Collection[int],
     ) -> None:
+        # Only orphans of the prefix have an added call to keep.
         if not {seq for seq in kept if seq <= self.seq} <= {*self.orphans}:
             raise PrefixChangedError
         late = {turn.late_for for turn in following if turn.late_for is not None}
         has_step = sum(bool(turn.calls) for turn in following) > len(late)
         has_newest = not self.index.steps or any(map(_is_readable, passages))
         if not following or not (has_step or has_newest):
-            # The newest step is not folded.
+            # The newest step must stay readable, and this prefix has folded it.
             raise PrefixChangedError
         if {seq for seq in late if seq <= self.seq} - self.index.calling.keys():
-            # A late answer names the step of its call.
+            # A late answer names the step of its call, which this prefix has not kept.
             raise PrefixChangedError
 
 
 NO_PREFIX = FoldedPrefix(0, PairedPrefix(), PrefixIndex(), (), {}, 0)
-"""The facts of no entries."""
+"""The prefix without entries."""
 
 
 def _prefix_turns(
@@ -154,4 +161,5 @@ def _prefix_turns(
 
 
 def _is_readable(passage: PrefixPassage) -> TypeGuard[ReferencedStep]:
+    """Return whether the passage is a step with its turns, not only a line in place of them."""
     return isinstance(passage, ReferencedStep) and bool(passage.turns)

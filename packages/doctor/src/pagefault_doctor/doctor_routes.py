@@ -18,7 +18,7 @@ from app.http.problem_types import (
     BODY_ERRORS,
     RECORD_ERRORS,
     problem_responses,
-    read_responses,
+    responses_of_reads,
 )
 from app.http.render_queries import OptionsQuery
 from app.http.rendered_responses import rendered_response
@@ -167,7 +167,7 @@ class TranscriptOptions(OptionsQuery):
             "description": "The transcript: JSON lines.",
             "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
         },
-        **read_responses(*RECORD_ERRORS),
+        **responses_of_reads(*RECORD_ERRORS),
     },
 )
 async def export_transcript(

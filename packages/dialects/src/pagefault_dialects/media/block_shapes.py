@@ -120,7 +120,9 @@ def _is_record_of(
         return False
     is_path = len(payload) < CERTAIN_BASE64_CHARS and not _SCHEME.match(payload)
     return is_path or (
-        kind is None and path == ("url",) and not block.keys() <= block_table.KNOWN.beside_links
+        kind is None
+        and path == ("url",)
+        and not block.keys() <= block_table.KNOWN.members_beside_links
     )
 
 

@@ -2,8 +2,9 @@
 
 A path is a tuple of keys. The MIME type, the file name and the format of a payload are searched
 next to it and then outwards, which is how MCP, OpenAI, Anthropic, Gemini, Bedrock, LangChain and
-the Vercel AI SDK all arrange them. So an entry lists only payloads, and members for the type or the
-name that are unique to it. Normalization, messages and renderings all read blocks by this table.
+the Vercel AI SDK all arrange them. So a `BlockShape` gives only the paths of payloads, and members
+for the type or the name if no other shape has them. Normalization, messages and renderings all
+read blocks by this table.
 """
 
 from dataclasses import dataclass
@@ -23,16 +24,16 @@ FILE_NAMES = ("filename", "file_name", "fileName", "displayName", "display_name"
 NAMES = ("name", "title")
 URL_NAMES = ("url", "uri", "href", "src")
 REALTIME_PARTS = ("input_audio", "output_audio")
-"""Parts of OpenAI's Realtime API, with sound of this type, its words, or both."""
+"""Parts of OpenAI's Realtime API: sound of `REALTIME_TYPE`, its transcript, or both."""
 REALTIME_TYPE = "audio/pcm;rate=24000"
 TEXT_TYPES = ("text", "input_text", "output_text")
 
 MEDIA_ONLY_NAMES = frozenset({"blob", "file_data", "fileData", "b64_json"})
-"""Members that always hold base64."""
+"""Members whose value is base64 if it is a string."""
 BASE64_NAMES = MEDIA_ONLY_NAMES | {"data", "base64", "bytes"}
 """Members that hold base64 next to a type, or in an object that is a medium."""
 MEDIUM_NAMES = frozenset({"audio", "input_audio", "image", "video", "source", "inline_data"})
-"""Members whose object is a medium, without a type."""
+"""Members whose object is a medium, even if it has no MIME type."""
 AUDIO_FORMATS = {
     "wav": "audio/wav",
     "mp3": "audio/mpeg",
@@ -43,8 +44,8 @@ AUDIO_FORMATS = {
 }
 """MIME types of the values of `format` next to the base64 of a recording."""
 
-# Members of plain objects: the kind that the key declares, and whether a short string of letters
-# there is more likely base64 than a word or a path.
+# Members of objects that are no content blocks: the kind that the key declares, and whether a short
+# string of letters there is more likely base64 than a word or a path.
 PLAIN: dict[str, tuple[ClaimedKind | None, bool]] = {
     **dict.fromkeys(("data", "blob", "base64", "bytes", "b64", "buffer", "binary"), (None, True)),
     **dict.fromkeys(("base64Data", "base64_data", "file_data", "fileData"), (None, True)),
@@ -58,7 +59,7 @@ PLAIN: dict[str, tuple[ClaimedKind | None, bool]] = {
 
 _LANGCHAIN_ID = "lc_"
 
-# Members that only frame a payload: encoding, image detail, cache marks. With these values they are
+# Members that only describe a payload, such as its encoding. With these values they are
 # redundant once the payload is a medium, and are dropped.
 FRAMING: dict[str, frozenset[str]] = {
     "type": frozenset(("base64", "url", "data", "text", "file", "Buffer")),
@@ -76,12 +77,15 @@ class BlockShape:
     provider: str
     """The providers that use it."""
     block_type: str | None
-    """The value of `type`. A block without one is known by its only member, the first key of each
-    payload."""
+    """The value of `type`; `None` for blocks without one.
+
+    Such a block is known by its only member, which is the first key of one of the paths in
+    `payloads`; see `may_have_others`.
+    """
     kind: ClaimedKind | None
     """The declared kind."""
     payloads: tuple[MemberPath, ...]
-    """The places of the base64, the data URI or the URL, the first choice first."""
+    """The paths of the base64, the data URI or the URL, the first choice first."""
     type_name: str | None = None
     """The member with the MIME type, if its name is unique to this shape."""
     file_name: str | None = None
@@ -101,18 +105,19 @@ _INLINE = paths(
     *("data", "base64", "blob", "bytes", "source.data", "source.base64", "source.bytes"),
     *("source.url", "data.data", "data.url", "data.text", "url"),
 )
-# Each provider uses some of them, and none uses the others with another meaning.
-_ALL = "mcp, anthropic, langchain, vercel, pydantic-ai"
+# Each of these providers uses some of the `_INLINE` paths, and none gives another meaning to the
+# others, so one list serves all.
+_INLINE_PROVIDERS = "mcp, anthropic, langchain, vercel, pydantic-ai"
 
 SHAPES: tuple[BlockShape, ...] = (
-    BlockShape(_ALL, "image", "image", _INLINE),
+    BlockShape(_INLINE_PROVIDERS, "image", "image", _INLINE),
     BlockShape("vercel", "image", "image", paths("image")),
     BlockShape("openai", "image", "image", paths("image_url.url", "image_url")),
-    BlockShape(_ALL, "audio", "audio", _INLINE),
+    BlockShape(_INLINE_PROVIDERS, "audio", "audio", _INLINE),
     BlockShape("openai", "audio", "audio", paths("audio", "audio.data", "input_audio.data")),
-    BlockShape(_ALL, "video", "video", _INLINE),
+    BlockShape(_INLINE_PROVIDERS, "video", "video", _INLINE),
     BlockShape("openrouter", "video", "video", paths("video", "video_url.url", "video_url")),
-    BlockShape(_ALL, "file", None, _INLINE),
+    BlockShape(_INLINE_PROVIDERS, "file", None, _INLINE),
     BlockShape("openai", "file", None, paths("file.file_data", "file.file_url")),
     BlockShape("openai", "file", None, paths("file_data", "file_url")),
     BlockShape("anthropic", "document", None, _INLINE),
@@ -169,18 +174,26 @@ class BlockTable:
         self.typed = {block_type: tuple(alike) for block_type, alike in by_type}
         self.untyped = untyped
         self.untyped_keys = frozenset(path[0] for shape in untyped for path in shape.payloads)
-        self.keys_among_others = tuple(
+        self.first_keys_with_other_members = tuple(
             path[0] for shape in untyped if shape.may_have_others for path in shape.payloads
         )
-        every = (path for shape in shapes for path in shape.payloads if not is_url_path(path))
+        base64_paths = (
+            path for shape in shapes for path in shape.payloads if not is_url_path(path)
+        )
         types = (shape.type_name for shape in shapes if shape.type_name)
-        self.declaring = (*types, *TYPE_NAMES, *CONTENT_TYPE_NAMES)
-        self.type_names = (*self.declaring, *OTHER_TYPE_NAMES)
+        self.mime_type_members = (*types, *TYPE_NAMES, *CONTENT_TYPE_NAMES)
+        self.type_names = (*self.mime_type_members, *OTHER_TYPE_NAMES)
         self.file_names = (*(s.file_name for s in shapes if s.file_name), *FILE_NAMES)
         neighbours = ("url", "id", "index", "extras", "metadata", "annotations", "_meta")
-        self.beside_links = {*FRAMING, *self.type_names, *self.file_names, *NAMES, *neighbours}
-        self.base64_ends = frozenset(
-            path[-2:] for path in every if len(path) > 1 and path[-2] not in BASE64_NAMES
+        self.members_beside_links = {
+            *FRAMING,
+            *self.type_names,
+            *self.file_names,
+            *NAMES,
+            *neighbours,
+        }
+        self.base64_path_suffixes = frozenset(
+            path[-2:] for path in base64_paths if len(path) > 1 and path[-2] not in BASE64_NAMES
         )
 
 
@@ -192,18 +205,18 @@ def is_of_langchain(block: dict[str, _Member]) -> bool:
     return str(block.get("id", "")).startswith(_LANGCHAIN_ID)
 
 
-def without_frame(block: dict[str, _Member]) -> dict[str, _Member]:
+def without_langchain_members(block: dict[str, _Member]) -> dict[str, _Member]:
     """Return a block without LangChain's additions, with its file name in the usual place.
 
     LangChain's constructors give each block an id (`lc_` and a UUID), number the pieces of a stream
     in `index`, and put members outside of its standard into `extras`.
     """
-    made = {
+    generated = {
         key
         for key in ("id", "index")
         if isinstance(block.get(key), int) or str(block.get(key, "")).startswith(_LANGCHAIN_ID)
     }
-    bare = {key: value for key, value in block.items() if key not in made}
+    bare = {key: value for key, value in block.items() if key not in generated}
     extras = bare.get("extras")
     if not isinstance(extras, dict) or "filename" in bare:
         return bare

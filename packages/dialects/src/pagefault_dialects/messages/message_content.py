@@ -17,7 +17,7 @@ from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonValue, json_text, says_something
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_shapes import value_at
-from pagefault_dialects.media.block_table import TEXT_TYPES, without_frame
+from pagefault_dialects.media.block_table import TEXT_TYPES, without_langchain_members
 from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.media.raw_audio import is_raw_audio
 from pagefault_dialects.messages.provider_blocks import is_kept, own_block
@@ -172,7 +172,7 @@ class ContentReading:
             yield from self._data({name: _without_nulls(members[name])}, pointer)
             yield from read_loss_beside(members, frozenset({name}), pointer)
         else:
-            yield from self._data(without_frame(members), pointer)
+            yield from self._data(without_langchain_members(members), pointer)
 
     def _in_words(
         self, block: dict[str, JsonValue], pointer: str, items: Iterator[Item]
@@ -378,7 +378,7 @@ def _detail_of(block: Mapping[str, JsonValue]) -> ImageDetail | None:
 
 
 def _medium_member(block: Mapping[str, JsonValue]) -> str | None:
-    names = block_table.KNOWN.keys_among_others
+    names = block_table.KNOWN.first_keys_with_other_members
     return None if "type" in block else next((n for n in names if is_block(block.get(n))), None)
 
 

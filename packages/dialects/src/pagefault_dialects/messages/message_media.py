@@ -119,12 +119,12 @@ def _declared_type(holder: JsonValue, path: ValuePath | None) -> str | None:
     if not isinstance(holder, dict) or path is None:
         return None
     parent = path.parent.key if path.parent else None
-    is_of_shape = (parent, path.key) in block_table.KNOWN.base64_ends
+    is_of_shape = (parent, path.key) in block_table.KNOWN.base64_path_suffixes
     if path.key == "audio" and holder.get("type") in block_table.REALTIME_PARTS:
         return block_table.REALTIME_TYPE
     if not is_of_shape and path.key not in BASE64_NAMES:
         return None
-    for name in block_table.KNOWN.declaring:
+    for name in block_table.KNOWN.mime_type_members:
         if isinstance(claim := holder.get(name), str):
             return canonical_mime_type(";".join((claim, *format_members(claim, holder).values())))
     if isinstance(audio := holder.get("format"), str) and (

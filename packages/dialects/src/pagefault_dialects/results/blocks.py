@@ -29,7 +29,7 @@ from pagefault_dialects.media.block_table import (
     TEXT_TYPES,
     MemberPath,
     is_of_langchain,
-    without_frame,
+    without_langchain_members,
 )
 from pagefault_dialects.media.data_uris import declares_media
 from pagefault_dialects.media.types import is_textual, mime_type_for_filename
@@ -93,7 +93,9 @@ def read_block(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
     """Return the parts of a block, or its nested content; `None` if the object is a record."""
     reader = _find_reader(block)
     if reader:
-        return reader(without_frame(block) if is_of_langchain(block) else block, context)
+        return reader(
+            without_langchain_members(block) if is_of_langchain(block) else block, context
+        )
     return _read_untyped(block, context)
 
 

@@ -1,4 +1,4 @@
-"""Turns with calls and the answers that were found so far; answers that precede their call."""
+"""Turns with the answers to their calls, and answers that were stored before their call."""
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Sequence
@@ -17,7 +17,10 @@ from pagefault_dialects.turns.known_calls import KnownCalls
 
 
 class PrefixChangedError(Exception):
-    """Raised if a call matches an answer whose place is final."""
+    """Raised if a call matches an answer in a part of the history that is final.
+
+    Its answer would have to move there, and renderings of that part would change.
+    """
 
 
 @dataclass(slots=True)
@@ -34,7 +37,7 @@ class AnsweredTurn:
     by_name: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
     """The indexes of calls by tool; some may be answered."""
     is_written: bool = False
-    """True if the turn was added for its answer."""
+    """True if the turn was not stored, and only has the call of an early answer."""
     left_out: set[int] = field(default_factory=set)
     """The indexes of calls that are left out, since another turn has their answer."""
 
@@ -48,8 +51,9 @@ class AnsweredTurn:
     def take(self, answer: ComposedTurn) -> TurnCall | None:
         """Add an answer, and return its call; `None` if no waiting call fits.
 
-        The call is that with the id of the answer. An answer without an id belongs to the first
-        waiting call of its tool, and an answer that names no tool either to the first waiting call.
+        An answer to an approval belongs to the call with the same approval id, any other answer to
+        the call with the same id. An answer without an id belongs to the first waiting call of its
+        tool; without an id and a tool, it belongs to the first waiting call.
         """
         if answer.approval_id:
             waiting = self.waiting.items()
@@ -74,12 +78,17 @@ class AnsweredTurn:
         return any(map(self._is_waiting, turn.calls))
 
     def join(self, turn: ComposedTurn) -> None:
-        """Add the items and calls of another turn, without those that this turn has already."""
+        """Add the items and calls of another turn.
+
+        Items at its beginning that equal those of this turn, and calls that still wait, are not
+        added again.
+        """
         calls = tuple(call for call in placed_calls([turn]) if not self._is_waiting(call))
         items = turn.items[_count_equal_items(self.turn.items, turn.items) :]
         if not calls and not items:
             return
-        # The joined turn has the later `seq`, since clients that have this turn lack the new part.
+        # The joined turn gets the later `seq`: a client that read up to the earlier one lacks the
+        # new part.
         own_items = (in_entry(item, self.turn.seq) for item in self.turn.items)
         all_calls = (*placed_calls([self.turn]), *calls)
         start = len(self.turn.calls)
@@ -91,7 +100,11 @@ class AnsweredTurn:
         return any(self.waiting.get(index) == call for index in indexes)
 
     def ordered_answers(self) -> Iterator[tuple[int, ComposedTurn]]:
-        """Yield the answers: those of separate entries in the order of calls, others as sent."""
+        """Yield the answers, each with the index of its call.
+
+        Answers of one entry keep their order. Answers with entries of their own are put between
+        them, by the index of their call.
+        """
         apart = deque(sorted((item for item in self.answers if item[1].is_apart), key=_index_of))
         for index, answer in self.answers:
             if answer.is_apart:
@@ -103,16 +116,17 @@ class AnsweredTurn:
 
 
 class EarlyAnswers:
-    """Answers that precede their call. Each belongs to one later call; the oldest is taken first.
+    """Answers that were stored before their call. Each belongs to one later call, oldest first.
 
-    Until its call is found, each answer follows a call that was added for it. Some hosts count
+    Until its call is found, a turn that was not stored has a call for the answer. Some hosts count
     calls from `call_0` in every turn, so answers of different tools may have the same id.
 
     Args:
-        kept: The `seq` of answers that do not move.
-        calls: The facts about calls, including the ids of answers that do not move any more.
-        nameless: The tools of answers without an id that do not move any more.
-        settles: Whether a call that fits such an answer is left without it, instead of an error.
+        kept: The `seq` of answers that also stay where they are when their call is found.
+        calls: What is known of the calls, such as which ids have an early answer in the final part.
+        nameless: The tools of the answers without an id in the final part.
+        settles: Whether a call may fit an answer in the final part, which stays as it is; otherwise
+            it is an error.
     """
 
     def __init__(
@@ -140,10 +154,12 @@ class EarlyAnswers:
             self._by_name[answer.tool_name].append(group)
 
     def take(self, call: TurnCall) -> ComposedTurn | None:
-        """Return the answer to a call, if there is one, and remove it from its group unless kept.
+        """Return the answer to a call, if there is one, and remove it from its turn.
+
+        Answers in `kept` stay in their turn as well.
 
         Raises:
-            PrefixChangedError: The answer does not move any more.
+            PrefixChangedError: The answer is in the final part.
         """
         is_final = self._calls.of(call.call_id).is_early or call.name in self._nameless
         if is_final and not self._settles:
@@ -159,7 +175,7 @@ class EarlyAnswers:
         return answer
 
     def _take_by_id(self, call: TurnCall) -> AnsweredTurn | None:
-        """Take the group of the answer with the call's id, if its tool is the same or unknown."""
+        """Take the turn of the answer with the call's id, if its tool is the same or unknown."""
         by_tool = self._by_id.get(call.call_id, {})
         tools = [call.name, ""] if call.name else [*by_tool][:1]
         name = next((tool for tool in tools if tool in by_tool), None)
@@ -171,7 +187,7 @@ class EarlyAnswers:
         return group
 
     def forget_names(self) -> None:
-        """Remove answers without an id: calls of later turns are other calls."""
+        """Remove answers without an id: a call in a later turn cannot be theirs."""
         self._by_name.clear()
         self._nameless = frozenset()
 

@@ -32,7 +32,7 @@ _OPTION = re.compile(r"-[A-Za-z]|--[A-Za-z][A-Za-z-]{0,29}")
 _COMMAND = re.compile(r"(?:[A-Za-z]:)?[\w.+~/\\-]+")
 _PACKAGE = re.compile(r"(?:@[a-z][a-z-]*/)?[a-z][a-z-]*(?:@[a-z]{1,10}|@\d{1,4}(?:\.\d{1,4})*)?")
 _SCHEME = re.compile(r"(?:https?|wss?)://", re.IGNORECASE)
-# Commands that run a package, the first argument, and the options that may precede it.
+# Commands whose first argument is the package to run; `_FLAGS` may precede it.
 _RUNNERS = frozenset({"npx", "uvx", "bunx", "npx.cmd", "uvx.exe"})
 _FLAGS = frozenset({"-y", "--yes", "-q", "--quiet"})
 # Options of the proxy that have a value.
@@ -150,7 +150,7 @@ class Wrapping:
             ConfigError: It is not the configuration of a host.
         """
         servers = list(read_servers(text))
-        unproxied = [item for item in servers if not (item.is_behind_proxy or item.reason_to_leave)]
+        unproxied = [item for item in servers if not (item.is_behind_proxy or item.reason_to_skip)]
         tools_server = None
         if not any(item.offers_tools for item in servers):
             tools_server = next(
@@ -291,7 +291,7 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
         report = f"{path}: changed; {backup.name} has it as it was{when}\n"
         report = f"{path}: as it was\n" if undo else report
     report += "" if undo else "".join(_describe_skipped(before))
-    # Replace characters that the terminal lacks, since the change is made already.
+    # The file is changed by now: a character that the terminal cannot show must not be an error.
     encoding = sys.stdout.encoding
     sys.stdout.write(report.encode(encoding, "replace").decode(encoding))
 
@@ -299,7 +299,7 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
 def _describe_skipped(text: bytes) -> Iterator[str]:
     """Yield a line for each server that is not put behind the proxy."""
     for server in read_servers(text):
-        if reason := server.reason_to_leave:
+        if reason := server.reason_to_skip:
             yield one_line(f'"{server.name}" is left alone: {reason}') + "\n"
 
 
@@ -321,7 +321,8 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
     if not backup.exists():
         raise ConfigError(f"there is no {backup.name}: this file was not changed here")
     before = backup.read_bytes()
-    # Repeat the edits with the options in the file. If they make the same file, it can be restored.
+    # Edit the backup with the options of the present file. If that makes the present file, nothing
+    # else was changed, and the backup can be restored.
     wrapped = {server.name: server for server in read_servers(now) if server.is_behind_proxy}
     for replaces_all in (False, True):
         edits: list[_Edit] = []

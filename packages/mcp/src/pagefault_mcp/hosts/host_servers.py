@@ -90,13 +90,13 @@ class HostServer:
         return self.is_enabled and (by_proxy or self._is_memory)
 
     @property
-    def reason_to_leave(self) -> str | None:
+    def reason_to_skip(self) -> str | None:
         """The reason not to put it behind the proxy; `None` if there is none."""
         if self._is_memory:
             return "it is the memory itself"
         if self.values.get("command") is None:
-            return self._reason_to_leave_url()
-        return self._reason_to_leave_command()
+            return self._reason_to_skip_url()
+        return self._reason_to_skip_command()
 
     @property
     def _pagefault_arguments(self) -> list[str]:
@@ -113,7 +113,7 @@ class HostServer:
             _MEMORY_URL.match(str(self.url)) or _PAGEFAULT_KEY.search(headers)
         )
 
-    def _reason_to_leave_command(self) -> str | None:
+    def _reason_to_skip_command(self) -> str | None:
         args, env = self.values.get("args"), self.values.get("env")
         if not isinstance(self.values["command"], str):
             return "its command is not a string"
@@ -125,7 +125,7 @@ class HostServer:
             return "it is in a sandbox of the host, from which the proxy could not store"
         return None
 
-    def _reason_to_leave_url(self) -> str | None:
+    def _reason_to_skip_url(self) -> str | None:
         headers = self.values.get("headers")
         if self.url is None:
             return "it has no command and no URL"

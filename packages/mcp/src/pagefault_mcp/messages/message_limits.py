@@ -21,7 +21,7 @@ from pagefault_dialects.json.values import check_shape
 MAX_VALUES = 20_000
 """Values in one message."""
 LONGEST_URI_CHARS = 2_048
-"""A URI of the memory; an id of 128 characters, escaped, has 384."""
+"""The URI of a memory page: an id of 128 characters, percent-encoded, has 384."""
 LONGEST_CURSOR_CHARS = 1_024
 """The cursor of a list."""
 LONGEST_METHOD_CHARS = 128
