@@ -427,6 +427,7 @@ def test_what_the_model_no_longer_saw_at_an_earlier_entry_is_said(
     expect(unseen).to_contain_text("At entry 3")
     expect(tab.page.get_by_text(f"{shown[0]} entr")).to_be_visible()
     expect(tab.page).to_have_url(re.compile("at=3"))
+    expect(tab.page.get_by_label("Budget on a scale")).to_be_disabled()
 
 
 def test_key_m_leads_to_what_the_model_saw_at_the_entry(

@@ -17,7 +17,10 @@ export function CostText({ entries }: { readonly entries: readonly OutlineEntry[
   const unpriced = [...cost.unpriced].map((model) => (model === null ? COST.unnamed : visibleName(model)));
   return (
     <span title={COST.estimated(prices.asOf)}>
-      {[COST.about(cost.dollars), ...(unpriced.length > 0 ? [COST.unpriced(unpriced)] : [])].join(", ")}
+      {[
+        ...(cost.dollars > 0 || unpriced.length === 0 ? [COST.about(cost.dollars)] : [COST.unknown]),
+        ...(unpriced.length > 0 ? [COST.unpriced(unpriced)] : []),
+      ].join(", ")}
     </span>
   );
 }

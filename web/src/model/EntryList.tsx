@@ -105,6 +105,8 @@ function EntryRow({ sessionId, options, row, isNamed }: EntryRowProps) {
   const { seq, fromSeq, count, role, toolName, pageId, tokens, evicted, recalls, priority } = entry;
   const { level, stepLevel } = entry;
   const isFold = stepLevel === "folded";
+  // An earlier rendering is read whole: its messages are below, and no entry is read by itself.
+  const isPast = options.at !== undefined;
   const bar = { "--share": `${100 * share}%` } as CSSProperties;
   return (
     <article
@@ -135,9 +137,11 @@ function EntryRow({ sessionId, options, row, isNamed }: EntryRowProps) {
       <Losses losses={losses} />
       {seq != null && !isFold && (
         <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-          <summary className="small">{evicted === true ? MODEL.showBeside : MODEL.show}</summary>
+          <summary className="small">
+            {evicted !== true ? MODEL.show : isPast ? MODEL.original : MODEL.showBeside}
+          </summary>
           {isOpen &&
-            (evicted === true ? (
+            (evicted === true && !isPast ? (
               <EvictedEntry {...{ sessionId, seq, options }} />
             ) : (
               <EntryRendering {...{ sessionId, seq, target: options.target }} />

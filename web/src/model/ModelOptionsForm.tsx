@@ -43,7 +43,11 @@ export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptio
         none={MODEL.noneBeside}
         onChange={(other) => later({ beside: other })}
       />
-      <fieldset className="model-budget">
+      <fieldset
+        className="model-budget"
+        disabled={options.at !== undefined}
+        title={options.at === undefined ? undefined : MODEL.budgetOfTurn}
+      >
         <legend className="small quiet">{MODEL.budget}</legend>
         <input
           type="range"
@@ -58,7 +62,7 @@ export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptio
           type="number"
           aria-label={MODEL.budget}
           min={fewest}
-          placeholder={MODEL.noBudget}
+          placeholder={options.at === undefined ? MODEL.noBudget : MODEL.asItWas}
           value={budget ?? ""}
           onChange={({ target }) =>
             chooseBudget(target.value === "" ? undefined : Number(target.value))
@@ -79,7 +83,7 @@ export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptio
           <button
             type="button"
             className="chip-button small"
-            aria-pressed={budget === undefined}
+            aria-pressed={budget === undefined && options.at === undefined}
             onClick={() => chooseBudget(undefined)}
           >
             {MODEL.noBudget}

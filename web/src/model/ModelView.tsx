@@ -24,7 +24,7 @@ export function ModelView() {
   const options = useMemo(() => JSON.parse(chosen) as ModelOptions, [chosen]);
   const beside = TARGETS.find((each) => each === search.get("beside"));
   const [isBudgetNear, setBudgetNear] = useState(false);
-  const fewest = useFewestTokens(sessionId, options, isBudgetNear);
+  const fewest = useFewestTokens(sessionId, options, isBudgetNear && options.at === undefined);
   const name = visibleName(sessionId);
   usePageTitle(MODEL.title(name));
   const path = encodeURIComponent(sessionId);
@@ -79,7 +79,8 @@ function optionsIn(search: URLSearchParams): ModelOptions {
   const at = number("at");
   return {
     target: TARGETS.find((each) => each === search.get("target")) ?? "anthropic",
-    maxTokens: number("maxTokens"),
+    // An earlier rendering had the budget of its turn.
+    maxTokens: at === undefined ? number("maxTokens") : undefined,
     maxImages: number("maxImages"),
     // What a model had at an earlier entry is known of a frontier, and turns move this one.
     frontier: search.get("frontier") ?? (at === undefined ? undefined : "main"),

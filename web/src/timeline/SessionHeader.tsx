@@ -98,7 +98,7 @@ function Totals({ sessionId, session, findings, missing, marking }: TotalsProps)
       {lower === 0 && entries.length > 0 && (
         <>
           <span>{HEADER.entries(entries.length)}</span>
-          <span>{HEADER.tokens(numberText(tokens))}</span>
+          <span title={HEADER.tokensHint}>{HEADER.tokens(numberText(tokens))}</span>
           <CostText entries={entries} />
           {failures > 0 && (
             <Link className="bad-text" to="?failed=1" title={HEADER.showFailures}>

@@ -16,6 +16,7 @@ export const COST = {
   cancel: "Cancel",
   about: (dollars: number) => (dollars < 0.01 && dollars > 0 ? "under $0.01" : `≈ $${dollars.toFixed(2)}`),
   estimated: (day: string) => `Estimated from tokens, with the prices of ${day}`,
+  unknown: "cost unknown",
   unpriced: (models: readonly string[]) => `no price for ${models.join(", ")}`,
   unnamed: "messages that name no model",
 };

@@ -26,7 +26,7 @@ export const DOCTOR = {
   whole: "The history as a whole",
   system: "What the system says",
   limit: (limit: string, actual: string) => `Limit ${limit}, here ${actual}.`,
-  problem: "Problem:",
+  problem: "Problem, this rule is not kept:",
   fix: "Fix:",
   source: (source: string) => `Required by ${source}.`,
   entry: (place: string) => `Message ${place}`,

@@ -11,6 +11,8 @@ export const MODEL = {
   budget: "Budget, tokens",
   budgetSlider: "Budget on a scale",
   noBudget: "no limit",
+  asItWas: "as it was",
+  budgetOfTurn: "An earlier rendering had the budget of its turn.",
   preset: (tokens: number) => (tokens < 1_000_000 ? `${tokens / 1_000}k` : `${tokens / 1_000_000}M`),
   floor: (tokens: string) => `At least ${tokens} tokens are needed: less than that is never left out.`,
   takeFloor: (tokens: string) => `Take ${tokens}`,

@@ -32,6 +32,7 @@ export const HEADER = {
   lasted: (time: string) => `took ${time}`,
   entries: (count: number) => counted(count, "entry", "entries"),
   tokens: (count: string) => `≈ ${count} tokens`,
+  tokensHint: "Estimated by lengths, for any model. What a model gets counts by that model's rules.",
   failures: (count: number) => counted(count, "error"),
   showFailures: "Show the errors alone",
 };

@@ -89,13 +89,13 @@ export function toolsIn(rows: readonly Row[]): readonly (readonly [string, numbe
   return [...counts].sort(([a, first], [b, second]) => second - first || a.localeCompare(b));
 }
 
-/** The number of the next entry, or with -1 the one before, that has something; else undefined. */
+/** The number of the next entry that has something, or with -1 of the one before; behind the last, the first is next. */
 export function nextWith(
   entries: readonly OutlineEntry[],
   from: number,
   step: 1 | -1,
   has: (entry: OutlineEntry) => boolean,
 ): number | undefined {
-  const ordered = step === 1 ? entries : entries.toReversed();
-  return ordered.find((entry) => (entry.seq - from) * step > 0 && has(entry))?.seq;
+  const found = (step === 1 ? entries : entries.toReversed()).filter(has);
+  return (found.find(({ seq }) => (seq - from) * step > 0) ?? found[0])?.seq;
 }
