@@ -49,6 +49,7 @@ BODIES: dict[tuple[str, str], object] = {
     ("POST", "/api/render"): {"target": "text", "sessionId": "s-absent"},
     ("POST", "/api/sessions/{session_id}/render"): {"target": "text", "frontier": "main"},
     ("PUT", "/api/aliases/{alias}"): {"uri": "0" * 32},
+    ("PATCH", "/api/sessions/{session_id}"): {"pinned": True},
     ("POST", "/api/pages"): {"content": "x"},
     ("POST", "/api/pages/bulk"): {"pages": [{"content": "x"}]},
     ("PUT", "/api/pages/{page_id}"): {"content": "x"},

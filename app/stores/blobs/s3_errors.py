@@ -101,7 +101,7 @@ _ADVICE: Mapping[_ErrorClass, Mapping[str, str]] = {
         f"{_ENDPOINT}",
         "unreachable": f"cannot be reached from this machine: look at the network, or correct "
         f"{_ENDPOINT}",
-        "timed-out": "did not response in time: look whether it runs and can be reached",
+        "timed-out": "did not answer in time: look whether it runs and can be reached",
         "connection-lost": "broke the connection off: if it always does, it may want https:// in "
         f"{_ENDPOINT}",
     },
@@ -115,7 +115,7 @@ _UNKNOWN_RESPONSE = Cause(
     "failed", "could not do what it was asked: look at its own log", StoreUnavailableError
 )
 _NO_RESPONSE = Cause(
-    "failed", "did not response as it should: look at its own log", StoreUnavailableError
+    "failed", "did not answer as it should: look at its own log", StoreUnavailableError
 )
 
 _BY_CODE: Mapping[str, str] = {

@@ -63,7 +63,7 @@ async def test_a_damaged_medium_makes_room_for_an_older_one(
     tmp_path: Path, sources: tuple[InlineBytes, ...], most: int, expected: str
 ) -> None:
     items = [medium(source=source) for source in sources]
-    text = await told(tmp_path, *items, target=profile(image=rule("image/png", most=most)))
+    text = await told(tmp_path, *items, target=profile(image=rule("image/png", max_count=most)))
     marks = ["+" if isinstance(item, Medium) and item.damage else "-" for item in text]
     assert "".join(marks) == expected
 
