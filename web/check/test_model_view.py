@@ -419,6 +419,12 @@ def test_what_the_model_no_longer_saw_at_an_earlier_entry_is_said(
         working = writer.get(f"/api/sessions/{shop.SESSION}/working-set", params=query).json()
         shown.append(sum(item.get("evicted", False) for item in working["entries"]))
     assert shown[0] < shown[1]
+    tab = opened(open_service, open_tab)
+    unseen = tab.page.locator(".model-unseen")
+    expect(unseen).to_contain_text("The model no longer sees")
+    expect(tab.page.get_by_label("Frontier")).to_have_value("main")
+    tab.page.get_by_label("Frontier").fill("")
+    expect(unseen).to_have_text("The model sees every entry in full.")
     tab = opened(open_service, open_tab, "?at=11")
     unseen = tab.page.locator(".model-unseen")
     expect(unseen).to_contain_text("At entry 11 the model no longer saw ")

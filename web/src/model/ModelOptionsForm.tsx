@@ -43,6 +43,19 @@ export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptio
         none={MODEL.noneBeside}
         onChange={(other) => later({ beside: other })}
       />
+      <label title={MODEL.atHint}>
+        <span className="small quiet">{MODEL.at}</span>
+        <input
+          type="number"
+          min={1}
+          placeholder={MODEL.atNewest}
+          value={at}
+          onChange={({ target }) => {
+            setAt(target.value);
+            later({ at: target.value });
+          }}
+        />
+      </label>
       <fieldset
         className="model-budget"
         disabled={options.at !== undefined}
@@ -107,19 +120,6 @@ export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptio
           autoComplete="off"
           defaultValue={options.frontier}
           onChange={({ target }) => later({ frontier: target.value })}
-        />
-      </label>
-      <label title={MODEL.atHint}>
-        <span className="small quiet">{MODEL.at}</span>
-        <input
-          type="number"
-          min={1}
-          placeholder={MODEL.atNewest}
-          value={at}
-          onChange={({ target }) => {
-            setAt(target.value);
-            later({ at: target.value });
-          }}
         />
       </label>
     </div>

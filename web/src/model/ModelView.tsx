@@ -38,7 +38,8 @@ export function ModelView() {
       (before) => {
         const changed = new URLSearchParams(before);
         for (const [name, value] of Object.entries(changes)) {
-          if (value === "") changed.delete(name);
+          // Without a name, the usual frontier is meant; an empty one is none.
+          if (value === "" && name !== "frontier") changed.delete(name);
           else changed.set(name, value);
         }
         return changed;
@@ -66,7 +67,7 @@ export function ModelView() {
           <TargetRendering key={index} {...{ sessionId, choose }} options={each} isBeside={index > 0} seq={seq === undefined ? undefined : Number(seq)} />
         ))}
       </div>
-      <TurnDifference {...{ sessionId, search, choose }} options={{ ...options, at: undefined }} />
+      <TurnDifference {...{ sessionId, search, choose }} options={{ ...options, at: undefined, frontier: search.get("frontier") || undefined }} />
     </section>
   );
 }
@@ -82,8 +83,8 @@ function optionsIn(search: URLSearchParams): ModelOptions {
     // An earlier rendering had the budget of its turn.
     maxTokens: at === undefined ? number("maxTokens") : undefined,
     maxImages: number("maxImages"),
-    // What a model had at an earlier entry is known of a frontier, and turns move this one.
-    frontier: search.get("frontier") ?? (at === undefined ? undefined : "main"),
+    // Turns move this one, so it has what the model last got.
+    frontier: (search.get("frontier") ?? "main") || undefined,
     at,
   };
 }
