@@ -8,7 +8,6 @@ Everything here blocks, and has to run in a worker thread. Foreign exceptions (`
 through; the stores translate them with `translate_failures`.
 """
 
-import errno
 import hashlib
 import os
 import time
@@ -24,16 +23,16 @@ from threading import Lock
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreFullError, StoreUnavailableError
 from app.stores.blobs.store import StoredBlob
+from app.stores.disk_full import DISK_FULL_ERRNOS
 from pagefault_dialects.model.media import CHUNK_BYTES
 
 STORE = "blob store"
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _MAX_DURABLE_DIRECTORIES = 10_000
 _BEGIN_SYNC_BYTES = 8 * 1024 * 1024
 _HASHED_IN_THREAD_BYTES = 128 * 1024
 """Hashing less than this in another thread costs more than it saves."""
 _LAST_HASHED_IN_THREAD_BYTES = CHUNK_BYTES
-"""The same limit for the last bytes of a file, while no others can be received."""
+"""Less than this at the end of a file costs more as well, because nothing else is received."""
 
 # SHA-256 takes longer than all other processing of bytes, and releases the interpreter lock.
 _HASHING = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="sha-256")
@@ -338,6 +337,6 @@ def translate_failures() -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        if exc.errno in _NO_ROOM:
+        if exc.errno in DISK_FULL_ERRNOS:
             raise StoreFullError from exc
         raise StoreUnavailableError(STORE) from exc

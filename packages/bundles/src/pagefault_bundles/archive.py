@@ -16,7 +16,6 @@ each agree. So no two members share bytes, and other zip programs read the same 
 Source: APPNOTE.TXT 6.3.10, sections 4.3 to 4.5.
 """
 
-import errno
 import os
 import re
 import struct
@@ -29,7 +28,6 @@ from itertools import chain
 from operator import attrgetter
 from typing import IO, Any
 
-from app.errors import StoreFullError
 from pagefault_bundles.format_errors import REPACK, BundleFormatError, require
 from pagefault_dialects.model.media import CHUNK_BYTES
 
@@ -42,7 +40,6 @@ LINE_FILES = (HISTORY, INTERACTIONS, PAGES, RESOURCES)
 """The members with a JSON value on each line."""
 BLOBS = "blobs/"
 
-_DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ATTRIBUTES = 0o100644 << 16
 _UNIX = 3
 _VERSION = 20
@@ -120,17 +117,6 @@ class ArchiveWriter:
     def close(self) -> None:
         """Write the directory of the members."""
         self._zip.close()
-
-
-@contextmanager
-def translate_disk_full() -> Iterator[None]:
-    """Translate the OSError of a full disk into StoreFullError."""
-    try:
-        yield
-    except OSError as exc:
-        if exc.errno in _DISK_FULL_ERRNOS:
-            raise StoreFullError from exc
-        raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from app.models.session import Session
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobMissingError, BlobStore
+from app.stores.disk_full import translate_disk_full
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.frontier_moves import FrontierMoveRecords
 from app.stores.records.frontiers import FrontierRecords
@@ -33,7 +34,6 @@ from pagefault_bundles.archive import (
     MANIFEST,
     ArchiveWriter,
     ChunkBuffer,
-    translate_disk_full,
 )
 from pagefault_bundles.bundle_lines import (
     fork_line,

@@ -8,7 +8,7 @@ from typing import IO
 import anyio
 import anyio.to_thread
 
-from pagefault_bundles.archive import translate_disk_full
+from app.stores.disk_full import translate_disk_full
 
 _CHUNK_BYTES = 1024 * 1024
 
