@@ -1,5 +1,6 @@
 """A file that is dropped on the page is read as a session; nothing is stored until one says so."""
 
+import codecs
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,6 +191,14 @@ def test_file_is_stored_under_a_name(tab: Tab, writer: httpx.Client) -> None:
     expect(not_stored(tab)).to_have_count(0)
     assert tab.page.url.endswith("/sessions/notes")
     assert stored_sessions(writer) == ["notes"]
+
+
+def test_file_that_begins_with_a_byte_order_mark_is_stored(tab: Tab, writer: httpx.Client) -> None:
+    drop(tab, "claude.jsonl", codecs.BOM_UTF8 + CLAUDE_CODE)
+    expect(not_stored(tab)).to_be_visible()
+    tab.page.get_by_role("button", name="Store this session").click()
+    expect(tab.page.get_by_role("link", name="What a model gets").first).to_be_visible()
+    assert stored_sessions(writer) == ["claude"]
 
 
 def test_other_conversation_of_that_name_stays(tab: Tab, writer: httpx.Client) -> None:

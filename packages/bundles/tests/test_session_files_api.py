@@ -1,6 +1,7 @@
 """`POST /api/sessions/read`: a file is read as the session that storing it would make."""
 
 import base64
+import codecs
 import hashlib
 import io
 import json
@@ -234,6 +235,14 @@ def test_one_line_is_a_body_and_blank_lines_are_skipped(client: httpx.Client) ->
     assert (one["format"], len(one["entries"])) == ("json", 1)
     two = read(client, b"\n\n" + lines([message]) + b"\r\n" + lines([message])).json()
     assert (two["format"], len(two["entries"])) == ("lines", 2)
+
+
+@pytest.mark.engines("embedded")
+def test_byte_order_mark_is_skipped(client: httpx.Client) -> None:
+    file = lines([{"role": "user", "content": "Hello."}] * 2)
+    marked, plain = (read(client, text).json() for text in (codecs.BOM_UTF8 + file, file))
+    assert marked["format"] == "lines"
+    assert without_ids(marked["entries"]) == without_ids(plain["entries"])
 
 
 @pytest.mark.engines("embedded")

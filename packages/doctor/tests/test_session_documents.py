@@ -165,13 +165,13 @@ def test_document_above_fifty_mib_is_refused_with_its_size_and_offered_without_f
     assert said, detail
     assert 2 * 26_666_668 < int(said[1].replace(",", "")) < 2 * 26_666_668 + 50_000
     assert client.head(URL).status_code == 413
-    left = read_document(client, media="none")
-    assert left.count("A file that is left out: ") == 2
-    assert "base64," not in left.partition("<main>")[2]
+    document = read_document(client, media="none")
+    assert document.count("A file that is left out: ") == 2
+    assert "base64," not in document.partition("<main>")[2]
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("</pre><script>", "&lt;/pre&gt;&lt;script&gt;"),
         ("<!-- & -->", "&lt;!-- &amp; --&gt;"),
@@ -180,13 +180,13 @@ def test_document_above_fifty_mib_is_refused_with_its_size_and_offered_without_f
         ("half \ud800 pair", "half \ufffd pair"),
     ],
 )
-def test_texts_are_escaped_in_a_record_and_in_a_file_of_any_cut(text: str, shown: str) -> None:
-    assert escaped(text) == shown
+def test_texts_are_escaped_in_a_record_and_in_a_file_of_any_cut(text: str, expected: str) -> None:
+    assert escaped(text) == expected
     data = text.encode("utf-8", "surrogatepass") if "\ud800" not in text else b""
     for cut in range(4, len(data)):
         escaper = TextEscaper()
         pieces = [escaper.feed(data[:cut]), escaper.feed(data[cut:])]
-        assert b"".join([*pieces, escaper.feed(b"", is_last=True)]).decode() == shown
+        assert b"".join([*pieces, escaper.feed(b"", is_last=True)]).decode() == expected
 
 
 def test_json_has_a_line_for_each_value_and_its_own_spelling_unless_it_would_be_huge() -> None:

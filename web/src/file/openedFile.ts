@@ -30,7 +30,8 @@ export function useOpenedFile(): OpenedFile | null {
 }
 
 /** Read a file in place of the one before. */
-export async function openFile(file: File): Promise<void> {
+export async function openFile(chosen: File): Promise<void> {
+  const file = await withoutMark(chosen);
   const reading: OpenedFile = { file, session: null, failure: null };
   change(reading);
   try {
@@ -45,6 +46,13 @@ export async function openFile(file: File): Promise<void> {
   } catch (failure) {
     if (opened === reading) change({ ...reading, failure });
   }
+}
+
+/** Leave out the byte order mark, with which programs of Windows begin texts: JSON has none where it is stored. */
+async function withoutMark(file: File): Promise<File> {
+  const [first, second, third] = new Uint8Array(await file.slice(0, 3).arrayBuffer());
+  const hasMark = first === 0xef && second === 0xbb && third === 0xbf;
+  return hasMark ? new File([file.slice(3)], file.name, { type: file.type }) : file;
 }
 
 export function closeFile(): void {

@@ -4,6 +4,7 @@ The entries are those that an import of the file would store, made in memory. Me
 with the same ids, and the answer has their bytes.
 """
 
+import codecs
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -63,6 +64,7 @@ class _Conversation:
     sent: SentConversation
     times: Mapping[str, datetime]
     warnings: Sequence[BodyWarning]
+    size_bytes: int
 
 
 @dataclass(slots=True)
@@ -161,7 +163,9 @@ class SessionFiles:
                 await mover.move_all(message.value, message.read.movable)
                 for message in read.sent.messages
             ]
-            return await anyio.to_thread.run_sync(_conversation_file, read, moved, media.blobs, now)
+            return await self.bodies.work.run(
+                read.size_bytes, _conversation_file, read, moved, media.blobs, now
+            )
 
     async def _read_bundle(self, project_id: str, chunks: AsyncIterator[bytes]) -> bytes:
         async with spool(chunks) as file, self._limiter:
@@ -186,6 +190,8 @@ async def _rejoin(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[by
 
 def _parse(body: bytes, *, limits: Limits) -> _Conversation:
     """Read a conversation; see `SessionFiles.read`."""
+    # Programs of Windows begin texts with a byte order mark.
+    body = body.removeprefix(codecs.BOM_UTF8)
     text = body.lstrip()
     if not text.startswith((b"{", b"[")):
         raise UnsupportedMediaError(f"This file is not read as a session. {FORMATS}")
@@ -206,7 +212,8 @@ def _parse(body: bytes, *, limits: Limits) -> _Conversation:
     for message in sent.messages:
         # Computed here, since the event loop reads it.
         _ = message.read
-    return _Conversation("lines" if are_lines else "json", sent, _times(value), reader.warnings)
+    form: Literal["json", "lines"] = "lines" if are_lines else "json"
+    return _Conversation(form, sent, _times(value), reader.warnings, len(body))
 
 
 def _check_count(entries: int) -> None:

@@ -118,16 +118,16 @@ class TextEscaper:
 
     def __init__(self) -> None:
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._held = ""
+        self._carriage_return = ""
 
     def feed(self, chunk: bytes, *, is_last: bool = False) -> bytes:
         """Return the HTML of further bytes; the first call needs four, if there are so many."""
         if self._decoder is None:
             self._decoder = text_decoder(text_encoding(chunk[:4]))
-        text = self._held + self._decoder.decode(chunk, is_last)
+        text = self._carriage_return + self._decoder.decode(chunk, is_last)
         # A line break may be cut in two.
-        self._held = "\r" if text.endswith("\r") and not is_last else ""
-        return escaped(text[: len(text) - len(self._held)]).encode()
+        self._carriage_return = "\r" if text.endswith("\r") and not is_last else ""
+        return escaped(text[: len(text) - len(self._carriage_return)]).encode()
 
 
 def escaped(text: str) -> str:
@@ -291,12 +291,12 @@ class EntryWriter:
             '<div class="body">\n'
         )
         yield from self._turns(turns, name)
-        shown = {
+        shown_sources = {
             medium.source for turn in turns for medium in turn.items if isinstance(medium, Medium)
         }
         for resource in resources:
             medium = stored_medium(resource, "")
-            if medium.source not in shown:
+            if medium.source not in shown_sources:
                 yield from self._medium(medium, name)
         for warning in warnings:
             yield _note(f"Warning {warning.get('code', '')}: {warning.get('detail', '')}")
@@ -464,11 +464,11 @@ def _time(at: datetime) -> str:
 
 def _duration(seconds: float) -> str:
     """Return a length of time in its two largest units."""
-    left = max(0, round(seconds))
+    rest = max(0, round(seconds))
     units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
     parts: list[str] = []
     for unit, size in units:
-        number, left = divmod(left, size)
+        number, rest = divmod(rest, size)
         if number:
             parts.append(f"{number} {unit}")
     return " ".join(parts[:2]) or "0 s"

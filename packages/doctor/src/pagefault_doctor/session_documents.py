@@ -5,20 +5,19 @@ so its exact size is known before anything is sent. The files are read from the 
 sent, a piece at a time.
 """
 
-import errno
 import hashlib
 import tempfile
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, cast
 
 import anyio.to_thread
 
-from app.errors import StoreFullError
 from app.models.message import StoredEntry, StoredMessage
 from app.models.session import Session, SessionUse
+from app.services.concurrency.large_work import ProjectTurns
 from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.renders.loaded_sessions import LoadedSession, find_referenced_ids
 from app.services.renders.prompt_turns import prompt_model, prompt_turns
@@ -26,6 +25,7 @@ from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.services.sessions.sessions import find_uses
 from app.stores.blobs.store import BlobMissingError, BlobStore
+from app.stores.disk_full import translate_disk_full
 from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
@@ -53,11 +53,12 @@ MAX_DOCUMENT_BYTES = 50 * 1024 * 1024
 """The limit of a document, which a browser opens without trouble."""
 _IN_MEMORY_BYTES = 1024 * 1024
 _ENTRIES_AT_ONCE = 200
+_DOCUMENTS_AT_ONCE = 2
+"""The number of documents of all projects whose text is written at a time."""
 _STRETCH_BYTES = 1024 * 1024
 _COPIES = 5
 """The copies of entries in memory: rows, values, turns and HTML."""
 _SENDING_BYTES = _IN_MEMORY_BYTES + 6 * CHUNK_BYTES
-_DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,12 @@ class _Draft:
         data = piece.encode()
         self.text_bytes += len(data)
         if self.text_bytes <= MAX_DOCUMENT_BYTES:
-            with _translate_disk_full():
+            with translate_disk_full():
                 self._file.write(data)
 
     def flush(self) -> None:
         """Detect a full disk before the answer begins."""
-        with _translate_disk_full():
+        with translate_disk_full():
             self._file.flush()
 
     async def read(self, start: int, end: int) -> AsyncGenerator[bytes, None]:
@@ -163,6 +164,10 @@ class SessionDocuments:
     records: Records
     blobs: BlobStore
     budget: MemoryBudget
+    # The text of a long session takes seconds of a processor.
+    _turns: ProjectTurns = field(
+        init=False, default_factory=lambda: ProjectTurns(at_once=_DOCUMENTS_AT_ONCE)
+    )
 
     async def write(self, project_id: str, session_id: str, *, has_files: bool = True) -> Document:
         """Return the document of a session, the same bytes for the same session.
@@ -176,8 +181,12 @@ class SessionDocuments:
             NotFoundError: The session does not exist.
             PayloadTooLargeError: The document has more than 50 MiB.
             StoreUnavailableError: A store did not answer, or there is no room for temporary files.
-            OverloadedError: There is no memory for it; nothing was read.
+            OverloadedError: There is no memory for it, or too many wait for their turn.
         """
+        async with self._turns.turn(project_id):
+            return await self._write(project_id, session_id, has_files=has_files)
+
+    async def _write(self, project_id: str, session_id: str, *, has_files: bool) -> Document:
         plan = await self.records.read(project_id, lambda unit: _plan(unit, session_id))
         if plan.text_bytes > MAX_DOCUMENT_BYTES:
             raise _too_large(session_id, plan.text_bytes, has_files=False, is_exact=False)
@@ -292,8 +301,8 @@ def _write_entries(
         for entry in entries
         if entry.seq not in ids
     }
-    wanted = {resource_id for named in ids.values() for resource_id in named}
-    resources = unit[ResourceRecords].find_in_session(wanted, session_id)
+    all_ids = {resource_id for named in ids.values() for resource_id in named}
+    resources = unit[ResourceRecords].find_in_session(all_ids, session_id)
     loaded = LoadedSession(session_id, entries, resources, {}, turn_cache)
     for entry in entries:
         found = [resources[item] for item in ids[entry.seq] if item in resources]
@@ -346,13 +355,3 @@ def _too_large(
         f"and a document may have {MAX_DOCUMENT_BYTES:,} (50 MiB). {instead} the session as a "
         f"bundle: GET /api/sessions/{session_id}/bundle."
     )
-
-
-@contextmanager
-def _translate_disk_full() -> Iterator[None]:
-    try:
-        yield
-    except OSError as exc:
-        if exc.errno in _DISK_FULL_ERRNOS:
-            raise StoreFullError from exc
-        raise
