@@ -46,7 +46,7 @@ from pagefault_dialects.text_windows import text_decoder, text_encoding, without
 
 FileForm: TypeAlias = Literal["base64", "text"]
 
-_IMAGES = frozenset(
+_IMAGE_TYPES = frozenset(
     {
         "image/apng",
         "image/avif",
@@ -61,12 +61,12 @@ _IMAGES = frozenset(
     }
 )
 """Types that browsers show as an image; a script in SVG does not run there."""
-_PLAYED = re.compile(r"(?:audio|video)/[a-z0-9.+-]+")
-_SAVED = frozenset({"application/pdf", "application/zip", "text/plain", "text/csv"})
+_PLAYABLE_TYPE = re.compile(r"(?:audio|video)/[a-z0-9.+-]+")
+_LINK_TYPES = frozenset({"application/pdf", "application/zip", "text/plain", "text/csv"})
 """Types that the link of a file has; any other one is saved as bytes without a type."""
 _OCTETS = "application/octet-stream"
 # As in the viewer: C0 but tab and line feed, DEL, C1, and what forces a direction.
-_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_INVISIBLE_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Longer JSON is shown as written, since indentation may be many times as long.
 _FORMATTED_CHARS = 128 * 1024
 _FORMATTED_TIMES = 4
@@ -134,7 +134,7 @@ def escaped(text: str) -> str:
     """Return a text as HTML, with hidden characters visible."""
     if not text.isascii():
         text = without_lone_surrogates(text)
-    text = _HIDDEN.sub(_visible, text.replace("\r\n", "\n"))
+    text = _INVISIBLE_CHARACTER.sub(_visible, text.replace("\r\n", "\n"))
     return html.escape(text, quote=False)
 
 
@@ -390,12 +390,12 @@ def _file(medium: Medium, file: Piece, facts: str) -> Iterator[Piece]:
     mime_type = medium.mime_type.partition(";")[0].strip().lower()
     filename = medium.filename or medium.kind
     caption = f"<figcaption>{escaped(facts)}</figcaption></figure>\n"
-    if mime_type in _IMAGES:
+    if mime_type in _IMAGE_TYPES:
         hints = medium.hints
         pixels = f' width="{hints.width}" height="{hints.height}"' if hints.width else ""
         yield f'<figure><img alt="{_attribute(filename)}"{pixels} src="data:{mime_type};base64,'
         yield from (file, f'">{caption}')
-    elif _PLAYED.fullmatch(mime_type) and not mime_type.endswith(("xml", "html")):
+    elif _PLAYABLE_TYPE.fullmatch(mime_type) and not mime_type.endswith(("xml", "html")):
         element = mime_type.partition("/")[0]
         yield (
             f'<figure><{element} controls preload="metadata" aria-label="{_attribute(filename)}" '
@@ -406,7 +406,7 @@ def _file(medium: Medium, file: Piece, facts: str) -> Iterator[Piece]:
         yield f'<details class="file"><summary>{escaped(facts)}</summary><pre>\n'
         yield from (FilePlace(file.digest, file.size_bytes, "text"), "</pre></details>\n")
     else:
-        saved = mime_type if mime_type in _SAVED else _OCTETS
+        saved = mime_type if mime_type in _LINK_TYPES else _OCTETS
         name = safe_file_name(filename) or "file"
         yield f'<figure><a download="{_attribute(name)}" href="data:{saved};base64,'
         yield from (file, f'">Save {escaped(filename)}</a>{caption}')
