@@ -176,8 +176,8 @@ class ContentSettings(SettingsGroup):
     service answers with `X-Accel-Redirect` and nginx sends the bytes. Needs the blobs in the data
     directory and nginx as the only way to the service."""
     redirect_bytes: Annotated[int | None, Field(ge=0)] = None
-    """From this size on, content is fetched from the S3 store: the answer is a 307 to a pre-signed
-    URL. Without it, the service sends everything itself."""
+    """From this size on, content is fetched from the S3 store: the response is a 307 to a
+    pre-signed URL. Without it, the service sends everything itself."""
     redirect_seconds: Annotated[int, Field(ge=1, le=3_600)] = 300
     """Lifetime of such a URL."""
 

@@ -55,7 +55,7 @@ class Limits(BaseModel):
     message_bytes: PositiveInt = 16 * MIB
     """The JSON of one message or interaction; media are not counted."""
     inline_bytes: PositiveInt = 256 * MIB
-    """All media put back into one entry of an answer, or into one rendering."""
+    """All media put back into one entry of a response, or into one rendering."""
     upload_bytes: Annotated[int, Field(gt=0, le=5 * GIB)] = 5 * GIB
     """One file uploaded in pieces."""
     upload_seconds: Annotated[float, Field(gt=0, le=3.2e7)] = 24 * 3600.0
@@ -67,7 +67,7 @@ class Limits(BaseModel):
     large_bodies_waiting: NonNegativeInt = 16
     """Bodies that may wait to be parsed; more get a 503."""
     memory_bytes: Annotated[int, Field(ge=64 * MIB)] = 256 * MIB
-    """Memory of a process for bodies, answers, image work and queued events together. A request
+    """Memory of a process for bodies, responses, image work and queued events together. A request
     that does not fit gets a 503 `memory-exhausted`: after a second if it holds no memory yet, else
     at once. See `docs/operations.md` (Memory) for its size."""
     connections_at_once: Annotated[int, Field(ge=1)] = 5_000
@@ -90,7 +90,7 @@ class Limits(BaseModel):
     body_grace_seconds: NonNegativeFloat = 10.0
     """Grace period in which a body may be slower."""
     answer_idle_seconds: PositiveFloat = 60.0
-    """Timeout for a client that reads nothing of its answer."""
+    """Timeout for a client that reads nothing of its response."""
 
 
 class FetchPolicy(BaseModel):

@@ -56,7 +56,7 @@ class Metrics:
         )
         self._latency = self._histogram(
             "request",
-            "Time from the first byte of a request to the last of its answer, without streams.",
+            "Time from the first byte of a request to the last of its response, without streams.",
             "method",
             "route",
         )
@@ -67,7 +67,7 @@ class Metrics:
         self._stages = self._histogram("stage", "Time of a stage of ingest.", "stage")
         self._memory_held = self._gauge(
             "memory_held_bytes",
-            "Memory of the budget that is reserved for bodies, answers, images and queued events.",
+            "Memory of the budget reserved for bodies, responses, images and queued events.",
         )
         self._memory_refusals = self._counter(
             "memory_refusals",
