@@ -6,8 +6,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
 
 from app.errors import ConflictError, InvalidCursorError, NotFoundError, PreconditionFailedError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery
@@ -41,21 +41,25 @@ IfNoneMatchHeader = Annotated[
     responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_aliases(
-    call: CallDep,
+    api_request: ApiRequestDep,
     aliases: AliasesDep,
     uri: UriQuery = None,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
     """List aliases with the resources they name, newest first."""
-    listed, next_cursor = await aliases.list(call.project_id, uri=uri, cursor=cursor, limit=limit)
-    return list_response(call.request, map(alias_record, listed), next_cursor)
+    listed, next_cursor = await aliases.list(
+        api_request.project_id, uri=uri, cursor=cursor, limit=limit
+    )
+    return list_response(api_request.request, map(alias_record, listed), next_cursor)
 
 
 @router.get("/{alias}", response_model=AliasRecord, responses=responses_of_reads(NotFoundError))
-async def get_alias(call: CallDep, aliases: AliasesDep, alias: AliasPath) -> Response:
+async def get_alias(api_request: ApiRequestDep, aliases: AliasesDep, alias: AliasPath) -> Response:
     """Read the resource of an alias, with its descriptor."""
-    return record_response(call.request, alias_record(await aliases.get(call.project_id, alias)))
+    return record_response(
+        api_request.request, alias_record(await aliases.get(api_request.project_id, alias))
+    )
 
 
 @router.put(
@@ -69,7 +73,7 @@ async def get_alias(call: CallDep, aliases: AliasesDep, alias: AliasPath) -> Res
     },
 )
 async def put_alias(
-    call: CallDep,
+    api_request: ApiRequestDep,
     aliases: AliasesDep,
     alias: AliasPath,
     if_match: IfMatchHeader = None,
@@ -80,16 +84,16 @@ async def put_alias(
     The same request again changes nothing. If the alias names another resource, the answer is a
     409, unless `If-Match` has its ETag. Attachments that were bound before keep their resource.
     """
-    draft = await call.model(AliasDraft)
+    draft = await api_request.model(AliasDraft)
     written, is_new = await aliases.put(
-        call.project_id,
+        api_request.project_id,
         alias,
         draft.uri,
-        condition=call.condition(),
+        condition=api_request.condition(),
         replaces_version=if_match is not None,
     )
     return written_response(
-        call.request,
+        api_request.request,
         alias_record(written),
         path=f"/api/aliases/{quote(alias, safe='')}",
         is_new=is_new,
@@ -100,8 +104,11 @@ async def put_alias(
     "/{alias}", status_code=204, responses=problem_responses(NotFoundError, PreconditionFailedError)
 )
 async def delete_alias(
-    call: CallDep, aliases: AliasesDep, alias: AliasPath, if_match: IfMatchHeader = None
+    api_request: ApiRequestDep,
+    aliases: AliasesDep,
+    alias: AliasPath,
+    if_match: IfMatchHeader = None,
 ) -> None:
     """Remove an alias. The resource and the interactions that were written with it stay."""
-    condition = call.condition()
-    await aliases.delete(call.project_id, alias, condition=condition)
+    condition = api_request.condition()
+    await aliases.delete(api_request.project_id, alias, condition=condition)

@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from app.errors import NotFoundError, RangeNotSatisfiableError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.content_response import content_response, resource_content
 from app.http.dependencies import service
 from app.http.openapi_operations import (
@@ -57,7 +57,7 @@ AddressPath = Annotated[
     },
 )
 async def get_blob(
-    call: CallDep,
+    api_request: ApiRequestDep,
     resources: Annotated[Resources, Depends(service(Resources))],
     sources: Annotated[ContentSources, Depends(service(ContentSources))],
     published: Annotated[PublishedContent, Depends(service(PublishedContent))],
@@ -73,11 +73,11 @@ async def get_blob(
     match = _ADDRESS.match(address)
     if match is None:
         raise NotFoundError("blob", detail=_NO_ADDRESS)
-    resource = await resources.get_by_digest(call.project_id, match[1])
-    source = sources.of(call.project_id, resource.digest)
+    resource = await resources.get_by_digest(api_request.project_id, match[1])
+    source = sources.of(api_request.project_id, resource.digest)
     return content_response(
-        call.request.headers,
-        call.request.method,
+        api_request.request.headers,
+        api_request.request.method,
         resource_content(resource, "attachment" if download else "inline", filename),
         open_range=source.open,
         source=source,

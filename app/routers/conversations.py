@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import ConflictError
+from app.http.api_requests import ApiRequest, ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import Call, CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import SessionIdPath
@@ -37,7 +37,7 @@ _LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/x-
     responses=problem_responses(ConflictError, *BODY_ERRORS),
 )
 async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
-    call: CallDep,
+    api_request: ApiRequestDep,
     puts: ConversationPutsDep,
     session_id: SessionIdPath,
     options: Annotated[SessionOptionsQuery, Query()],
@@ -76,12 +76,12 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
         )
     rendering = RenderQuery(render, options.options()) if render else None
     query = ConversationQuery(expected_seq, fork_id, rendering, since)
-    body = await puts.put(call.project_id, session_id, _chunks(call), query)
-    return rendered_response(call.request, body)
+    body = await puts.put(api_request.project_id, session_id, _chunks(api_request), query)
+    return rendered_response(api_request.request, body)
 
 
-def _chunks(call: Call) -> AsyncIterator[bytes]:
-    content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type in _LINES:
-        return join_lines(call.body())
-    return call.json_body()
+def _chunks(api_request: ApiRequest) -> AsyncIterator[bytes]:
+    content_type = api_request.request.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip().lower() in _LINES:
+        return join_lines(api_request.body())
+    return api_request.json_body()

@@ -11,8 +11,8 @@ from app.errors import (
     NotFoundError,
     PreconditionFailedError,
 )
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import (
@@ -54,7 +54,7 @@ AttachmentsQuery = Annotated[
     },
 )
 async def create_interaction(
-    call: CallDep,
+    api_request: ApiRequestDep,
     interactions: InteractionsDep,
     session_id: SessionIdPath,
     attachments: AttachmentsQuery = "known",
@@ -67,15 +67,15 @@ async def create_interaction(
     their `status` is `unknown`. With `input_kind` an input of another kind is refused.
     """
     attached = await interactions.create(
-        call.project_id,
+        api_request.project_id,
         session_id,
-        call.json_body(),
+        api_request.json_body(),
         idempotency_key=idempotency_key,
         accepts_unknown=attachments == "any",
     )
     stored = attached.interaction
     return written_response(
-        call.request,
+        api_request.request,
         _record(attached),
         path=f"/api/sessions/{session_id}/interactions/{stored.interaction_id}",
         is_new=attached.is_new,
@@ -88,7 +88,7 @@ async def create_interaction(
     responses=responses_of_reads(InvalidCursorError, NotFoundError, InvalidPayloadError),
 )
 async def list_interactions(
-    call: CallDep,
+    api_request: ApiRequestDep,
     interactions: InteractionsDep,
     session_id: SessionIdPath,
     input_kind: Annotated[
@@ -99,9 +99,9 @@ async def list_interactions(
 ) -> Response:
     """List the interactions of a session in the order of `seq`, with their answers."""
     page, next_cursor = await interactions.list(
-        call.project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
+        api_request.project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
     )
-    return list_response(call.request, map(_record, page), next_cursor)
+    return list_response(api_request.request, map(_record, page), next_cursor)
 
 
 @router.get(
@@ -110,12 +110,15 @@ async def list_interactions(
     responses=responses_of_reads(NotFoundError, InvalidPayloadError),
 )
 async def get_interaction(
-    call: CallDep, interactions: InteractionsDep, session_id: SessionIdPath, interaction_id: str
+    api_request: ApiRequestDep,
+    interactions: InteractionsDep,
+    session_id: SessionIdPath,
+    interaction_id: str,
 ) -> Response:
     """Read an interaction, with its answer if it has one."""
     return record_response(
-        call.request,
-        _record(await interactions.get(call.project_id, session_id, interaction_id)),
+        api_request.request,
+        _record(await interactions.get(api_request.project_id, session_id, interaction_id)),
     )
 
 
@@ -128,7 +131,7 @@ async def get_interaction(
     ),
 )
 async def set_interaction_output(
-    call: CallDep,
+    api_request: ApiRequestDep,
     interactions: InteractionsDep,
     session_id: SessionIdPath,
     interaction_id: str,
@@ -139,10 +142,14 @@ async def set_interaction_output(
     The answer is an entry of the session's history of its own.
     """
     attached = await interactions.set_output(
-        call.project_id, session_id, interaction_id, call.json_body(), condition=call.condition()
+        api_request.project_id,
+        session_id,
+        interaction_id,
+        api_request.json_body(),
+        condition=api_request.condition(),
     )
     path = f"/api/sessions/{session_id}/interactions/{interaction_id}"
-    return written_response(call.request, _record(attached), path=path, is_new=False)
+    return written_response(api_request.request, _record(attached), path=path, is_new=False)
 
 
 def _record(attached: AttachedInteraction) -> bytes:

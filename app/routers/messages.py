@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from app.errors import ConflictError, InvalidCursorError, NotFoundError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
@@ -65,7 +65,7 @@ HistoryMediaQuery = Annotated[
     ),
 )
 async def list_messages(
-    call: CallDep,
+    api_request: ApiRequestDep,
     history: HistoryDep,
     session_id: SessionIdPath,
     media: HistoryMediaQuery = "reference",
@@ -78,16 +78,16 @@ async def list_messages(
     Tool results, page faults, messages, interactions and their answers share one numbering with
     the writes of the session's pages, which are only in its events.
     """
-    request = call.request
+    request = api_request.request
     if media == "inline":
         body, next_cursor = await history.list_inline(
-            call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
+            api_request.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
         )
         return response_with_memory(
             lambda: rendered_response(request, body, next_link(request, next_cursor)), body.memory
         )
     page = await history.list(
-        call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
+        api_request.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
     )
     return response_with_memory(
         lambda: list_body_response(
@@ -108,7 +108,7 @@ async def list_messages(
     },
 )
 async def append_message(
-    call: CallDep,
+    api_request: ApiRequestDep,
     messages: SessionMessagesDep,
     session_id: SessionIdPath,
     idempotency_key: IdempotencyKeyHeader = None,
@@ -122,11 +122,11 @@ async def append_message(
     answers again gives the stored one, with 200.
     """
     appended = await messages.append(
-        call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
+        api_request.project_id, session_id, api_request.json_body(), idempotency_key=idempotency_key
     )
     entry = appended.message
     return written_response(
-        call.request,
+        api_request.request,
         appended_message(entry, appended.warnings),
         path=f"/api/sessions/{session_id}/messages/{entry.seq}",
         is_new=appended.is_new,
@@ -136,7 +136,7 @@ async def append_message(
 
 @router.get("/{seq}", response_model=HistoryEntry, responses=responses_of_reads(*RECORD_ERRORS))
 async def get_message(
-    call: CallDep,
+    api_request: ApiRequestDep,
     history: HistoryDep,
     session_id: SessionIdPath,
     seq: Annotated[int, Path(ge=1, le=LARGEST_SEQ)],
@@ -144,7 +144,11 @@ async def get_message(
 ) -> Response:
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
-        body = await history.inline_entry(call.project_id, session_id, seq)
-        return response_with_memory(lambda: rendered_response(call.request, body), body.memory)
-    entry, memory = await history.entry(call.project_id, session_id, seq)
-    return response_with_memory(lambda: record_response(call.request, history_entry(entry)), memory)
+        body = await history.inline_entry(api_request.project_id, session_id, seq)
+        return response_with_memory(
+            lambda: rendered_response(api_request.request, body), body.memory
+        )
+    entry, memory = await history.entry(api_request.project_id, session_id, seq)
+    return response_with_memory(
+        lambda: record_response(api_request.request, history_entry(entry)), memory
+    )

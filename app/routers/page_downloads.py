@@ -13,8 +13,8 @@ from app.errors import (
     UpstreamError,
     UpstreamTimeoutError,
 )
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.conditions import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service
@@ -72,7 +72,7 @@ _ERRORS = (
     },
 )
 async def download_page(
-    call: CallDep,
+    api_request: ApiRequestDep,
     downloads: PageDownloadsDep,
     published: PublishedContentDep,
     page_id: PageIdPath,
@@ -83,7 +83,7 @@ async def download_page(
     The file behind an address is fetched once and kept, guarded: only public addresses, or those
     that `PAGEFAULT_FETCH__ALLOW` names.
     """
-    file = await downloads.open_file(call.project_id, page_id, level or Level.FULL)
+    file = await downloads.open_file(api_request.project_id, page_id, level or Level.FULL)
     content = ContentToSend(
         digest=file.digest,
         size_bytes=file.size_bytes,
@@ -95,8 +95,8 @@ async def download_page(
     )
     try:
         response = content_response(
-            call.request.headers,
-            call.request.method,
+            api_request.request.headers,
+            api_request.request.method,
             content,
             open_range=file.open,
             resource_policy=published.resource_policy,

@@ -8,9 +8,9 @@ from app.errors import (
     ConflictError,
     NotFoundError,
 )
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.bodies import read_small_json
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body, reference
 from app.http.parameters import LevelQuery, PageIdPath
@@ -76,7 +76,7 @@ def _with_message(
     "/{page_id}/content", response_model=PageContent, responses=responses_of_reads(*RECORD_ERRORS)
 )
 async def get_page_content(
-    call: CallDep,
+    api_request: ApiRequestDep,
     reading: PageReadingDep,
     page_id: PageIdPath,
     level: LevelQuery,
@@ -87,8 +87,8 @@ async def get_page_content(
     Without `level`, the page's own level is used. Every field is present: null is unknown, and
     `0.0` is a duration.
     """
-    content = await reading.content(call.project_id, page_id, level, media)
-    return rendered_response(call.request, content)
+    content = await reading.content(api_request.project_id, page_id, level, media)
+    return rendered_response(api_request.request, content)
 
 
 @router.get(
@@ -97,7 +97,7 @@ async def get_page_content(
     responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def get_page_blocks(
-    call: CallDep,
+    api_request: ApiRequestDep,
     reading: PageReadingDep,
     page_id: PageIdPath,
     level: LevelQuery,
@@ -111,8 +111,8 @@ async def get_page_blocks(
     `total_chars` and `next_offset` describe the text that `max_chars` left out.
     """
     render = reading.json_form if form == "json" else reading.blocks
-    blocks = await render(call.project_id, page_id, level, options)
-    return rendered_response(call.request, blocks)
+    blocks = await render(api_request.project_id, page_id, level, options)
+    return rendered_response(api_request.request, blocks)
 
 
 @router.post(
@@ -126,7 +126,10 @@ async def get_page_blocks(
     },
 )
 async def fault_page(
-    call: CallDep, faults: PageFaultsDep, page_id: FaultedIdPath, form: FormQuery = None
+    api_request: ApiRequestDep,
+    faults: PageFaultsDep,
+    page_id: FaultedIdPath,
+    form: FormQuery = None,
 ) -> Response:
     """Fault a page in: the tool message that puts it before a model.
 
@@ -134,10 +137,10 @@ async def fault_page(
     again gives the same message. A page that is not there is a 404, and an id or a level that
     cannot be is a 422, that carries the tool message to give to the model instead.
     """
-    body = await read_small_json(call.request, call.limits)
+    body = await read_small_json(api_request.request, api_request.limits)
     query = read_fault_request(body, page_id, form)
-    message = await faults.fault(call.project_id, page_id, query)
-    return json_response(call.request, message, {})
+    message = await faults.fault(api_request.project_id, page_id, query)
+    return json_response(api_request.request, message, {})
 
 
 odd_ids_router = APIRouter(prefix="/api/pages", include_in_schema=False)

@@ -9,8 +9,8 @@ from app.errors import (
     NotFoundError,
     PreconditionFailedError,
 )
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import IfMatchHeader, LevelPath, PageIdPath
@@ -34,11 +34,11 @@ PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
     responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def get_page_representation(
-    call: CallDep, reading: PageReadingDep, page_id: PageIdPath, level: LevelPath
+    api_request: ApiRequestDep, reading: PageReadingDep, page_id: PageIdPath, level: LevelPath
 ) -> Response:
     """Read one level as it is stored, and whether it was stored, supplied or derived."""
-    record = await reading.representation(call.project_id, page_id, level)
-    return record_response(call.request, record)
+    record = await reading.representation(api_request.project_id, page_id, level)
+    return record_response(api_request.request, record)
 
 
 @router.put(
@@ -51,7 +51,7 @@ async def get_page_representation(
     },
 )
 async def put_page_representation(
-    call: CallDep,
+    api_request: ApiRequestDep,
     changes: PageChangesDep,
     page_id: PageIdPath,
     level: LevelPath,
@@ -62,10 +62,14 @@ async def put_page_representation(
     It may not be longer than the level below it. Derived levels above it are derived again.
     """
     written = await changes.supply_level(
-        call.project_id, page_id, level, call.json_body(), condition=call.condition()
+        api_request.project_id,
+        page_id,
+        level,
+        api_request.json_body(),
+        condition=api_request.condition(),
     )
     return written_response(
-        call.request,
+        api_request.request,
         written.record,
         path=f"/api/pages/{page_id}/representations/{int(level)}",
         is_new=written.is_new,
@@ -80,11 +84,13 @@ async def put_page_representation(
     ),
 )
 async def delete_page_representation(
-    call: CallDep,
+    api_request: ApiRequestDep,
     changes: PageChangesDep,
     page_id: PageIdPath,
     level: LevelPath,
     if_match: IfMatchHeader = None,
 ) -> None:
     """Remove a supplied level. It is derived again if that is possible."""
-    await changes.withdraw_level(call.project_id, page_id, level, condition=call.condition())
+    await changes.withdraw_level(
+        api_request.project_id, page_id, level, condition=api_request.condition()
+    )

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from app.errors import ConflictError, InvalidCursorError, NotFoundError, PreconditionFailedError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.dependencies import service
 from app.http.openapi_operations import PLAIN_TEXT, json_body
@@ -83,15 +83,17 @@ SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
     responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_pages(
-    call: CallDep,
+    api_request: ApiRequestDep,
     lists: PageListsDep,
     filters: PageFiltersDep,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
     """List pages, newest first, without their contents. `level` selects pages by their level."""
-    found, next_cursor = await lists.list(call.project_id, filters, cursor=cursor, limit=limit)
-    return list_response(call.request, map(page_summary, found), next_cursor)
+    found, next_cursor = await lists.list(
+        api_request.project_id, filters, cursor=cursor, limit=limit
+    )
+    return list_response(api_request.request, map(page_summary, found), next_cursor)
 
 
 # Declared before `/{page_id}`, which would match `/search`.
@@ -101,7 +103,7 @@ async def list_pages(
     responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def search_pages(
-    call: CallDep,
+    api_request: ApiRequestDep,
     lists: PageListsDep,
     filters: SearchFiltersDep,
     q: SearchTextQuery,
@@ -114,9 +116,11 @@ async def search_pages(
     with most of them. Words match in all their forms. If a search matches very many pages, only the
     newest 1,000 are ranked.
     """
-    hits, next_cursor = await lists.search(call.project_id, q, filters, cursor=cursor, limit=limit)
+    hits, next_cursor = await lists.search(
+        api_request.project_id, q, filters, cursor=cursor, limit=limit
+    )
     items = (search_hit(hit.page, hit.snippet) for hit in hits)
-    return list_response(call.request, items, next_cursor)
+    return list_response(api_request.request, items, next_cursor)
 
 
 _VARY_ACCEPT = {"Vary": "Accept"}
@@ -143,16 +147,16 @@ PageMediaQuery = Annotated[
     },
 )
 async def create_page(
-    call: CallDep, pages: PagesDep, idempotency_key: IdempotencyKeyHeader = None
+    api_request: ApiRequestDep, pages: PagesDep, idempotency_key: IdempotencyKeyHeader = None
 ) -> Response:
     """Create a page. It gets a new id, unless the body has one that no other page has.
 
     With an `Idempotency-Key` the same request again returns the same page in its current version,
     or a 404 if it was deleted meanwhile. It never creates a second page.
     """
-    body = call.json_body()
-    written = await pages.create(call.project_id, body, idempotency_key=idempotency_key)
-    return _page_response(call.request, written)
+    body = api_request.json_body()
+    written = await pages.create(api_request.project_id, body, idempotency_key=idempotency_key)
+    return _page_response(api_request.request, written)
 
 
 @router.post(
@@ -162,12 +166,12 @@ async def create_page(
     status_code=201,
     responses=problem_responses(ConflictError, *BODY_ERRORS),
 )
-async def create_pages(call: CallDep, pages: PagesDep) -> Response:
+async def create_pages(api_request: ApiRequestDep, pages: PagesDep) -> Response:
     """Create up to 1,000 pages in one transaction: all of them, or none.
 
     The answer has the pages in the order of the request, without their contents.
     """
-    written = await pages.create_batch(call.project_id, call.json_body())
+    written = await pages.create_batch(api_request.project_id, api_request.json_body())
     body = created_pages([item.page for item in written])
     return Response(body, status_code=201, media_type="application/json")
 
@@ -190,16 +194,19 @@ async def create_pages(call: CallDep, pages: PagesDep) -> Response:
     responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def get_page(
-    call: CallDep, reading: PageReadingDep, page_id: PageIdPath, media: PageMediaQuery = "reference"
+    api_request: ApiRequestDep,
+    reading: PageReadingDep,
+    page_id: PageIdPath,
+    media: PageMediaQuery = "reference",
 ) -> Response:
     """Read a page. Its ETag covers everything except the access counters."""
-    request = call.request
+    request = api_request.request
     if wants_text(request):
-        return text_response(request, await reading.detail(call.project_id, page_id))
+        return text_response(request, await reading.detail(api_request.project_id, page_id))
     if media == "inline":
-        as_sent = await reading.get_as_sent(call.project_id, page_id)
+        as_sent = await reading.get_as_sent(api_request.project_id, page_id)
         return rendered_response(request, as_sent, _VARY_ACCEPT)
-    stored = await reading.get(call.project_id, page_id)
+    stored = await reading.get(api_request.project_id, page_id)
     return record_response(
         request, page_record(stored), etag=strong_etag(stored.digest), headers=_VARY_ACCEPT
     )
@@ -215,7 +222,7 @@ async def get_page(
     },
 )
 async def put_page(
-    call: CallDep,
+    api_request: ApiRequestDep,
     pages: PagesDep,
     page_id: PageIdPath,
     if_match: IfMatchHeader = None,
@@ -227,9 +234,9 @@ async def put_page(
     keeps the reference. The same request again changes nothing.
     """
     written = await pages.put(
-        call.project_id, page_id, call.json_body(), condition=call.condition()
+        api_request.project_id, page_id, api_request.json_body(), condition=api_request.condition()
     )
-    return _page_response(call.request, written)
+    return _page_response(api_request.request, written)
 
 
 @router.patch(
@@ -241,16 +248,19 @@ async def put_page(
     ),
 )
 async def patch_page(
-    call: CallDep, changes: PageChangesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
+    api_request: ApiRequestDep,
+    changes: PageChangesDep,
+    page_id: PageIdPath,
+    if_match: IfMatchHeader = None,
 ) -> Response:
     """Change the descriptor of a page by a merge patch (RFC 7396); its content stays.
 
     Derived levels are derived again; supplied levels stay.
     """
     written = await changes.patch(
-        call.project_id, page_id, call.json_body(), condition=call.condition()
+        api_request.project_id, page_id, api_request.json_body(), condition=api_request.condition()
     )
-    return _page_response(call.request, written)
+    return _page_response(api_request.request, written)
 
 
 @router.delete(
@@ -261,10 +271,10 @@ async def patch_page(
     ),
 )
 async def delete_page(
-    call: CallDep, pages: PagesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
+    api_request: ApiRequestDep, pages: PagesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
 ) -> None:
     """Delete a page with its levels. Entries of a session's history about it stay."""
-    await pages.delete(call.project_id, page_id, condition=call.condition())
+    await pages.delete(api_request.project_id, page_id, condition=api_request.condition())
 
 
 def _page_response(request: Request, written: WrittenPage) -> Response:

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from app.errors import NotFoundError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.problem_types import BODY_ERRORS, problem_responses
@@ -25,14 +25,16 @@ ReferenceResolverDep = Annotated[ReferenceResolver, Depends(service(ReferenceRes
     openapi_extra=json_body(ResolveRequest),
     responses=problem_responses(NotFoundError, *BODY_ERRORS),
 )
-async def resolve_references(call: CallDep, references: ReferenceResolverDep) -> Response:
+async def resolve_references(
+    api_request: ApiRequestDep, references: ReferenceResolverDep
+) -> Response:
     """Replace references anywhere in a JSON value by their content.
 
     A reference is an `@blob:`, an `@entry:` or an `@entries:`. Only resources and entries of the
     given session are inserted. Other references stay unchanged, and `unresolved` has the reasons.
     Nothing is written.
     """
-    limits = call.limits
-    arguments = call.json_body(min(limits.body_bytes, limits.message_bytes))
-    body = await references.resolve(call.project_id, arguments)
-    return rendered_response(call.request, body)
+    limits = api_request.limits
+    arguments = api_request.json_body(min(limits.body_bytes, limits.message_bytes))
+    body = await references.resolve(api_request.project_id, arguments)
+    return rendered_response(api_request.request, body)

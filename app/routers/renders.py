@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import ConflictError, NotFoundError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import LevelQuery, PageIdPath, SessionIdPath
@@ -56,7 +56,7 @@ UpToQuery = Annotated[
     responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def render_tool_result(
-    call: CallDep,
+    api_request: ApiRequestDep,
     renders: AnswerRendersDep,
     tool_result_id: str,
     query: Annotated[RecordQuery, Query()],
@@ -66,8 +66,8 @@ async def render_tool_result(
     Content that the target does not support is reduced, or described in words; `loss` lists it with
     the reasons. The same request returns the same bytes.
     """
-    body = await renders.render_tool_result(call.project_id, tool_result_id, query.query())
-    return rendered_response(call.request, body)
+    body = await renders.render_tool_result(api_request.project_id, tool_result_id, query.query())
+    return rendered_response(api_request.request, body)
 
 
 @router.get(
@@ -76,7 +76,7 @@ async def render_tool_result(
     responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def render_page(
-    call: CallDep,
+    api_request: ApiRequestDep,
     renders: RendersDep,
     page_id: PageIdPath,
     level: LevelQuery,
@@ -88,14 +88,14 @@ async def render_page(
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
     body = await renders.render_page(
-        call.project_id,
+        api_request.project_id,
         page_id,
         level,
         query.query(),
         tool_call_id=tool_call_id,
         counts_access=not observe,
     )
-    return rendered_response(call.request, body)
+    return rendered_response(api_request.request, body)
 
 
 @router.get(
@@ -104,7 +104,7 @@ async def render_page(
     responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def render_session(
-    call: CallDep,
+    api_request: ApiRequestDep,
     renders: SessionRendersDep,
     session_id: SessionIdPath,
     query: Annotated[SessionQuery, Query()],
@@ -117,9 +117,9 @@ async def render_session(
     medium. `loss` has an entry for that.
     """
     body = await renders.render_session(
-        call.project_id, session_id, query.query(), since=since, up_to=up_to
+        api_request.project_id, session_id, query.query(), since=since, up_to=up_to
     )
-    return rendered_response(call.request, body)
+    return rendered_response(api_request.request, body)
 
 
 @router.get(
@@ -128,7 +128,7 @@ async def render_session(
     responses=responses_of_reads(*RECORD_ERRORS),
 )
 async def get_working_set(
-    call: CallDep,
+    api_request: ApiRequestDep,
     working_sets: WorkingSetsDep,
     session_id: SessionIdPath,
     query: Annotated[SessionQuery, Query()],
@@ -138,8 +138,8 @@ async def get_working_set(
     It has the level, tokens and eviction of each entry and page, and the number of recalls by the
     model. A frontier is read and not moved.
     """
-    body = await working_sets.get(call.project_id, session_id, query.query())
-    return long_response(call.request, body)
+    body = await working_sets.get(api_request.project_id, session_id, query.query())
+    return long_response(api_request.request, body)
 
 
 @router.post(
@@ -149,19 +149,19 @@ async def get_working_set(
     responses=problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
 )
 async def render_session_on(
-    call: CallDep, renders: SessionRendersDep, session_id: SessionIdPath
+    api_request: ApiRequestDep, renders: SessionRendersDep, session_id: SessionIdPath
 ) -> Response:
     """Render the history of a session within limits, and store the progress of its eviction.
 
     With `frontier`, evicted entries stay evicted, and eviction happens in batches. Until the next
     batch every rendering only appends to the previous one, so provider caches stay valid.
     """
-    request = await call.model(SessionRenderRequest)
+    request = await api_request.model(SessionRenderRequest)
     query = RenderQuery(request.target, request.options())
     body = await renders.render_session(
-        call.project_id, session_id, query, since=request.since, stores_frontier=True
+        api_request.project_id, session_id, query, since=request.since, stores_frontier=True
     )
-    return rendered_response(call.request, body)
+    return rendered_response(api_request.request, body)
 
 
 @router.post(
@@ -170,13 +170,13 @@ async def render_session_on(
     openapi_extra=json_body(RenderRequest),
     responses=problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
 )
-async def render_record(call: CallDep, renders: RendersDep) -> Response:
+async def render_record(api_request: ApiRequestDep, renders: RendersDep) -> Response:
     """Render a stored record with options too long for an address.
 
     This stores only reduced images for the next rendering, and the position of a frontier if one is
     named.
     """
-    request = await call.model(RenderRequest)
+    request = await api_request.model(RenderRequest)
     query = RenderQuery(request.target, request.options())
-    body = await renders.render_record(call.project_id, request.named(), query)
-    return rendered_response(call.request, body)
+    body = await renders.render_record(api_request.project_id, request.named(), query)
+    return rendered_response(api_request.request, body)

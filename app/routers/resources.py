@@ -18,8 +18,8 @@ from app.errors import (
     StoreUnavailableError,
     UnsupportedMediaError,
 )
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.content_headers import HTML, Disposition, app_headers, parse_repr_digest
 from app.http.content_response import (
@@ -99,7 +99,7 @@ AliasQuery = Annotated[
     },
 )
 async def create_resource(
-    call: CallDep,
+    api_request: ApiRequestDep,
     resources: ResourcesDep,
     filename: FilenameQuery = None,
     alias: AliasQuery = None,
@@ -118,17 +118,17 @@ async def create_resource(
     If the project has the bytes of `Repr-Digest` already, the body may be empty; a 404 says that it
     has not. With `Expect: 100-continue`, the body is requested only if they are not known.
     """
-    chunks = call.body()
+    chunks = api_request.body()
     upload_name = filename or disposition_filename(
-        call.request.headers.get("content-disposition", "")
+        api_request.request.headers.get("content-disposition", "")
     )
     digest = None
     if repr_digest:
-        digest = parse_repr_digest(", ".join(call.request.headers.getlist("repr-digest")))
+        digest = parse_repr_digest(", ".join(api_request.request.headers.getlist("repr-digest")))
         if digest is None:
             # A digest that cannot be verified must not be ignored.
             raise MalformedRequestError("Repr-Digest is verified for sha-256: send `sha-256=:…:`.")
-    content_type = call.request.headers.get("content-type", "")
+    content_type = api_request.request.headers.get("content-type", "")
     upload = Upload(
         None if content_type == _DEFAULT_CURL_TYPE else content_type, upload_name, digest, alias
     )
@@ -137,12 +137,12 @@ async def create_resource(
         file = await form_file(content_type, chunks)
         upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
-    elif call.request.headers.get("expect", "").lower() == "100-continue":
+    elif api_request.request.headers.get("expect", "").lower() == "100-continue":
         # The server requests the body when it is first read.
-        existing = await resources.upload_by_digest(call.project_id, upload)
-    uploaded, is_new = existing or await resources.upload(call.project_id, upload, chunks)
+        existing = await resources.upload_by_digest(api_request.project_id, upload)
+    uploaded, is_new = existing or await resources.upload(api_request.project_id, upload, chunks)
     return written_response(
-        call.request,
+        api_request.request,
         resource_record(uploaded),
         path=f"/api/resources/{uploaded.resource_id}",
         is_new=is_new,
@@ -155,11 +155,14 @@ async def create_resource(
     responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_resources(
-    call: CallDep, resources: ResourcesDep, limit: LimitQuery = 50, cursor: CursorQuery = None
+    api_request: ApiRequestDep,
+    resources: ResourcesDep,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
 ) -> Response:
     """List resources, newest first."""
-    page, next_cursor = await resources.list(call.project_id, cursor=cursor, limit=limit)
-    return list_response(call.request, map(resource_record, page), next_cursor)
+    page, next_cursor = await resources.list(api_request.project_id, cursor=cursor, limit=limit)
+    return list_response(api_request.request, map(resource_record, page), next_cursor)
 
 
 @router.get("/{uri}", response_model=ResourceRecord, responses=responses_of_reads(NotFoundError))
@@ -169,16 +172,20 @@ async def list_resources(
     response_class=Response,
     responses=responses_of_reads(NotFoundError),
 )
-async def get_resource(call: CallDep, resources: ResourcesDep, uri: UriPath) -> Response:
+async def get_resource(
+    api_request: ApiRequestDep, resources: ResourcesDep, uri: UriPath
+) -> Response:
     """Read a descriptor."""
-    resource = await resources.get(call.project_id, uri)
-    return record_response(call.request, resource_record(resource))
+    resource = await resources.get(api_request.project_id, uri)
+    return record_response(api_request.request, resource_record(resource))
 
 
 @router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))
-async def delete_resource(call: CallDep, resources: ResourcesDep, uri: UriPath) -> None:
+async def delete_resource(
+    api_request: ApiRequestDep, resources: ResourcesDep, uri: UriPath
+) -> None:
     """Delete a resource without references; a 409 lists the records that refer to it."""
-    await resources.delete(call.project_id, uri)
+    await resources.delete(api_request.project_id, uri)
 
 
 @router.post(
@@ -187,20 +194,20 @@ async def delete_resource(call: CallDep, resources: ResourcesDep, uri: UriPath) 
     responses=problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
 )
 async def create_signed_url(
-    call: CallDep,
+    api_request: ApiRequestDep,
     resources: ResourcesDep,
     published: PublishedContentDep,
     signer: LinkSignerDep,
     uri: UriPath,
 ) -> SignedUrl:
     """Create a link that needs no key and expires soon, for `<img>`, `<video>` and the like."""
-    link_request = await call.model(SignedUrlRequest)
-    resource = await resources.get(call.project_id, uri)
+    link_request = await api_request.model(SignedUrlRequest)
+    resource = await resources.get(api_request.project_id, uri)
     if link_request.app is not None:
         _check_app(resource.mime_type, published)
     expires_at = link_expiry(utc_now(), link_request.expires_in_seconds)
     grant = LinkGrant(
-        call.project_id,
+        api_request.project_id,
         resource.resource_id,
         link_request.disposition,
         link_request.filename if link_request.app is None else None,
@@ -426,7 +433,7 @@ def _query_error(name: str, sentence: str) -> InvalidPayloadError:
     },
 )
 async def get_resource_text(
-    call: CallDep,
+    api_request: ApiRequestDep,
     texts: ResourceTextsDep,
     uri: UriPath,
     query: Annotated[TextQuery, Depends(get_text_query)],
@@ -436,16 +443,16 @@ async def get_resource_text(
     An answer has 64 KiB of text at most, and `nextLine` is the line to continue with. Instead of a
     value that is too large, the answer has its shape, and pointers to its members.
     """
-    text = await texts.find(call.project_id, uri, query)
-    is_alone = wants_text(call.request)
+    text = await texts.find(api_request.project_id, uri, query)
+    is_alone = wants_text(api_request.request)
     etag = strong_etag(text.digest_alone if is_alone else text.digest)
-    if unchanged := not_modified_response(call.request, etag=etag):
+    if unchanged := not_modified_response(api_request.request, etag=etag):
         return unchanged
     answer = await text.read()
     if is_alone:
-        return text_response(call.request, text_alone(answer.found), etag=etag)
+        return text_response(api_request.request, text_alone(answer.found), etag=etag)
     record = text_record(answer.resource, answer.total_lines, answer.found, answer.charset)
-    return record_response(call.request, record, etag=etag, headers={"Vary": "Accept"})
+    return record_response(api_request.request, record, etag=etag, headers={"Vary": "Accept"})
 
 
 @router.get(
@@ -466,7 +473,7 @@ async def get_resource_text(
     },
 )
 async def get_resource_poster(
-    call: CallDep,
+    api_request: ApiRequestDep,
     resources: ResourcesDep,
     posters: PostersDep,
     sources: ContentSourcesDep,
@@ -481,10 +488,10 @@ async def get_resource_poster(
     It is created by the first request, if the optional package `av` is installed, and kept until
     the video is deleted. Videos of more than 3840x2160 pixels have no poster.
     """
-    video = await resources.get(call.project_id, uri)
-    poster = await (posters.get_if_any if optional else posters.get)(call.project_id, video)
+    video = await resources.get(api_request.project_id, uri)
+    poster = await (posters.get_if_any if optional else posters.get)(api_request.project_id, video)
     if poster is None:
         return Response(status_code=204)
     content = resource_content(poster.resource, "inline")
-    source = sources.of(call.project_id, poster.resource.digest)
-    return content_response(call.request.headers, "GET", content, open_range=source.open)
+    source = sources.of(api_request.project_id, poster.resource.digest)
+    return content_response(api_request.request.headers, "GET", content, open_range=source.open)

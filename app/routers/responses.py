@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Response
 
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.problem_types import BODY_ERRORS, problem_responses
@@ -35,15 +35,15 @@ MaxTokensHeader = Annotated[
     responses=problem_responses(*BODY_ERRORS),
 )
 async def compact_response(
-    call: CallDep, compactions: CompactionsDep, max_tokens: MaxTokensHeader = None
+    api_request: ApiRequestDep, compactions: CompactionsDep, max_tokens: MaxTokensHeader = None
 ) -> Response:
     """Store a conversation, and replace it by its user messages and a compaction item.
 
     The item has a signed handle of the stored session, valid for 30 days in its project. These two
     routes and `PUT /api/sessions/{session_id}/history` expand it.
     """
-    body = call.json_body(call.limits.history_bytes)
-    return _shape_response(await compactions.compact(call.project_id, body, max_tokens))
+    body = api_request.json_body(api_request.limits.history_bytes)
+    return _shape_response(await compactions.compact(api_request.project_id, body, max_tokens))
 
 
 @router.post(
@@ -52,10 +52,10 @@ async def compact_response(
     openapi_extra=json_body(ResponsesRequest),
     responses=problem_responses(*BODY_ERRORS),
 )
-async def count_input_tokens(call: CallDep, compactions: CompactionsDep) -> Response:
+async def count_input_tokens(api_request: ApiRequestDep, compactions: CompactionsDep) -> Response:
     """Estimate the tokens of a request. Nothing is stored."""
-    body = call.json_body(call.limits.history_bytes)
-    return _shape_response(await compactions.count(call.project_id, body))
+    body = api_request.json_body(api_request.limits.history_bytes)
+    return _shape_response(await compactions.count(api_request.project_id, body))
 
 
 def _shape_response(shape: Shape) -> Response:

@@ -5,8 +5,8 @@ from typing import Annotated, cast, get_args
 from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import InvalidCursorError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
 from app.http.problem_types import responses_of_reads
@@ -30,7 +30,7 @@ SearchDep = Annotated[Search, Depends(service(Search))]
     responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def search(
-    call: CallDep,
+    api_request: ApiRequestDep,
     engine: SearchDep,
     q: SearchTextQuery,
     kinds: Annotated[
@@ -54,6 +54,6 @@ async def search(
     """
     selected = cast("list[SearchKind]", kinds.split(",") if kinds else [])
     request = SearchRequest(q, frozenset(selected), session_id)
-    found = await engine.search(call.project_id, request, cursor=cursor, limit=limit)
+    found = await engine.search(api_request.project_id, request, cursor=cursor, limit=limit)
     body = search_results(found.hits, found.next_cursor, pending=found.pending)
-    return list_body_response(call.request, body, found.next_cursor)
+    return list_body_response(api_request.request, body, found.next_cursor)

@@ -12,8 +12,8 @@ from app.errors import (
     OverloadedError,
     PreconditionFailedError,
 )
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import PLAIN_TEXT, json_body
 from app.http.parameters import (
@@ -112,7 +112,7 @@ class OutlineQuery(OptionsQuery):
     responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_sessions(
-    call: CallDep,
+    api_request: ApiRequestDep,
     sessions: SessionsDep,
     session_filter: SessionFilterDep,
     limit: LimitQuery = 50,
@@ -120,10 +120,10 @@ async def list_sessions(
 ) -> Response:
     """List sessions, the one last written to first, with their counts and sizes."""
     page, next_cursor = await sessions.list(
-        call.project_id, session_filter, cursor=cursor, limit=limit
+        api_request.project_id, session_filter, cursor=cursor, limit=limit
     )
     items = (session_record(item.session, item.use) for item in page)
-    return list_response(call.request, items, next_cursor)
+    return list_response(api_request.request, items, next_cursor)
 
 
 @router.get(
@@ -137,10 +137,12 @@ async def list_sessions(
     response_class=Response,
     responses=responses_of_reads(NotFoundError, InvalidPayloadError),
 )
-async def get_session(call: CallDep, sessions: SessionsDep, session_id: SessionIdPath) -> Response:
+async def get_session(
+    api_request: ApiRequestDep, sessions: SessionsDep, session_id: SessionIdPath
+) -> Response:
     """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
-    found = await sessions.get(call.project_id, session_id)
-    return record_response(call.request, session_record(found.session, found.use))
+    found = await sessions.get(api_request.project_id, session_id)
+    return record_response(api_request.request, session_record(found.session, found.use))
 
 
 @router.put(
@@ -152,7 +154,7 @@ async def get_session(call: CallDep, sessions: SessionsDep, session_id: SessionI
     },
 )
 async def put_session(
-    call: CallDep,
+    api_request: ApiRequestDep,
     sessions: SessionsDep,
     session_id: SessionIdPath,
     if_match: IfMatchHeader = None,
@@ -162,10 +164,12 @@ async def put_session(
 
     It takes no body, or an empty object.
     """
-    await call.model(NoMembers)
-    found = await sessions.ensure(call.project_id, session_id, condition=call.condition())
+    await api_request.model(NoMembers)
+    found = await sessions.ensure(
+        api_request.project_id, session_id, condition=api_request.condition()
+    )
     return written_response(
-        call.request,
+        api_request.request,
         session_record(found.session, found.use),
         path=f"/api/sessions/{session_id}",
         is_new=found.is_new,
@@ -179,17 +183,20 @@ async def put_session(
     responses=problem_responses(NotFoundError, PreconditionFailedError, *BODY_ERRORS),
 )
 async def patch_session(
-    call: CallDep, sessions: SessionsDep, session_id: SessionIdPath, if_match: IfMatchHeader = None
+    api_request: ApiRequestDep,
+    sessions: SessionsDep,
+    session_id: SessionIdPath,
+    if_match: IfMatchHeader = None,
 ) -> Response:
     """Change the marks of a session by a merge patch (RFC 7396): `pinned`, `tags`, `note`.
 
     They are for people: no rendering has them, and the session keeps its place in the list.
     """
-    patch = await call.model(SessionPatch, is_optional=False)
+    patch = await api_request.model(SessionPatch, is_optional=False)
     marked = await sessions.mark(
-        call.project_id, session_id, patch.apply, condition=call.condition()
+        api_request.project_id, session_id, patch.apply, condition=api_request.condition()
     )
-    return record_response(call.request, session_record(marked.session, marked.use))
+    return record_response(api_request.request, session_record(marked.session, marked.use))
 
 
 @router.delete(
@@ -198,13 +205,13 @@ async def patch_session(
     responses=problem_responses(NotFoundError, InvalidPayloadError),
 )
 async def delete_session(
-    call: CallDep, sessions: SessionsDep, session_id: SessionIdPath
+    api_request: ApiRequestDep, sessions: SessionsDep, session_id: SessionIdPath
 ) -> Response:
     """Delete a session with its history and its pages, in one transaction.
 
     The receipt lists each resource of the session: deleted, or kept for its other users.
     """
-    deleted = await sessions.delete(call.project_id, session_id)
+    deleted = await sessions.delete(api_request.project_id, session_id)
     return Response(deletion_receipt(deleted), media_type="application/json")
 
 
@@ -220,22 +227,24 @@ async def delete_session(
     },
 )
 async def fork_session(
-    call: CallDep, forks: SessionForksDep, session_id: SessionIdPath
+    api_request: ApiRequestDep, forks: SessionForksDep, session_id: SessionIdPath
 ) -> Response:
     """Create a session `as` with a copy of this one's entries up to `upTo`.
 
     The entries keep their numbers and get new ids; files are shared. A fork of more than 10,000
     entries is a 202, and is copied in the background: `Location` is a 404 until all of it is there.
     """
-    fork = await call.model(ForkRequest)
-    forked = await forks.fork(call.project_id, session_id, up_to=fork.up_to, fork_id=fork.fork_id)
+    fork = await api_request.model(ForkRequest)
+    forked = await forks.fork(
+        api_request.project_id, session_id, up_to=fork.up_to, fork_id=fork.fork_id
+    )
     path = f"/api/sessions/{fork.fork_id}"
     if isinstance(forked, PendingSession):
         record = pending_fork(fork.fork_id, forked.origin, forked.entries)
         headers = {"Location": path, "Retry-After": "1"}
-        return record_response(call.request, record, status=202, headers=headers)
+        return record_response(api_request.request, record, status=202, headers=headers)
     record = session_record(forked.session, forked.use)
-    return written_response(call.request, record, path=path, is_new=forked.is_new)
+    return written_response(api_request.request, record, path=path, is_new=forked.is_new)
 
 
 @router.get(
@@ -250,7 +259,7 @@ async def fork_session(
     },
 )
 async def get_manifest(
-    call: CallDep,
+    api_request: ApiRequestDep,
     manifests: PageManifestsDep,
     session_id: SessionIdPath,
     limit: LimitQuery = 50,
@@ -262,11 +271,11 @@ async def get_manifest(
     Pinned pages come first, then important, then new ones. Each page is one line.
     """
     manifest = await manifests.get(
-        call.project_id, session_id, cursor=cursor, limit=limit, max_tokens=memory_tokens
+        api_request.project_id, session_id, cursor=cursor, limit=limit, max_tokens=memory_tokens
     )
-    if wants_text(call.request):
-        response = text_response(call.request, manifest.text)
-        response.headers.update(next_link(call.request, manifest.next_cursor))
+    if wants_text(api_request.request):
+        response = text_response(api_request.request, manifest.text)
+        response.headers.update(next_link(api_request.request, manifest.next_cursor))
         return response
     record = manifest_record(
         session_id,
@@ -275,8 +284,8 @@ async def get_manifest(
         text=manifest.text,
         next_cursor=manifest.next_cursor,
     )
-    headers = {**next_link(call.request, manifest.next_cursor), "Vary": "Accept"}
-    return record_response(call.request, record, headers=headers)
+    headers = {**next_link(api_request.request, manifest.next_cursor), "Vary": "Accept"}
+    return record_response(api_request.request, record, headers=headers)
 
 
 @router.get(
@@ -285,7 +294,7 @@ async def get_manifest(
     responses=responses_of_reads(InvalidCursorError, NotFoundError, InvalidPayloadError),
 )
 async def get_outline(
-    call: CallDep,
+    api_request: ApiRequestDep,
     outlines: OutlinesDep,
     session_id: SessionIdPath,
     levels: Annotated[OutlineQuery, Query()],
@@ -302,6 +311,6 @@ async def get_outline(
     """
     query = RenderQuery(levels.target, levels.options()) if levels.target else None
     body, next_cursor = await outlines.list(
-        call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit, query=query
+        api_request.project_id, session_id, cursor=cursor, after_seq=after, limit=limit, query=query
     )
-    return list_body_response(call.request, body, next_cursor)
+    return list_body_response(api_request.request, body, next_cursor)

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import ConflictError, InvalidCursorError, NotFoundError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery
@@ -57,7 +57,7 @@ RenderTargetQuery = Annotated[
     },
 )
 async def create_tool_result(
-    call: CallDep,
+    api_request: ApiRequestDep,
     results: ToolResultsDep,
     renders: AnswerRendersDep,
     options: Annotated[AnswerOptionsQuery, Query()],
@@ -74,20 +74,23 @@ async def create_tool_result(
     also has a rendering.
     """
     ingested = await results.ingest(
-        call.project_id, call.json_body(), idempotency_key=idempotency_key, new_call=new_call
+        api_request.project_id,
+        api_request.json_body(),
+        idempotency_key=idempotency_key,
+        new_call=new_call,
     )
     record = tool_result_record(ingested.result)
     path = f"/api/tool-results/{ingested.result.tool_result_id}"
     if render is None:
-        return written_response(call.request, record, path=path, is_new=ingested.is_new)
+        return written_response(api_request.request, record, path=path, is_new=ingested.is_new)
     body = await renders.append_rendering(
-        call.project_id,
+        api_request.project_id,
         ingested.result.tool_result_id,
         record,
         RenderQuery(render, options.options()),
     )
     status = 201 if ingested.is_new else 200
-    return json_response(call.request, body, {"Location": path}, status=status)
+    return json_response(api_request.request, body, {"Location": path}, status=status)
 
 
 @router.get(
@@ -96,7 +99,7 @@ async def create_tool_result(
     responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
 )
 async def list_tool_results(
-    call: CallDep,
+    api_request: ApiRequestDep,
     results: ToolResultsDep,
     session_id: Annotated[ClientId | None, Query(alias="sessionId")] = None,
     limit: LimitQuery = 50,
@@ -104,9 +107,9 @@ async def list_tool_results(
 ) -> Response:
     """List tool results, newest first; of one session, if one is named."""
     page, next_cursor = await results.list(
-        call.project_id, session_id=session_id, cursor=cursor, limit=limit
+        api_request.project_id, session_id=session_id, cursor=cursor, limit=limit
     )
-    return list_response(call.request, map(tool_result_record, page), next_cursor)
+    return list_response(api_request.request, map(tool_result_record, page), next_cursor)
 
 
 @router.get(
@@ -114,7 +117,9 @@ async def list_tool_results(
     response_model=ToolResultRecord,
     responses=responses_of_reads(NotFoundError),
 )
-async def get_tool_result(call: CallDep, results: ToolResultsDep, tool_result_id: str) -> Response:
+async def get_tool_result(
+    api_request: ApiRequestDep, results: ToolResultsDep, tool_result_id: str
+) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
-    stored = await results.get(call.project_id, tool_result_id)
-    return record_response(call.request, tool_result_record(stored))
+    stored = await results.get(api_request.project_id, tool_result_id)
+    return record_response(api_request.request, tool_result_record(stored))

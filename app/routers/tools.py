@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import ConflictError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import PLAIN_TEXT, json_body
 from app.http.parameters import SessionIdPath
@@ -46,7 +46,9 @@ StyleQuery = Annotated[
 @router.get(
     "/tools", response_model=ToolDefinitions, responses=responses_of_reads(InvalidPayloadError)
 )
-async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None) -> Response:
+async def list_tools(
+    api_request: ApiRequestDep, target: TargetQuery, only: OnlyQuery = None
+) -> Response:
     """Read the definitions of the memory's tools, in the dialect of a provider.
 
     They go into the provider's request under `tools`. A model's calls of them go to
@@ -59,7 +61,9 @@ async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None)
             faults=[Fault("/query/only", f"has {len(unknown)} names beside {', '.join(TOOLS)}")],
         )
     tools = write_tools(target, definitions(names))
-    return record_response(call.request, json_text({"target": target, "tools": tools}).encode())
+    return record_response(
+        api_request.request, json_text({"target": target, "tools": tools}).encode()
+    )
 
 
 @router.get(
@@ -70,9 +74,11 @@ async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None)
         **responses_of_reads(InvalidPayloadError),
     },
 )
-async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> Response:
+async def get_tool_instructions(
+    api_request: ApiRequestDep, style: StyleQuery = "strict"
+) -> Response:
     """Read the rules for using the memory, as a prompt for a model."""
-    return text_response(call.request, instructions(style))
+    return text_response(api_request.request, instructions(style))
 
 
 @router.post(
@@ -81,12 +87,14 @@ async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> 
     openapi_extra=json_body(ToolCallRequest),
     responses=problem_responses(ConflictError, *BODY_ERRORS),
 )
-async def run_tool_call(call: CallDep, calls: ToolCallsDep, session_id: SessionIdPath) -> Response:
+async def run_tool_call(
+    api_request: ApiRequestDep, calls: ToolCallsDep, session_id: SessionIdPath
+) -> Response:
     """Run a model's call of one of the tools; `messages` is what to append to the conversation.
 
     The answer is a 200 even if the call fails. For wrong arguments and missing records, the message
     for the model has the remedy, and the provider's mark for errors. Call and answer are entries of
     the session's history. The same call again returns the same answer and is not run again.
     """
-    body = await calls.run(call.project_id, session_id, call.json_body())
-    return rendered_response(call.request, body)
+    body = await calls.run(api_request.project_id, session_id, api_request.json_body())
+    return rendered_response(api_request.request, body)

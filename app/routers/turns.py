@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from app.errors import ConflictError, NotFoundError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
@@ -29,7 +29,7 @@ SessionTurnsDep = Annotated[SessionTurns, Depends(service(SessionTurns))]
     responses=problem_responses(ConflictError, NotFoundError, *BODY_ERRORS),
 )
 async def append_turn(
-    call: CallDep,
+    api_request: ApiRequestDep,
     turns: SessionTurnsDep,
     session_id: SessionIdPath,
     idempotency_key: IdempotencyKeyHeader = None,
@@ -41,6 +41,6 @@ async def append_turn(
     `expectedSeq` a turn is refused if other entries were appended meanwhile.
     """
     body = await turns.append(
-        call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
+        api_request.project_id, session_id, api_request.json_body(), idempotency_key=idempotency_key
     )
-    return rendered_response(call.request, body)
+    return rendered_response(api_request.request, body)

@@ -14,7 +14,7 @@ from app.errors import (
     TusVersionError,
     UnsupportedMediaError,
 )
-from app.http.calls import CallDep
+from app.http.api_requests import ApiRequestDep
 from app.http.dependencies import service
 from app.http.openapi_operations import file_body, header, reference, response_headers
 from app.http.problem_types import problem_responses, responses_of_reads
@@ -82,14 +82,14 @@ _OPTIONS = _VERSION_HEADER | response_headers(
         204: {"description": "What is spoken here.", "headers": _OPTIONS},
     },
 )
-async def get_upload_options(call: CallDep) -> Response:
+async def get_upload_options(api_request: ApiRequestDep) -> Response:
     """Return the supported parts of the protocol, and the maximal size of a file."""
     return Response(
         status_code=204,
         headers={
             "Tus-Version": VERSION,
             "Tus-Extension": EXTENSIONS,
-            "Tus-Max-Size": str(call.limits.upload_bytes),
+            "Tus-Max-Size": str(api_request.limits.upload_bytes),
             "Tus-Checksum-Algorithm": ALGORITHMS,
         },
     )
@@ -112,9 +112,11 @@ async def get_upload_options(call: CallDep) -> Response:
         ),
     },
 )
-async def create_upload(call: CallDep, uploads: UploadsDep, draft: DraftDep) -> Response:
+async def create_upload(
+    api_request: ApiRequestDep, uploads: UploadsDep, draft: DraftDep
+) -> Response:
     """Begin an upload of a file of known length; `Location` is the address for its pieces."""
-    upload = await uploads.create(call.project_id, draft)
+    upload = await uploads.create(api_request.project_id, draft)
     location = f"{PATH}/{upload.upload_id}"
     return Response(status_code=201, headers={**progress_headers(upload), "Location": location})
 
@@ -129,12 +131,14 @@ async def create_upload(call: CallDep, uploads: UploadsDep, draft: DraftDep) -> 
         **problem_responses(NotFoundError, ConflictError, GoneError, TusVersionError),
     },
 )
-async def get_upload_offset(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> Response:
+async def get_upload_offset(
+    api_request: ApiRequestDep, uploads: UploadsDep, upload_id: UploadPath
+) -> Response:
     """Return the state of an upload: `Upload-Offset` is the beginning of the next piece.
 
     A piece that is still being sent is ended, and its received bytes are kept.
     """
-    return Response(headers=state_headers(await uploads.resume(call.project_id, upload_id)))
+    return Response(headers=state_headers(await uploads.resume(api_request.project_id, upload_id)))
 
 
 @router.get(
@@ -142,10 +146,12 @@ async def get_upload_offset(call: CallDep, uploads: UploadsDep, upload_id: Uploa
     response_model=UploadRecord,
     responses=responses_of_reads(NotFoundError, ConflictError, GoneError),
 )
-async def get_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> Response:
+async def get_upload(
+    api_request: ApiRequestDep, uploads: UploadsDep, upload_id: UploadPath
+) -> Response:
     """Read the state of an upload as JSON, with its resource."""
-    upload, resource = await uploads.describe(call.project_id, upload_id)
-    return record_response(call.request, upload_record(upload, resource))
+    upload, resource = await uploads.describe(api_request.project_id, upload_id)
+    return record_response(api_request.request, upload_record(upload, resource))
 
 
 @router.patch(
@@ -170,14 +176,14 @@ async def get_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) 
     },
 )
 async def append_upload(
-    call: CallDep, uploads: UploadsDep, upload_id: UploadPath, piece: PieceDep
+    api_request: ApiRequestDep, uploads: UploadsDep, upload_id: UploadPath, piece: PieceDep
 ) -> Response:
     """Send the next piece. Received bytes are kept, even if the request breaks.
 
     With the last piece the file is a resource: `Upload-Resource` is its URI.
     """
-    chunks = call.body(call.limits.upload_bytes, keeps_received=True)
-    upload = await uploads.receive(call.project_id, upload_id, piece=piece, chunks=chunks)
+    chunks = api_request.body(api_request.limits.upload_bytes, keeps_received=True)
+    upload = await uploads.receive(api_request.project_id, upload_id, piece=piece, chunks=chunks)
     return Response(status_code=204, headers=progress_headers(upload))
 
 
@@ -188,6 +194,8 @@ async def append_upload(
     openapi_extra={"parameters": [_PROTOCOL]},
     responses=problem_responses(NotFoundError, TusVersionError),
 )
-async def delete_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> None:
+async def delete_upload(
+    api_request: ApiRequestDep, uploads: UploadsDep, upload_id: UploadPath
+) -> None:
     """Delete an upload. Its resource stays."""
-    await uploads.remove(call.project_id, upload_id)
+    await uploads.remove(api_request.project_id, upload_id)

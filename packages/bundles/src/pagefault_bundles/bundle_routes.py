@@ -13,8 +13,8 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
 from app.http.dependencies import service
 from app.http.openapi_operations import LOCATION, file_body
@@ -47,7 +47,10 @@ _ACCEPTED_TYPES = frozenset({"application/zip", "application/octet-stream"})
     },
 )
 async def export_session(
-    call: CallDep, budget: MemoryBudgetDep, exports: BundleExportsDep, session_id: SessionIdPath
+    api_request: ApiRequestDep,
+    budget: MemoryBudgetDep,
+    exports: BundleExportsDep,
+    session_id: SessionIdPath,
 ) -> Response:
     """Download a whole session as a zip: history, pages, interactions, and every blob once.
 
@@ -55,7 +58,7 @@ async def export_session(
     """
     reservation = await budget.reserve(EXPORT_BYTES)
     try:
-        bundle = await exports.export(call.project_id, session_id)
+        bundle = await exports.export(api_request.project_id, session_id)
         reservation.resize(min(bundle.memory_bytes, reservation.size_bytes))
     except BaseException:
         reservation.release()
@@ -89,18 +92,20 @@ async def export_session(
         ),
     },
 )
-async def import_session(call: CallDep, imports: BundleImportsDep) -> Response:
+async def import_session(api_request: ApiRequestDep, imports: BundleImportsDep) -> Response:
     """Restore a session from its bundle, with the same ids and the same bytes.
 
     The whole bundle is checked first. A damaged bundle is a 422, and nothing of it is stored.
     """
-    content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = (
+        api_request.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    )
     if content_type not in _ACCEPTED_TYPES:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
-    body = call.body(call.limits.bundle_bytes)
-    imported = await imports.import_session(call.project_id, body)
+    body = api_request.body(api_request.limits.bundle_bytes)
+    imported = await imports.import_session(api_request.project_id, body)
     return written_response(
-        call.request,
+        api_request.request,
         session_record(imported.session, imported.use),
         path=f"/api/sessions/{imported.session.session_id}",
         is_new=True,

@@ -10,8 +10,8 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.conditions import parse_byte_count
 from app.http.dependencies import service
 from app.http.openapi_operations import file_body
@@ -38,15 +38,15 @@ SessionFilesDep = Annotated[SessionFiles, Depends(service(SessionFiles))]
         InvalidBundleError,
     ),
 )
-async def read_session_file(call: CallDep, files: SessionFilesDep) -> Response:
+async def read_session_file(api_request: ApiRequestDep, files: SessionFilesDep) -> Response:
     """Read a file as a session, without storing anything.
 
     The file is a transcript of Claude Code or Codex (JSON lines), a request or a response of a
     provider, a list of messages, or a bundle. Its bytes decide which; its `Content-Type` does not.
     The entries are those that storing it would make, and their media are in the answer.
     """
-    length = call.request.headers.get("content-length", "")
+    length = api_request.request.headers.get("content-length", "")
     if length.isdigit():
         files.check_length(parse_byte_count(length))
-    body = await files.read(call.project_id, call.body())
+    body = await files.read(api_request.project_id, api_request.body())
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})

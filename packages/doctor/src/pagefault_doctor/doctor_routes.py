@@ -8,8 +8,8 @@ from pydantic.config import JsonDict
 from typing_extensions import Doc
 
 from app.errors import NotFoundError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
@@ -131,7 +131,7 @@ DoctorDep = Annotated[Doctor, Depends(service(Doctor))]
     responses=problem_responses(NotFoundError, *BODY_ERRORS),
 )
 async def examine_history(
-    call: CallDep,
+    api_request: ApiRequestDep,
     doctor: DoctorDep,
     examination: Annotated[ExaminationQuery, Query()],
 ) -> Response:
@@ -146,9 +146,9 @@ async def examine_history(
         examination.max_tokens,
         applies=examination.apply,
     )
-    limit = call.limits.history_bytes
-    body = await doctor.examine(call.project_id, call.json_body(limit), query)
-    return rendered_response(call.request, body)
+    limit = api_request.limits.history_bytes
+    body = await doctor.examine(api_request.project_id, api_request.json_body(limit), query)
+    return rendered_response(api_request.request, body)
 
 
 class TranscriptOptions(OptionsQuery):
@@ -171,7 +171,7 @@ class TranscriptOptions(OptionsQuery):
     },
 )
 async def export_transcript(
-    call: CallDep,
+    api_request: ApiRequestDep,
     exports: Annotated[TranscriptExports, Depends(service(TranscriptExports))],
     session_id: SessionIdPath,
     options: Annotated[TranscriptOptions, Query()],
@@ -182,11 +182,11 @@ async def export_transcript(
     prompt is left out: the host has its own.
     """
     query = TranscriptQuery(options.host, options.folder, options.max_tokens)
-    body = await exports.export(call.project_id, session_id, query)
-    name = f"{transcript_id(call.project_id, session_id)}.jsonl"
+    body = await exports.export(api_request.project_id, session_id, query)
+    name = f"{transcript_id(api_request.project_id, session_id)}.jsonl"
     headers = {
         "Content-Type": "application/x-ndjson",
         "Content-Disposition": content_disposition("attachment", name),
         **safe_headers(),
     }
-    return rendered_response(call.request, body, headers)
+    return rendered_response(api_request.request, body, headers)

@@ -7,8 +7,8 @@ from fastapi.responses import StreamingResponse
 from typing_extensions import Doc, TypeAliasType
 
 from app.errors import NotFoundError
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
-from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
 from app.http.dependencies import service
 from app.http.parameters import SessionIdPath
@@ -53,7 +53,7 @@ _DOCUMENT_ERRORS = (NotFoundError, InvalidPayloadError, PayloadTooLargeError)
     },
 )
 async def export_document(
-    call: CallDep,
+    api_request: ApiRequestDep,
     documents: Annotated[SessionDocuments, Depends(service(SessionDocuments))],
     session_id: SessionIdPath,
     options: Annotated[DocumentOptions, Query()],
@@ -63,7 +63,7 @@ async def export_document(
     The same session gives the same bytes, at most 50 MiB. A larger one is a 413 with its size.
     """
     document = await documents.write(
-        call.project_id, session_id, has_files=options.media == "inline"
+        api_request.project_id, session_id, has_files=options.media == "inline"
     )
     headers = {
         "Content-Type": "text/html; charset=utf-8",
@@ -72,7 +72,7 @@ async def export_document(
         "Cache-Control": "no-store",
         **safe_headers(),
     }
-    if call.request.method == "HEAD":
+    if api_request.request.method == "HEAD":
         document.close()
         return Response(headers=headers)
     return CountedResponse(StreamingResponse(document.chunks(), headers=headers), document.memory)

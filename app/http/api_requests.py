@@ -1,7 +1,4 @@
-"""Authenticated requests, and the reading of their bodies.
-
-A `Call` is a request to this API, not a tool call of a model.
-"""
+"""The authenticated request of a route: `ApiRequestDep`, with the methods that read its body."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -20,8 +17,8 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """An authenticated request, the project of its key, and the limits of the service."""
+class ApiRequest:
+    """An authenticated request, the project of its API key, and the limits of the service."""
 
     request: Request
     project_id: str
@@ -58,9 +55,9 @@ class Call:
         return write_condition(self.request.headers, self.request.method)
 
 
-async def get_call(request: Request, _: BearerDep) -> Call:
+async def get_api_request(request: Request, _: BearerDep) -> ApiRequest:
     """Authenticate a request; the errors are those of `authenticate`."""
-    return Call(request, await authenticate(request), services_of(request)[Limits])
+    return ApiRequest(request, await authenticate(request), services_of(request)[Limits])
 
 
-CallDep = Annotated[Call, Depends(get_call)]
+ApiRequestDep = Annotated[ApiRequest, Depends(get_api_request)]
