@@ -40,7 +40,7 @@ from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.targets.table import TARGETS
-from pagefault_dialects.turns.answered_turns import PrefixChangedError
+from pagefault_dialects.turns.call_results import PrefixChangedError
 from tests.faults.lengths import times
 from tests.kit.media import b64, png
 
@@ -235,7 +235,7 @@ class _Store:
                     compared = True
             except PrefixChangedError:
                 fallback = await self.windows.load(
-                    PROJECT, session_id, options, frontier, is_long=True, settles=True
+                    PROJECT, session_id, options, frontier, is_long=True, freezes_turns=True
                 )
                 # It differs from the whole one, but has a rendering.
                 assert fallback is None or await text(fallback)

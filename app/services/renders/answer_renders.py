@@ -60,7 +60,7 @@ class AnswerRenders:
         origin, audience = f"/api/tool-results/{tool_result_id}", options.audience
         turn = await self.resolver.run(
             lambda: tool_result_turn(
-                sanitized, origin=origin, audience=audience, seq=seq, apart=structured
+                sanitized, origin=origin, audience=audience, seq=seq, structured_contents=structured
             )
         )
         turns = await self.resolver.limit_texts(project_id, stored.session_id, [turn], options)

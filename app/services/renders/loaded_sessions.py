@@ -26,8 +26,8 @@ from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.turns.pairing import paired
-from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
+from pagefault_dialects.turns.pairing import pair_calls
+from pagefault_dialects.turns.record_turns import find_structured_resource, tool_result_turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,14 @@ class LoadedSession:
             return options
         return replace(options, model=prompt_model(self.prompt))
 
-    def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
+    def turns(
+        self, *, audience: Audience, pinned_results: Collection[int] = ()
+    ) -> Sequence[ComposedTurn]:
         """Return the history as a conversation with paired calls and answers.
 
-        Answers whose `seq` is in `kept` keep the calls that were added for them.
+        Results whose `seq` is in `pinned_results` stay after the calls that were added for them.
         """
-        return paired(self.unpaired(audience), kept=kept)
+        return pair_calls(self.unpaired(audience), pinned_results=pinned_results)
 
     def unpaired(self, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the turns of the history as they were recorded, with joined items."""
@@ -102,7 +104,7 @@ class LoadedSession:
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
         raw = ContentReading(self.resources, audience).raw
         match entry:
-            case StoredMessage() if kept_apart(entry.sanitized) is not None:
+            case StoredMessage() if find_structured_resource(entry.sanitized) is not None:
                 # Content that is stored as a resource may be missing in the next rendering.
                 return self._result_turns(entry, audience, origin)
             case StoredMessage():
@@ -131,7 +133,7 @@ class LoadedSession:
             origin=origin,
             audience=audience,
             seq=entry.seq,
-            apart=self.structured_contents,
+            structured_contents=self.structured_contents,
         )
         is_apart = entry.is_apart is not False
         return [replace(turn, answer_number=entry.answer_number, is_apart=is_apart)]

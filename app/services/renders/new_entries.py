@@ -34,7 +34,7 @@ from pagefault_dialects.rendered_documents import session_document, written_pref
 from pagefault_dialects.rendered_prefixes import RenderedPrefix, damages_of
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.turns.answered_turns import PrefixChangedError
+from pagefault_dialects.turns.call_results import PrefixChangedError
 from pagefault_dialects.turns.pairing import Pairing
 from pagefault_dialects.turns.sealed_turns import seal_turns
 
@@ -217,7 +217,7 @@ class NewEntries:
             pairing = Pairing((), prefix.paired if prefix else None)
             for turn in loaded.unpaired(options.audience):
                 pairing.add(turn)
-            return pairing.turns()
+            return pairing.take_turns()
 
         turns = await self.resolver.run(pair)
         resolved, weight = await self.resolver.resolve_part(

@@ -29,7 +29,7 @@ from pagefault_dialects.rendered_documents import equal_hashes, mark, session_do
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, json_pieces
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.turns.pairing import orphans_in
+from pagefault_dialects.turns.pairing import find_orphans
 
 # Each rendering has a whole history in memory. The limit for a project leaves room for others.
 _SESSIONS_AT_ONCE = 8
@@ -216,10 +216,13 @@ class SessionRenders:
         """
         options = query.options
         stored = await self._find_frontier(project_id, loaded.session_id, options, query.at)
-        kept = stored.frontier.orphans
+        orphans = stored.frontier.orphans
         audience = options.audience
         turns, options = await self.resolver.run(
-            lambda: (loaded.turns(audience=audience, kept=kept), loaded.with_model(options)),
+            lambda: (
+                loaded.turns(audience=audience, pinned_results=orphans),
+                loaded.with_model(options),
+            ),
             turns=len(loaded.entries),
         )
         if options.memory:
@@ -275,7 +278,7 @@ class SessionRenders:
             )
             stable, frontier = equal_hashes(stored.sent, hashes), moved_to
             if options.frontier is not None:
-                orphans = (*loaded.orphans, *orphans_in(turns))
+                orphans = (*loaded.orphans, *find_orphans(turns))
                 frontier = moved_to.with_orphans(orphans)
                 document["frontier"] = JsonLeaf(frontier.wire())
             if stored.name:

@@ -59,7 +59,7 @@ from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.model.resource import LINK_TYPE, Resource
-from pagefault_dialects.turns.answered_turns import PrefixChangedError
+from pagefault_dialects.turns.call_results import PrefixChangedError
 from pagefault_dialects.turns.sealed_turns import seal_turns
 
 _Result = TypeVar("_Result")
@@ -88,7 +88,7 @@ class SessionWindow(LoadedSession):
     """The entries of messages and steps of the prefix that the frontier shows, by `seq`."""
     min_frontier: Frontier = NOTHING_EVICTED
     """The levels that make the session short enough to be read."""
-    settles: bool = False
+    freezes_turns: bool = False
     """True if later entries do not change the prefix."""
 
     @property
@@ -111,7 +111,9 @@ class SessionWindow(LoadedSession):
         }
         return chain_levels(frontier.model_copy(update=levels))
 
-    def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
+    def turns(
+        self, *, audience: Audience, pinned_results: Collection[int] = ()
+    ) -> Sequence[ComposedTurn]:
         """Return the history as a conversation, with one step for each run of folded ones.
 
         Raises:
@@ -119,7 +121,11 @@ class SessionWindow(LoadedSession):
         """
         recorded = {seq: self.turns_of(entry, audience) for seq, entry in self.visible.items()}
         turns = self.prefix.turns(
-            self.passages, recorded, self.unpaired(audience), kept, settles=self.settles
+            self.passages,
+            recorded,
+            self.unpaired(audience),
+            pinned_results,
+            freezes_turns=self.freezes_turns,
         )
         if self.prompt is None:
             return turns
@@ -141,13 +147,13 @@ class _Request:
     _: KW_ONLY
     is_long: bool = False
     """True if the session is too long to be read at once."""
-    settles: bool = False
+    freezes_turns: bool = False
     """True if later entries do not change the entries before the fold."""
 
     @property
     def rendered_as(self) -> RenderedAs:
         """The key of its prefixes in the cache."""
-        return "settled folds" if self.settles else "folds", RenderOptions()
+        return "settled folds" if self.freezes_turns else "folds", RenderOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +244,8 @@ class SessionWindows:
         except PayloadTooLargeError:
             if options.max_tokens is None:
                 raise
-            for settles in (False, True):
-                window = await load(is_long=True, settles=settles)
+            for freezes_turns in (False, True):
+                window = await load(is_long=True, freezes_turns=freezes_turns)
                 with suppress(PrefixChangedError):
                     if window is not None:
                         return await render(window)
@@ -267,7 +273,7 @@ class SessionWindows:
         *,
         up_to: int | None = None,
         is_long: bool = False,
-        settles: bool = False,
+        freezes_turns: bool = False,
     ) -> LoadedSession | None:
         """Return a session without its folded entries; `None` if it has to be read whole.
 
@@ -278,7 +284,8 @@ class SessionWindows:
             frontier: The frontier.
             up_to: The last entry of an earlier state of the session.
             is_long: True if the session is too long to be read at once.
-            settles: True to render it even if entries after the fold would change those before it.
+            freezes_turns: True to render it even if entries after the fold would change those
+                before it.
 
         Raises:
             NotFoundError: The project has no such session.
@@ -293,7 +300,7 @@ class SessionWindows:
             return None
         try:
             if is_long:
-                request = replace(await self._fold(request), settles=settles)
+                request = replace(await self._fold(request), freezes_turns=freezes_turns)
             return await self._window(request)
         except (_NeedsWholeSessionError, PrefixChangedError, PayloadTooLargeError):
             return None
@@ -323,8 +330,9 @@ class SessionWindows:
         while not part.is_last:
             extended = await self._extend_prefix(request, part)
             factor = 1 if extended is not None else 2 * factor
-            # A settled prefix depends on the end of its stretch, so the last one is not cached.
-            is_cached = part.key.incarnation and not (request.settles and part.is_all)
+            # A prefix with frozen turns depends on the end of its stretch, so the last one is not
+            # cached.
+            is_cached = part.key.incarnation and not (request.freezes_turns and part.is_all)
             if extended is not None and is_cached:
                 self.prefixes.put(part.key, request.rendered_as, extended)
             latest = (part.key, extended or part.prefix)
@@ -348,7 +356,7 @@ class SessionWindows:
             passages=part.visible.passages,
             visible={entry.seq: entry for entry in part.visible.entries},
             min_frontier=part.visible.min_frontier,
-            settles=request.settles,
+            freezes_turns=request.freezes_turns,
         )
 
     async def _load(
@@ -439,7 +447,7 @@ class SessionWindows:
         if not request.is_long and sum(message.chars for message in messages) > _MAX_MESSAGE_CHARS:
             raise PayloadTooLargeError("The messages between folded steps are too long.")
         steps = [passage for passage in passages if isinstance(passage, ReferencedStep)]
-        if not request.settles and any(
+        if not request.freezes_turns and any(
             not item.turns and not item.pages.keys().isdisjoint(pinned) for item in steps
         ):
             # The newest answer that contains a pinned page is never evicted.
@@ -462,7 +470,10 @@ class SessionWindows:
         def extend() -> FoldedPrefix | None:
             unjoined = loaded.find_unjoined(audience)
             sealed = seal_turns(
-                loaded.unpaired(audience), unjoined, prefix.paired, settles=request.settles
+                loaded.unpaired(audience),
+                unjoined,
+                prefix.paired,
+                freezes_turns=request.freezes_turns,
             )
             if sealed is None:
                 return None

@@ -11,7 +11,7 @@ import anyio.to_thread
 from app.stores.blobs.store import BlobMissingError, BlobStore, read_whole
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_json
-from pagefault_dialects.turns.record_turns import kept_apart
+from pagefault_dialects.turns.record_turns import find_structured_resource
 
 MAX_STRUCTURED_BYTES = 4 * 1024 * 1024
 """The limit of structured contents in one rendering; `loss` lists those that were left out."""
@@ -22,7 +22,7 @@ _MAX_DEPTH = 4_000
 
 def stored_content_sizes(records: Iterable[bytes]) -> dict[str, int]:
     """Return the sizes of structured contents that are stored as resources, by digest."""
-    stored = filter(None, map(kept_apart, records))
+    stored = filter(None, map(find_structured_resource, records))
     return {content.digest: content.size_bytes for content in stored}
 
 
@@ -40,7 +40,9 @@ async def read_structured_contents(
     values: dict[str, JsonValue] = {}
     free_bytes = MAX_STRUCTURED_BYTES
     parse = partial(parse_json, max_depth=_MAX_DEPTH, max_nodes=_MAX_VALUES, keeps_spelling=True)
-    for stored in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
+    for stored in await anyio.to_thread.run_sync(
+        lambda: list(map(find_structured_resource, records))
+    ):
         if stored is None or stored.digest in values or stored.size_bytes > free_bytes:
             continue
         free_bytes -= stored.size_bytes

@@ -37,8 +37,8 @@ from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.part_weights import PartWeight, has_room, part_weight
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.tokens import request_text_bytes
-from pagefault_dialects.turns.handles import with_handles
-from pagefault_dialects.turns.text_limits import with_texts_within
+from pagefault_dialects.turns.handles import add_handles
+from pagefault_dialects.turns.text_limits import shorten_texts
 
 _URL_HOURS = 2
 # Rendering is Python, of which one thread runs at a time. More threads would only slow others down.
@@ -182,7 +182,7 @@ class TurnResolver:
         whole = await read_whole_texts(
             self.records, blobs, project_id, session_id, turns, max_chars
         )
-        work = partial(with_texts_within, turns, max_chars, whole)
+        work = partial(shorten_texts, turns, max_chars, whole)
         return await self.run(work, turns=len(turns))
 
     async def load_history(
@@ -252,7 +252,7 @@ class TurnResolver:
         """
         turns = measure_media(turns)
         if options.handles:
-            turns = with_handles(turns, profile.takes_structured)
+            turns = add_handles(turns, profile.takes_structured)
         turns = with_lines(turns, profile, is_whole=is_whole)
         limits = [base64_length(self.limits.inline_bytes)]
         if profile.request_bytes is not None:

@@ -9,7 +9,7 @@ from pagefault_dialects.model.conversation import ComposedTurn, TextItem
 from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 from pagefault_dialects.texts.cuts import preview, whole_length, whole_text_uri
-from pagefault_dialects.turns.text_limits import limited_answers
+from pagefault_dialects.turns.text_limits import find_limited_results
 
 # The limit of all whole texts of one rendering; further ones stay previews.
 _MAX_WHOLE_CHARS = 4_000_000
@@ -35,7 +35,7 @@ async def read_whole_texts(
         return {}
     resource_ids: dict[str, str] = {}
     free_chars = _MAX_WHOLE_CHARS
-    items = (item for turn in limited_answers(turns).values() for item in turn.items)
+    items = (item for turn in find_limited_results(turns).values() for item in turn.items)
     for text in (item.text for item in items if isinstance(item, TextItem)):
         uri, length = whole_text_uri(text), whole_length(text)
         if uri is not None and length <= min(max_chars, free_chars) and text not in resource_ids:

@@ -20,8 +20,8 @@ from pagefault_dialects.context.prefix_index import (
 )
 from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import ComposedTurn
-from pagefault_dialects.turns.answered_turns import PrefixChangedError
-from pagefault_dialects.turns.pairing import PairedPrefix, Pairing, orphans_in
+from pagefault_dialects.turns.call_results import PrefixChangedError
+from pagefault_dialects.turns.pairing import PairedPrefix, Pairing, find_orphans
 from pagefault_dialects.turns.sealed_turns import SealedTurns
 
 
@@ -70,7 +70,7 @@ class FoldedPrefix:
             max(recorded),
             sealed.paired,
             self.index.extend(sealed.turns, recorded),
-            (*self.orphans, *orphans_in(sealed.turns)),
+            (*self.orphans, *find_orphans(sealed.turns)),
             {**self.apart, **apart},
             self.number + 1,
         )
@@ -92,9 +92,9 @@ class FoldedPrefix:
         passages: Sequence[PrefixPassage],
         recorded: Mapping[int, Sequence[ComposedTurn]],
         following: Sequence[ComposedTurn],
-        kept: Collection[int],
+        pinned_results: Collection[int],
         *,
-        settles: bool = False,
+        freezes_turns: bool = False,
     ) -> Sequence[ComposedTurn]:
         """Return the history as a conversation, with one step for each run of folded ones.
 
@@ -103,29 +103,31 @@ class FoldedPrefix:
                 runs of steps.
             recorded: By `seq`, the turns of the entries of these messages, as they were stored.
             following: The turns after the prefix, as they were stored.
-            kept: The `seq` of orphans that keep their added call, even if the real one follows.
-            settles: Whether the prefix is final, whatever follows; see `Pairing`.
+            pinned_results: The `seq` of orphans that stay after their added call, even if their own
+                call follows.
+            freezes_turns: Whether the prefix is final even if later turns would change it; see
+                `Pairing`.
 
         Raises:
             PrefixChangedError: A turn after the prefix changes it, or needs a turn that it has not
                 kept.
         """
-        pairing = Pairing(kept, self.paired, settles=settles)
+        pairing = Pairing(pinned_results, self.paired, freezes_turns=freezes_turns)
         for turn in following:
             pairing.add(turn)
-        later_turns = pairing.turns()
-        if not settles:
-            self._require_unchanged(passages, later_turns, kept)
-        return [*_prefix_turns(passages, recorded, settles=settles), *later_turns]
+        later_turns = pairing.take_turns()
+        if not freezes_turns:
+            self._require_unchanged(passages, later_turns, pinned_results)
+        return [*_prefix_turns(passages, recorded, freezes_turns=freezes_turns), *later_turns]
 
     def _require_unchanged(
         self,
         passages: Sequence[PrefixPassage],
         following: Sequence[ComposedTurn],
-        kept: Collection[int],
+        pinned_results: Collection[int],
     ) -> None:
         # Only orphans of the prefix have an added call to keep.
-        if not {seq for seq in kept if seq <= self.seq} <= {*self.orphans}:
+        if not {seq for seq in pinned_results if seq <= self.seq} <= {*self.orphans}:
             raise PrefixChangedError
         late = {turn.late_for for turn in following if turn.late_for is not None}
         has_step = sum(bool(turn.calls) for turn in following) > len(late)
@@ -134,7 +136,7 @@ class FoldedPrefix:
             # The newest step must stay readable, and this prefix has folded it.
             raise PrefixChangedError
         if {seq for seq in late if seq <= self.seq} - self.index.calling.keys():
-            # A late answer names the step of its call, which this prefix has not kept.
+            # A late result needs the step of its call, which this prefix does not have.
             raise PrefixChangedError
 
 
@@ -146,11 +148,11 @@ def _prefix_turns(
     passages: Sequence[PrefixPassage],
     recorded: Mapping[int, Sequence[ComposedTurn]],
     *,
-    settles: bool,
+    freezes_turns: bool,
 ) -> Iterator[ComposedTurn]:
     for number, passage in enumerate(passages):
         if isinstance(passage, PrefixMessage):
-            if not passage.is_recorded and not settles:
+            if not passage.is_recorded and not freezes_turns:
                 raise PrefixChangedError
             yield recorded[passage.seq][passage.index]
         elif _is_readable(passage):

@@ -15,7 +15,7 @@ from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, node_digest
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.opening_turns import split_system_text
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.turns.pairing import places
+from pagefault_dialects.turns.pairing import find_position_seqs
 
 _HASH_BYTES = 8
 # The members with the blocks of a message, by target.
@@ -106,7 +106,7 @@ def session_document(
         behind: The prefix, if the caller has it; the hashes begin after it.
     """
     system, turns = split_system_text(resolved.turns, profile)
-    are_new = [not since or place > since for place in places(resolved.turns)]
+    are_new = [not since or seq > since for seq in find_position_seqs(resolved.turns)]
     leading = len(resolved.turns) - len(turns)
     new = list(compress(turns, are_new[leading:]))
     kept = _written(list(compress(turns, map(not_, are_new[leading:]))), profile, options)

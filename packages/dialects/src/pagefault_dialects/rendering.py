@@ -31,8 +31,8 @@ from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import find_profile
 from pagefault_dialects.targets.tokens import request_text_bytes
 from pagefault_dialects.texts.file_texts import FileText, read_file_text
-from pagefault_dialects.turns.handles import with_handles
-from pagefault_dialects.turns.text_limits import with_texts_within
+from pagefault_dialects.turns.handles import add_handles
+from pagefault_dialects.turns.text_limits import shorten_texts
 
 _DEFAULTS = RenderOptions()
 # The limit of base64 in one rendering, unless the target or the caller sets one.
@@ -74,7 +74,7 @@ def render(
         raise InvalidPayloadError("Only a service signs URLs: ask for `inline` or `reference`.")
     profile = find_profile(target, options)
     if options.max_text is not None:
-        turns = with_texts_within(turns, options.max_text, {})
+        turns = shorten_texts(turns, options.max_text, {})
     resolved = _resolve_within_limits(turns, profile, options)
     document = document_of(resolved, profile, options)
     mark(document, profile, options)
@@ -114,7 +114,7 @@ def _resolve(
 ) -> ResolvedTurns:
     turns = [replace(turn, items=tuple(map(_examine, turn.items))) for turn in turns]
     if options.handles:
-        turns = with_handles(turns, profile.takes_structured)
+        turns = add_handles(turns, profile.takes_structured)
     turns = with_lines(turns, profile, is_whole=True)
     limits = [base64_length(_MAX_BYTES)]
     if profile.request_bytes is not None:

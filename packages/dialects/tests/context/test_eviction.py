@@ -28,8 +28,8 @@ from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.texts.cuts import preview
-from pagefault_dialects.turns.pairing import paired
-from pagefault_dialects.turns.text_limits import with_texts_within
+from pagefault_dialects.turns.pairing import pair_calls
+from pagefault_dialects.turns.text_limits import shorten_texts
 
 # All results are lines, and messages are short.
 LINES = Frontier(tool_results=49, recalled=49, said_media=9, said_texts=49)
@@ -149,7 +149,7 @@ def test_shortened_preview_gives_the_length_of_the_stored_text() -> None:
 
 @pytest.mark.parametrize("many", [500, 1_200])
 def test_shortened_text_within_a_limit_gives_the_length_of_the_whole(many: int) -> None:
-    [turn] = with_texts_within([result(3, text("a word " * many))], 2_000)
+    [turn] = shorten_texts([result(3, text("a word " * many))], 2_000)
     [item] = [
         value for value in items_of(turn, calling(2), tool_texts=3) if isinstance(value, TextItem)
     ]
@@ -277,7 +277,7 @@ def test_folded_messages_and_steps_between_them_are_one_run() -> None:
 
 def test_late_result_of_a_folded_call_is_a_message_of_the_user() -> None:
     late = result(9, text("Forty-two."), name="bash", call=2)
-    turns = paired([FIRST, calling(2, "bash"), message(4, text("Go on.")), late, *IN_PROGRESS])
+    turns = pair_calls([FIRST, calling(2, "bash"), message(4, text("Go on.")), late, *IN_PROGRESS])
     history = history_from(turns)
     assert [turn.seq for turn in history.turns_at(NOTHING_EVICTED)] == [1, 2, 4, 4, 9, 9, 50, 51]
     rendered = history.turns_at(Frontier(folded=2))
@@ -307,7 +307,7 @@ def test_cut_call_stays_cut_where_it_is_repeated_before_its_late_result() -> Non
         late,
         *IN_PROGRESS,
     ]
-    rendered = history_from(paired(turns)).turns_at(Frontier(arguments=2))
+    rendered = history_from(pair_calls(turns)).turns_at(Frontier(arguments=2))
     calls = [turn.calls[0] for turn in rendered if turn.seq in (2, 9) and turn.calls]
     assert [call.call_id for call in calls] == ["c2", "c2-2"]
     assert calls[0].arguments == calls[1].arguments

@@ -32,7 +32,7 @@ from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.rendered_documents import equal_hashes, session_document
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.table import TARGETS
-from pagefault_dialects.turns.pairing import orphans_in, paired
+from pagefault_dialects.turns.pairing import find_orphans, pair_calls
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.providers import CHECKS
 
@@ -80,13 +80,13 @@ def fit_turns(
 ) -> tuple[ResolvedTurns, Frontier]:
     """Return turns that fit, and the frontier that they needed."""
     profile, query = TARGETS[request.target], request.query
-    conversation = paired(turns, kept=frontier.orphans)
+    conversation = pair_calls(turns, pinned_results=frontier.orphans)
     history = prepare_eviction(conversation, profile, query, request.pinned)
     while True:
         resolved = resolve_turns(history.turns_at(frontier), request.target, query)
         further = next_frontier(history, frontier, resolved)
         if further == frontier:
-            orphans = orphans_in(conversation)
+            orphans = find_orphans(conversation)
             check_account(history, frontier, resolved.loss)
             return resolved, frontier.model_copy(update={"orphans": orphans})
         frontier = further
@@ -141,7 +141,7 @@ def evicted_things(turn: ComposedTurn, smaller: ComposedTurn) -> Iterator[tuple[
         return
     for call in turn.calls:
         if call not in smaller.calls:
-            seq, _ = call.place or (turn.seq, 0)
+            seq, _ = call.entry_position or (turn.seq, 0)
             yield seq, "", "preview", f"GET /api/sessions/s/messages/{seq}"
     is_late = turn.role != smaller.role
     words = "".join(item.text for item in smaller.items if isinstance(item, TextItem))

@@ -49,7 +49,7 @@ from pagefault_dialects.rendered_documents import equal_hashes, session_document
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 from pagefault_dialects.targets.table import TARGETS
-from pagefault_dialects.turns.pairing import orphans_in, paired
+from pagefault_dialects.turns.pairing import find_orphans, pair_calls
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.providers import CHECKS
 
@@ -111,7 +111,7 @@ class Case:
     def render(self, turns: Sequence[ComposedTurn], frontier: Frontier) -> Rendering:
         """Return a rendering, with its frontier moved as far as needed."""
         profile = TARGETS[self.target]
-        conversation = paired(turns, kept=frontier.orphans)
+        conversation = pair_calls(turns, pinned_results=frontier.orphans)
         history = prepare_eviction(conversation, profile, self.query, self.pinned)
         while True:
             resolved = resolve_turns(history.turns_at(frontier), self.target, self.query)
@@ -119,7 +119,7 @@ class Case:
             if further == frontier:
                 break
             frontier = further
-        frontier = frontier.model_copy(update={"orphans": orphans_in(conversation)})
+        frontier = frontier.model_copy(update={"orphans": find_orphans(conversation)})
         document = session_document(resolved, profile, self.query, last_seq=0, since=0)
         tokens, open_calls = document.answer["tokensEst"], document.answer.get("openCalls", [])
         assert isinstance(tokens, int)

@@ -11,7 +11,7 @@ from pagefault_dialects.context.steps import (
     turn_positions,
 )
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn, TurnCall
-from pagefault_dialects.turns.pairing import paired
+from pagefault_dialects.turns.pairing import pair_calls
 
 
 def message(seq: int | None, role: str = "user") -> ComposedTurn:
@@ -49,7 +49,7 @@ def test_step_is_a_call_and_its_answers() -> None:
 
 
 def test_answer_that_came_first_is_of_the_step_of_its_call() -> None:
-    turns = paired([message(1), answer(2, "c3.0"), calling(3, "bash"), message(4)])
+    turns = pair_calls([message(1), answer(2, "c3.0"), calling(3, "bash"), message(4)])
     assert Step(1, 1, 3, 3) in split_passages(turns)
 
 
@@ -111,7 +111,7 @@ def test_fold_outside_of_a_session_names_no_entries() -> None:
 
 
 def test_answer_that_was_not_recorded_is_not_a_failure() -> None:
-    turns = paired([calling(2, "bash"), message(3)])
+    turns = pair_calls([calling(2, "bash"), message(3)])
     assert step_text(1, *turns[:2]) == "Step 1: bash 1. read_text @entries:2-2 lists it."
 
 

@@ -18,7 +18,7 @@ from pagefault_dialects.model.conversation import ComposedTurn, Medium, StoredBy
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.rendering import RenderedMessages
 from pagefault_dialects.targets.table import TARGETS
-from pagefault_dialects.turns.pairing import paired
+from pagefault_dialects.turns.pairing import pair_calls
 from tests.faults.lengths import TIMEOUT_SECONDS, times
 from tests.kit.media import b64, pdf
 from tests.providers import CHECKS
@@ -38,7 +38,7 @@ _ODD: Sequence[Json] = (None, "", " ", [], {}, "{", "{}", "end ", 7, ["x"], {"a"
 def wire(turns: Sequence[ComposedTurn], target: str) -> RenderedMessages:
     """Return the rendering of recorded turns."""
     kept = [replace(turn, items=tuple(filter(_is_at_hand, turn.items))) for turn in turns]
-    return render(paired(kept), target)
+    return render(pair_calls(kept), target)
 
 
 def _is_at_hand(item: object) -> bool:

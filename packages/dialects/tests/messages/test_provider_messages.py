@@ -13,7 +13,7 @@ from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.entry_reading import entry_turns, join_turns, read_entry
 from pagefault_dialects.model.conversation import ComposedTurn, InlineBytes, Medium, TextItem
 from pagefault_dialects.rendering import render
-from pagefault_dialects.turns.pairing import paired
+from pagefault_dialects.turns.pairing import pair_calls
 
 Json = Any
 
@@ -40,7 +40,7 @@ def turns(body: Json) -> list[ComposedTurn]:
 
 def answered(body: Json) -> list[tuple[str, str]]:
     """Return the call, the tool and the text of each answer."""
-    rendered = render(paired(turns(body)), "openai-chat").messages
+    rendered = render(pair_calls(turns(body)), "openai-chat").messages
     names = {
         call["id"]: (call["function"]["name"], call["function"]["arguments"])
         for message in rendered

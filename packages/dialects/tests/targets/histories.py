@@ -41,7 +41,7 @@ from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns
 from pagefault_dialects.targets.opening_turns import split_system_text, with_lines
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.texts.file_texts import FileText
-from pagefault_dialects.turns.pairing import paired
+from pagefault_dialects.turns.pairing import pair_calls
 from tests.kit import media
 
 MAX_BASE64 = 1_000_000
@@ -173,7 +173,7 @@ options = st.builds(
 
 def render(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> Rendered:
     """Render a history, with smaller images that are always the same."""
-    return write_messages(resolve_turns(paired(turns), target, query), target, query)
+    return write_messages(resolve_turns(pair_calls(turns), target, query), target, query)
 
 
 def resolve_turns(

@@ -15,7 +15,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.texts.cuts import preview
-from pagefault_dialects.turns.handles import with_handles
+from pagefault_dialects.turns.handles import add_handles
 
 STORED = StoredBytes("9a0e04717cce2431260284cf548150ee", "00" * 32)
 ENTRY = "/api/sessions/s/messages/7"
@@ -48,7 +48,7 @@ def medium(**changes: object) -> Medium:
 )
 def test_line_behind_a_stored_medium_names_it(changes: dict[str, object], line: str) -> None:
     image = medium(**changes)
-    (turn,) = with_handles([Turn("tool", (image, TextItem("/sanitized/parts/1", "after")))])
+    (turn,) = add_handles([Turn("tool", (image, TextItem("/sanitized/parts/1", "after")))])
     assert turn.items == (
         image,
         TextItem("/sanitized/parts/0", line),
@@ -59,7 +59,7 @@ def test_line_behind_a_stored_medium_names_it(changes: dict[str, object], line: 
 @pytest.mark.parametrize("source", [InlineBytes(b"a"), Address("https://example.com/a.png")])
 def test_medium_that_is_not_stored_has_no_name(source: InlineBytes | Address) -> None:
     turns: list[ComposedTurn] = [Turn("tool", (medium(source=source),))]
-    assert with_handles(turns) == turns
+    assert add_handles(turns) == turns
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_medium_within_its_entry_is_named_by_entry_and_digest(
     own_seq: int | None, is_evicted: bool, seq: int
 ) -> None:
     image = medium(source=InlineBytes(b"a"), seq=own_seq, is_evicted=is_evicted)
-    (turn,) = with_handles([Turn("tool", (image,), ENTRY, seq=12)])
+    (turn,) = add_handles([Turn("tool", (image,), ENTRY, seq=12)])
     line = f"[image @entry:{seq}/ca978112ca1b shot.png 320{TIMES}180]"
     assert turn.items == (image, TextItem("/sanitized/parts/0", line))
 
@@ -91,9 +91,9 @@ WHOLE = "é" * 9_001
 def test_line_behind_a_long_text_names_it(
     item: TextItem | DataItem, seq: int | None, line: str | None
 ) -> None:
-    (turn,) = with_handles([Turn("user", (item,), ENTRY, seq=seq)])
+    (turn,) = add_handles([Turn("user", (item,), ENTRY, seq=seq)])
     assert turn.items == (item, *([TextItem("/p", line)] if line else []))
-    assert with_handles([Turn("system", (item,), ENTRY, seq=seq)])[0].items[1:] == (
+    assert add_handles([Turn("system", (item,), ENTRY, seq=seq)])[0].items[1:] == (
         turn.items[1:] if line and HANDLE in line else ()
     )
 
@@ -103,5 +103,5 @@ def test_structured_content_rendered_as_a_value_has_no_line() -> None:
     apart = Omission("/p", "structuredContent", "stored-apart", "long", handle_line="[text …]")
     for item in (DataItem("/p", value), apart):
         turn: ComposedTurn = Turn("tool", (item,), ENTRY, seq=7, structured=(value,))
-        assert with_handles([turn], lambda _: True) == [turn]
-        assert len(with_handles([turn])[0].items) == 2
+        assert add_handles([turn], lambda _: True) == [turn]
+        assert len(add_handles([turn])[0].items) == 2

@@ -17,7 +17,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.page import Level, Page
 from pagefault_dialects.model.resource import MediaHints, resource_kind
 from pagefault_dialects.pages.page_blocks import page_blocks
-from pagefault_dialects.turns.page_turns import faulted, page_turn
+from pagefault_dialects.turns.page_turns import join_page_image, page_turn
 
 ORIGIN = "/api/pages/p"
 
@@ -102,11 +102,11 @@ def test_recording_without_words_is_one_line_at_last() -> None:
 def test_fault_in_a_history_has_only_visible_content() -> None:
     image = Medium("/content/1", StoredBytes("a" * 32, "b" * 64), "image", "image/png", None, 9_000)
     text_item = TextItem("/content/0", "Page p (image, FULL):\n  [image attached below]")
-    assert faulted([text_item, image]) == [
+    assert join_page_image([text_item, image]) == [
         replace(
             image,
             before=text_item.text,
             instead="Page p (image, FULL):\n  [Image: image/png (9.0 kB)]",
         )
     ]
-    assert faulted([text_item]) == [text_item]
+    assert join_page_image([text_item]) == [text_item]

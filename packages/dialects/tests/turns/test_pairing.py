@@ -23,8 +23,8 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.targets.base64_leaves import text_of
-from pagefault_dialects.turns.handles import with_handles
-from pagefault_dialects.turns.pairing import NO_RESULT, UNKNOWN_TOOL, paired, places
+from pagefault_dialects.turns.handles import add_handles
+from pagefault_dialects.turns.pairing import NO_RESULT, UNKNOWN_TOOL, find_position_seqs, pair_calls
 
 NO_CALL = "The history has no call that this answers; one without arguments stands before it."
 LATE = "The answer came when the conversation had gone on; its call stands before it once more."
@@ -102,11 +102,11 @@ def test_answers_behind_their_calls_stay_in_place() -> None:
         answer(4, "b"),
         message("user", 5),
     )
-    assert paired(turns) == turns
+    assert pair_calls(turns) == turns
 
 
 def test_answer_without_a_call_gets_one() -> None:
-    turns = paired([answer(1, "a"), answer(2, "b")])
+    turns = pair_calls([answer(1, "a"), answer(2, "b")])
     assert turns == (
         written(1, TurnCall("a", "f", {})),
         answer(1, "a"),
@@ -117,11 +117,11 @@ def test_answer_without_a_call_gets_one() -> None:
 
 def test_call_that_is_still_open_waits_for_its_answer() -> None:
     turns = (calling(1, "a", "b"), answer(2, "b"))
-    assert paired(turns) == turns
+    assert pair_calls(turns) == turns
 
 
 def test_call_without_an_answer_gets_one_before_the_next_message() -> None:
-    assert paired([calling(1, "a", "b"), answer(2, "b"), message("user", 3)]) == (
+    assert pair_calls([calling(1, "a", "b"), answer(2, "b"), message("user", 3)]) == (
         calling(1, "a", "b"),
         answer(2, "b"),
         missing("a", 3, "/1"),
@@ -133,7 +133,7 @@ def test_late_answer_gets_its_call_again_with_another_id() -> None:
     call = TurnCall("a", "read", {"path": "x"})
     called: ComposedTurn = Turn("assistant", (), "/1", 1, calls=(call,))
     unanswered = replace(missing("a", 2, "/1"), tool_name="read")
-    assert paired([called, message("user", 2), answer(3, "a", name="")]) == (
+    assert pair_calls([called, message("user", 2), answer(3, "a", name="")]) == (
         called,
         unanswered,
         message("user", 2),
@@ -151,7 +151,7 @@ def test_answers_stored_before_their_calls_are_moved_behind_them() -> None:
         message("user", 5),
     ]
     for end in (4, 5):
-        assert paired(turns[:end]) == (
+        assert pair_calls(turns[:end]) == (
             message("user", 1),
             calling(4, "a", "b"),
             answer(3, "a"),
@@ -162,7 +162,7 @@ def test_answers_stored_before_their_calls_are_moved_behind_them() -> None:
 
 def test_early_answers_precede_later_answers_behind_the_calls() -> None:
     turns = [answer(1, "b"), calling(2, "a", "b", "c"), answer(3, "a"), message("user", 4)]
-    assert paired(turns) == (
+    assert pair_calls(turns) == (
         calling(2, "a", "b", "c"),
         answer(1, "b"),
         answer(3, "a"),
@@ -173,7 +173,7 @@ def test_early_answers_precede_later_answers_behind_the_calls() -> None:
 
 def test_early_answer_is_paired_across_messages_of_any_role() -> None:
     turns = [answer(1, "a"), message("user", 2), calling(3, "x"), answer(4, "x"), calling(5, "a")]
-    assert paired(turns) == (*turns[1:], turns[0])
+    assert pair_calls(turns) == (*turns[1:], turns[0])
 
 
 def test_early_answer_of_another_tool_is_not_paired() -> None:
@@ -183,12 +183,12 @@ def test_early_answer_of_another_tool_is_not_paired() -> None:
         other,
         replace(calling(3, "call_0"), calls=(TurnCall("call_0-2", "f", {}),)),
     )
-    assert paired([other, calling(3, "call_0"), message("user", 4)]) == (
+    assert pair_calls([other, calling(3, "call_0"), message("user", 4)]) == (
         *rest,
         replace(missing("call_0", 4, "/3"), call_id="call_0-2"),
         message("user", 4),
     )
-    assert paired([other, own, calling(3, "call_0"), message("user", 4)]) == (
+    assert pair_calls([other, own, calling(3, "call_0"), message("user", 4)]) == (
         *rest,
         replace(own, call_id="call_0-2"),
         message("user", 4),
@@ -198,12 +198,12 @@ def test_early_answer_of_another_tool_is_not_paired() -> None:
 def test_early_answer_finds_its_call_if_one_of_them_names_no_tool() -> None:
     unnamed: ComposedTurn = replace(calling(2, "a"), calls=(TurnCall("a", "", {}),))
     for early, call in ((answer(1, "a", name=""), calling(2, "a")), (answer(1, "a"), unnamed)):
-        assert paired([early, call]) == (calling(2, "a"), replace(early, tool_name="f"))
+        assert pair_calls([early, call]) == (calling(2, "a"), replace(early, tool_name="f"))
 
 
 def test_late_answer_of_another_tool_is_not_paired() -> None:
     turns = [calling(1, "call_0"), message("user", 2), answer(3, "call_0", name="search")]
-    assert paired(turns) == (
+    assert pair_calls(turns) == (
         calling(1, "call_0"),
         missing("call_0", 2, "/1"),
         message("user", 2),
@@ -213,17 +213,17 @@ def test_late_answer_of_another_tool_is_not_paired() -> None:
 
 
 def test_early_answer_without_an_id_finds_the_call_of_its_name_in_the_same_turn_only() -> None:
-    assert paired([answer(1, ""), calling(2, "a")]) == (
+    assert pair_calls([answer(1, ""), calling(2, "a")]) == (
         calling(2, "a"),
         replace(answer(1, ""), call_id="a"),
     )
     turns = [answer(1, ""), message("user", 2), calling(3, "a"), message("user", 4)]
-    assert missing("a", 4, "/3") in paired(turns)
+    assert missing("a", 4, "/3") in pair_calls(turns)
 
 
 def test_call_takes_what_was_stored_before_it_and_what_comes_behind_is_left_out() -> None:
     first, second = answer(1, "a"), replace(answer(3, "a"), items=(TextItem("/content", "new"),))
-    assert paired([first, calling(2, "a"), second, message("user", 3)]) == (
+    assert pair_calls([first, calling(2, "a"), second, message("user", 3)]) == (
         calling(2, "a"),
         first,
         add_note(message("user", 3), repeat_note(3)),
@@ -232,23 +232,25 @@ def test_call_takes_what_was_stored_before_it_and_what_comes_behind_is_left_out(
 
 def test_second_answer_to_a_call_is_left_out() -> None:
     turns = [calling(1, "a"), answer(2, "a"), answer(3, "a")]
-    assert paired([*turns, message("user", 4)]) == (
+    assert pair_calls([*turns, message("user", 4)]) == (
         *turns[:2],
         add_note(message("user", 4), repeat_note(3)),
     )
     last = replace(turns[1], items=(*turns[1].items, repeat_note(3)))
-    assert paired(turns) == (turns[0], last)
+    assert pair_calls(turns) == (turns[0], last)
 
 
 def test_second_answer_of_one_id_is_that_of_a_later_call_if_it_is_counted_so() -> None:
     second = replace(answer(2, "a"), answer_number=2)
-    assert paired([answer(1, "a"), second]) == (
+    assert pair_calls([answer(1, "a"), second]) == (
         written(1, TurnCall("a", "f", {})),
         answer(1, "a"),
         written(2, TurnCall("a-2", "f", {})),
         replace(second, call_id="a-2"),
     )
-    assert paired([calling(1, "a"), answer(2, "a"), replace(second, seq=3), calling(4, "a")]) == (
+    assert pair_calls(
+        [calling(1, "a"), answer(2, "a"), replace(second, seq=3), calling(4, "a")]
+    ) == (
         calling(1, "a"),
         answer(2, "a"),
         replace(calling(4, "a"), calls=(TurnCall("a-2", "f", {}),)),
@@ -257,8 +259,8 @@ def test_second_answer_of_one_id_is_that_of_a_later_call_if_it_is_counted_so() -
 
 
 def test_call_that_is_repeated_before_its_answer_is_one_call() -> None:
-    assert paired([calling(1, "a", "b", "a")]) == (calling(1, "a", "b"),)
-    assert paired([calling(1, "a"), calling(2, "a"), answer(3, "a")]) == (
+    assert pair_calls([calling(1, "a", "b", "a")]) == (calling(1, "a", "b"),)
+    assert pair_calls([calling(1, "a"), calling(2, "a"), answer(3, "a")]) == (
         calling(1, "a"),
         answer(3, "a"),
     )
@@ -267,7 +269,7 @@ def test_call_that_is_repeated_before_its_answer_is_one_call() -> None:
 def test_calls_that_are_repeated_with_others_are_one_turn_at_its_later_place() -> None:
     first = replace(calling(1, "a"), items=(TextItem("/content", "I look."),))
     again = replace(calling(2, "a", "b"), items=(*first.items, TextItem("/content/1", "More.")))
-    assert paired([first, again, answer(3, "b"), answer(4, "a")]) == (
+    assert pair_calls([first, again, answer(3, "b"), answer(4, "a")]) == (
         replace(again, origin="/1"),
         answer(3, "b"),
         answer(4, "a"),
@@ -279,9 +281,9 @@ def test_medium_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> None:
     first = replace(calling(1, "a"), items=(shot,), origin=ENTRY)
     second = replace(calling(2, "a", "b"), items=(shot, TextItem("/content/1", "More.")))
     third = replace(calling(3, "a", "b"), items=(*second.items, replace(shot, filename="c.png")))
-    (turn, *_) = paired([first, second, third, answer(4, "a"), answer(5, "b")])
+    (turn, *_) = pair_calls([first, second, third, answer(4, "a"), answer(5, "b")])
     assert turn.items == (replace(shot, seq=1), *second.items[1:], *third.items[2:])
-    (named, *_) = with_handles([turn])
+    (named, *_) = add_handles([turn])
     lines = [item.text for item in named.items if isinstance(item, TextItem)]
     assert lines == [
         "[image @entry:1/ca978112ca1b]",
@@ -294,8 +296,8 @@ def test_long_text_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> Non
     long = TextItem("/content/0", "Long. " * 2_000)
     first = replace(calling(1, "a"), items=(long,), origin=ENTRY)
     second = replace(calling(2, "a", "b"), items=(long, TextItem("/content/1", long.text + "?")))
-    (turn, *_) = paired([first, second, answer(3, "a"), answer(4, "b")])
-    (named, *_) = with_handles([turn])
+    (turn, *_) = pair_calls([first, second, answer(3, "a"), answer(4, "b")])
+    (named, *_) = add_handles([turn])
     lines = [item for item in named.items if item not in turn.items]
     assert [text_of(item) for item in lines] == [
         "[text @entry:1 12,000 characters]",
@@ -314,13 +316,13 @@ def test_long_text_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> Non
 
 def test_call_of_the_same_id_with_other_arguments_is_another_call() -> None:
     other = replace(calling(1, "a"), calls=(TurnCall("a", "f", {}), TurnCall("a", "f", {"n": 2})))
-    turns = paired([other, answer(2, "a"), answer(3, "a")])
+    turns = pair_calls([other, answer(2, "a"), answer(3, "a")])
     assert [call.call_id for call in turns[0].calls] == ["a", "a-2"]
     assert [turn.call_id for turn in turns[1:]] == ["a", "a-2"]
 
 
 def test_call_behind_its_answer_is_a_new_one_though_all_of_it_is_equal() -> None:
-    turns = paired([calling(1, "a"), answer(2, "a"), calling(3, "a"), answer(4, "a")])
+    turns = pair_calls([calling(1, "a"), answer(2, "a"), calling(3, "a"), answer(4, "a")])
     assert [turn.call_id or turn.calls[0].call_id for turn in turns] == ["a", "a", "a-2", "a-2"]
 
 
@@ -328,30 +330,30 @@ def test_results_stored_by_themselves_stand_in_the_order_of_their_calls() -> Non
     results = [replace(answer(seq, item), is_apart=True) for seq, item in enumerate("abc", 2)]
     calls = calling(1, "a", "b", "c")
     for order in permutations(results):
-        assert paired([calls, *order]) == (calls, *results)
+        assert pair_calls([calls, *order]) == (calls, *results)
     # In messages they keep the order of their host.
     answers = (answer(2, "c"), answer(3, "a"))
     for sent in ([*answers, results[1]], [results[1], *answers], [answers[0], *results[1:2]]):
         in_order = [item for item in sent if not item.is_apart]
-        assert paired([calls, *sent]) == (calls, results[1], *in_order)
+        assert pair_calls([calls, *sent]) == (calls, results[1], *in_order)
 
 
 def test_call_that_names_no_tool_has_the_name_that_its_answer_has() -> None:
     unnamed: ComposedTurn = replace(calling(1, "a"), calls=(TurnCall("a", "", {}),))
-    assert paired([unnamed, answer(2, "a")]) == (calling(1, "a"), answer(2, "a"))
-    assert paired([unnamed, answer(2, "a", name="")])[0].calls[0].name == UNKNOWN_TOOL
+    assert pair_calls([unnamed, answer(2, "a")]) == (calling(1, "a"), answer(2, "a"))
+    assert pair_calls([unnamed, answer(2, "a", name="")])[0].calls[0].name == UNKNOWN_TOOL
 
 
 def test_denial_answers_the_call_whose_approval_was_asked_for() -> None:
     calls = (TurnCall("a", "f", {}, approval_id="ask-1"), TurnCall("b", "f", {}, "ask-2"))
     call_turn: ComposedTurn = replace(calling(1), calls=calls)
     denial = replace(answer(2, "", name=""), approval_id="ask-2", is_error=True)
-    assert paired([call_turn, denial, answer(3, "a")]) == (
+    assert pair_calls([call_turn, denial, answer(3, "a")]) == (
         call_turn,
         replace(denial, call_id="b", tool_name="f"),
         answer(3, "a"),
     )
-    assert paired([message("user", 1), denial, message("user", 3)]) == (
+    assert pair_calls([message("user", 1), denial, message("user", 3)]) == (
         message("user", 1),
         add_note(message("user", 3), repeat_note(2)),
     )
@@ -359,10 +361,10 @@ def test_denial_answers_the_call_whose_approval_was_asked_for() -> None:
 
 def tail(turns: Sequence[ComposedTurn], since: int) -> tuple[ComposedTurn, ...]:
     """Return the turns of a conversation whose place is behind a `seq`."""
-    conversation = paired(turns)
+    conversation = pair_calls(turns)
     return tuple(
         turn
-        for turn, place in zip(conversation, places(conversation), strict=True)
+        for turn, place in zip(conversation, find_position_seqs(conversation), strict=True)
         if place > since
     )
 
@@ -413,7 +415,7 @@ def _notes(turns: Sequence[ComposedTurn]) -> list[SyntheticNote]:
 def test_every_history_is_paired_once_and_added_turns_are_noted(turns: list[ComposedTurn]) -> None:
     # Calls of the last turn may be open, so the user continues.
     turns = [*turns, message("user", 15)]
-    conversation = paired(turns)
+    conversation = pair_calls(turns)
     notes = Counter(note.what for note in _notes(conversation))
     recorded = [turn for turn in conversation if not _notes([turn])]
     items = [item for turn in conversation for item in turn.items]
@@ -450,7 +452,7 @@ def _without_notes(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
 
 @given(_histories(), st.integers(0, 14))
 def test_any_tail_is_the_end_of_the_conversation(turns: list[ComposedTurn], since: int) -> None:
-    conversation, end = paired(turns), tail(turns, since)
+    conversation, end = pair_calls(turns), tail(turns, since)
     following = iter(conversation)
     assert all(turn in following for turn in end)
     known = {turn.seq for turn in conversation}
@@ -471,15 +473,15 @@ def test_continued_history_keeps_the_rendered_turns(turns: list[ComposedTurn]) -
             kept.append(turn)
         answered |= {turn.call_id} if turn.role == "tool" else set()
     ends = [number for number, turn in enumerate(kept) if turn.role == "user"]
-    whole = _without_notes(paired(kept))
+    whole = _without_notes(pair_calls(kept))
     for end in ends:
-        before = _without_notes(paired(kept[: end + 1]))
+        before = _without_notes(pair_calls(kept[: end + 1]))
         assert whole[: len(before)] == before
 
 
 def test_system_message_follows_the_answers_of_open_calls() -> None:
     system: ComposedTurn = Turn("system", (TextItem("/content", "Be quick."),), seq=2)
-    assert paired([calling(1, "a"), system, answer(3, "a")]) == (
+    assert pair_calls([calling(1, "a"), system, answer(3, "a")]) == (
         calling(1, "a"),
         answer(3, "a"),
         system,
@@ -490,12 +492,12 @@ def test_system_message_follows_the_answers_of_open_calls() -> None:
 def test_pairing_of_many_calls_takes_linear_time() -> None:
     calls = [calling(2 * number, "call_0") for number in range(10_000)]
     answers = [answer(2 * number + 1, "call_0") for number in range(10_000)]
-    turns = paired([turn for pair in zip(calls, answers, strict=True) for turn in pair])
+    turns = pair_calls([turn for pair in zip(calls, answers, strict=True) for turn in pair])
     assert len({turn.call_id for turn in turns if turn.role == "tool"}) == 10_000
 
 
 def test_answer_finds_its_call_although_another_result_came_in_between() -> None:
-    assert paired([calling(1, "a"), answer(2, "other"), answer(3, "a")]) == (
+    assert pair_calls([calling(1, "a"), answer(2, "other"), answer(3, "a")]) == (
         calling(1, "a"),
         answer(3, "a"),
         written(2, TurnCall("other", "f", {})),
@@ -504,13 +506,13 @@ def test_answer_finds_its_call_although_another_result_came_in_between() -> None
 
 
 def test_answer_without_an_id_takes_the_open_call_of_its_name() -> None:
-    turns = paired([calling(1, "a"), answer(2, "")])
+    turns = pair_calls([calling(1, "a"), answer(2, "")])
     assert [turn.call_id for turn in turns] == ["", "a"]
 
 
 def test_answer_without_a_name_takes_that_of_its_call() -> None:
-    assert paired([calling(1, "a"), answer(2, "a", name="")])[1].tool_name == "f"
+    assert pair_calls([calling(1, "a"), answer(2, "a", name="")])[1].tool_name == "f"
 
 
 def test_empty_history_has_no_turns() -> None:
-    assert paired([]) == ()
+    assert pair_calls([]) == ()

@@ -14,8 +14,8 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
     TurnRole,
 )
-from pagefault_dialects.turns.answered_turns import PrefixChangedError
-from pagefault_dialects.turns.pairing import PairedPrefix, Pairing, paired, places
+from pagefault_dialects.turns.call_results import PrefixChangedError
+from pagefault_dialects.turns.pairing import PairedPrefix, Pairing, find_position_seqs, pair_calls
 
 _IDS = st.sampled_from(["", "a", "b", "c"])
 _NAMES = st.sampled_from(["", "f", "g"])
@@ -57,29 +57,29 @@ _HISTORIES = st.lists(_turns(), max_size=14).map(
 
 
 def _in_parts(
-    history: Sequence[ComposedTurn], kept: Sequence[int]
+    history: Sequence[ComposedTurn], pinned: Sequence[int]
 ) -> tuple[list[ComposedTurn], list[ComposedTurn]]:
     """Pair a history part by part; return the sealed turns and the others."""
     prefix, sealed = PairedPrefix(), list[ComposedTurn]()
-    pairing = Pairing(kept, prefix)
+    pairing = Pairing(pinned, prefix)
     for turn in history:
-        if pairing.is_sealed_by(turn):
+        if pairing.can_seal_before(turn):
             turns, prefix = pairing.seal()
             sealed += turns
-            assert all(place < (turn.seq or 0) for place in places(sealed))
-            pairing = Pairing(kept, prefix)
+            assert all(seq < (turn.seq or 0) for seq in find_position_seqs(sealed))
+            pairing = Pairing(pinned, prefix)
         pairing.add(turn)
-    return sealed, [*pairing.turns()]
+    return sealed, [*pairing.take_turns()]
 
 
 @given(_HISTORIES, st.sets(st.integers(1, 14), max_size=2))
-def test_history_is_the_same_in_parts(history: list[ComposedTurn], kept: set[int]) -> None:
+def test_history_is_the_same_in_parts(history: list[ComposedTurn], pinned: set[int]) -> None:
     try:
-        sealed, behind = _in_parts(history, sorted(kept))
+        sealed, behind = _in_parts(history, sorted(pinned))
     except PrefixChangedError:
         # Its answer is in the prefix, so the whole history is paired again.
         return
-    assert (*sealed, *behind) == paired(history, kept=kept)
+    assert (*sealed, *behind) == pair_calls(history, pinned_results=pinned)
 
 
 def test_prefix_can_be_continued_more_than_once() -> None:
@@ -97,7 +97,7 @@ def test_prefix_can_be_continued_more_than_once() -> None:
         going_on = Pairing((), prefix)
         going_on.add(Turn("assistant", (), seq=3, calls=(call,)))
         going_on.add(Turn("tool", (), seq=4, call_id="a", tool_name="f", answer_number=2))
-        return going_on.turns()
+        return going_on.take_turns()
 
     first = behind()
     assert [call.call_id for call in first[0].calls] == ["a-2"]
@@ -108,7 +108,7 @@ def test_call_whose_answer_is_in_the_prefix_changes_it() -> None:
     pairing = Pairing()
     pairing.add(Turn("tool", (TextItem("", "early"),), seq=1, call_id="a", tool_name="f"))
     following: ComposedTurn = Turn("assistant", (TextItem("", "said"),), seq=2)
-    assert pairing.is_sealed_by(following)
+    assert pairing.can_seal_before(following)
     sealed, prefix = pairing.seal()
     assert [turn.role for turn in sealed] == ["assistant", "tool"]
     going_on = Pairing((), prefix)

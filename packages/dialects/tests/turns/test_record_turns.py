@@ -24,7 +24,11 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.texts.cuts import preview
-from pagefault_dialects.turns.record_turns import KeptApart, kept_apart, tool_result_turn
+from pagefault_dialects.turns.record_turns import (
+    StructuredResource,
+    find_structured_resource,
+    tool_result_turn,
+)
 from tests.kit.media import png
 
 ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
@@ -251,7 +255,9 @@ def test_structured_content_that_was_read_back_is_compared_as_a_value() -> None:
     )
     for parts, rest in (((text("a"), text("b")), ()), ((text("a"),), (left_out,))):
         stored = record(*parts, structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')
-        turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant", apart={DIGEST: value})
+        turn = tool_result_turn(
+            stored, origin=ORIGIN, audience="assistant", structured_contents={DIGEST: value}
+        )
         assert turn.items[len(parts) :] == rest
         assert turn.structured == (value,)
 
@@ -259,7 +265,7 @@ def test_structured_content_that_was_read_back_is_compared_as_a_value() -> None:
 @pytest.mark.parametrize(
     ("about", "kept"),
     [
-        ({"structuredContent": f"@blob:{ID}"}, KeptApart(DIGEST, 5_200_000)),
+        ({"structuredContent": f"@blob:{ID}"}, StructuredResource(DIGEST, 5_200_000)),
         ({"structuredContent": "@blob:" + "0" * 32}, None),
         ({"structuredContent": {"a": f"@blob:{ID}"}}, None),
         ({"other": {"structuredContent": f"@blob:{ID}"}}, None),
@@ -268,15 +274,18 @@ def test_structured_content_that_was_read_back_is_compared_as_a_value() -> None:
     ids=str,
 )
 def test_references_of_a_record_are_stored_apart(
-    about: dict[str, Any], kept: KeptApart | None
+    about: dict[str, Any], kept: StructuredResource | None
 ) -> None:
     stored = record(text("a"), **about).replace(b'"video"', b'"text"')
-    assert kept_apart(json.dumps(json.loads(stored), separators=(",", ":")).encode()) == kept
+    assert (
+        find_structured_resource(json.dumps(json.loads(stored), separators=(",", ":")).encode())
+        == kept
+    )
 
 
 def test_medium_in_place_of_structured_content_is_not_read_back() -> None:
     stored = json.loads(record(text("a"), structuredContent=f"@blob:{ID}"))
-    assert kept_apart(json.dumps(stored, separators=(",", ":")).encode()) is None
+    assert find_structured_resource(json.dumps(stored, separators=(",", ":")).encode()) is None
 
 
 def test_structured_content_that_was_a_medium_is_the_part_it_became() -> None:

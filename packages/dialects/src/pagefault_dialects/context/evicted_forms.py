@@ -162,7 +162,7 @@ def with_shorter_arguments(
     calls: list[TurnCall] = []
     notes: list[Omission] = []
     for index, call in enumerate(turn.calls):
-        seq, call_index = call.place or (turn.seq, index)
+        seq, call_index = call.entry_position or (turn.seq, index)
         handle = f"@entry:{seq}/arguments/{call_index}" if turn.entry_seq() else None
         cut = shorten(call.arguments, handle)
         if cut is call.arguments or seq is None:

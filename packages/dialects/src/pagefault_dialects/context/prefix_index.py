@@ -60,7 +60,8 @@ class RecordedTurn:
     call_id: str
     tool_name: str
     calls: tuple[tuple[str, str, _EntryIndex | None], ...]
-    """The id, the tool and the `TurnCall.place` of each call, which may differ from the record."""
+    """The id, the tool and the `TurnCall.entry_position` of each call, which may differ from the
+    record."""
 
     def restore(self, recorded: Sequence[ComposedTurn]) -> ComposedTurn:
         """Return the turn.
@@ -70,8 +71,8 @@ class RecordedTurn:
         """
         turn = recorded[self.index]
         calls = tuple(
-            replace(call, call_id=call_id, name=name, place=place)
-            for call, (call_id, name, place) in zip(turn.calls, self.calls, strict=True)
+            replace(call, call_id=call_id, name=name, entry_position=position)
+            for call, (call_id, name, position) in zip(turn.calls, self.calls, strict=True)
         )
         return replace(turn, call_id=self.call_id, tool_name=self.tool_name, calls=calls)
 
@@ -323,7 +324,7 @@ def _refer_to_turn(
     """Return a reference to a turn, or an added answer itself; `None` if its record differs."""
     if is_added_answer(turn):
         return turn
-    calls = tuple((call.call_id, call.name, call.place) for call in turn.calls)
+    calls = tuple((call.call_id, call.name, call.entry_position) for call in turn.calls)
     for index, item in enumerate(recorded):
         if len(item.calls) == len(calls):
             reference = RecordedTurn(turn.seq or 0, index, turn.call_id, turn.tool_name, calls)

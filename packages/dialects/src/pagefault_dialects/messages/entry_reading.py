@@ -29,7 +29,7 @@ from pagefault_dialects.model.conversation import (
     SyntheticNote,
     TurnCall,
     in_entry,
-    placed_calls,
+    locate_calls,
 )
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
@@ -283,7 +283,7 @@ def _merge_run(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
         for item in turn.items
     )
     is_one_entry = all(turn.seq == first.seq for turn in run)
-    calls = (call for turn in run for call in turn.calls) if is_one_entry else placed_calls(run)
+    calls = (call for turn in run for call in turn.calls) if is_one_entry else locate_calls(run)
     natives = tuple(native for turn in run for native in turn.natives)
     # Several originals can be sent back as one turn only if they are items of Responses.
     are_items = all(native.dialect == "openai-responses" for native in natives)

@@ -48,7 +48,11 @@ from pagefault_dialects.model.resource import Resource, parse_resource_id, resou
 from pagefault_dialects.results import normalize
 from pagefault_dialects.results.blocks import is_typed_block
 from pagefault_dialects.results.parts import is_refused_note
-from pagefault_dialects.turns.record_turns import find_words, is_for, left_out_for
+from pagefault_dialects.turns.record_turns import (
+    allows_audience,
+    find_alternative_text,
+    note_other_audience,
+)
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
 _SHORTEST_BASE64 = 64
@@ -161,10 +165,10 @@ class ContentReading:
 
     def _in_block(self, members: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
         if _is_text(members):
-            if is_for(members.get("annotations"), self.audience):
+            if allows_audience(members.get("annotations"), self.audience):
                 yield from self._text(members["text"], pointer)
             else:
-                yield left_out_for(pointer, "text", members["annotations"])
+                yield note_other_audience(pointer, "text", members["annotations"])
             yield from read_loss_beside(members, _READ_OF_TEXT, pointer)
         elif members.get("type") == "refusal" and isinstance(members.get("refusal"), str):
             yield TextItem(pointer, members["refusal"])
@@ -259,8 +263,8 @@ class ContentReading:
         self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
     ) -> Iterator[Item]:
         provenance = part.provenance
-        if not is_for(provenance.annotations, self.audience):
-            yield left_out_for(pointer, "part", provenance.annotations)
+        if not allows_audience(provenance.annotations, self.audience):
+            yield note_other_audience(pointer, "part", provenance.annotations)
             return
         item = self._part_item(part, media, pointer)
         names = {"name": provenance.name, "uri": provenance.uri}
@@ -313,7 +317,7 @@ def _name_medium(medium: Medium, part: NormalizedPart, provenance: Provenance) -
     if isinstance(part, NormalizedReference):
         # The name of a file that was moved out of the message is rarely in the store.
         name = provenance.name or medium.filename
-    return replace(medium, filename=name, words=find_words(provenance.meta))
+    return replace(medium, filename=name, words=find_alternative_text(provenance.meta))
 
 
 def _is_speech(block: Mapping[str, JsonValue]) -> bool:

@@ -54,7 +54,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.mirrored_structures import RenderedPart, is_mirrored
-from pagefault_dialects.turns.page_turns import PAGE_FAULT_TOOL, PageFaultCall, faulted
+from pagefault_dialects.turns.page_turns import PAGE_FAULT_TOOL, PageFaultCall, join_page_image
 
 _ROLES: dict[str, TurnRole] = {
     "system": "system",
@@ -312,12 +312,12 @@ class _Reading:
             name = PAGE_FAULT_TOOL if self._entry.is_page_fault else ""
         fault = self._entry.page_fault
         if self._entry.is_page_fault:
-            items = [*faulted(items, fault)]
+            items = [*join_page_image(items, fault)]
         failed = says_error(message)
         answer = AnswerBlock(call_id, name, None, is_error=failed)
         turn = self._turn("tool", items, answer=answer)
         if fault is not None:
-            turn = replace(turn, recorded_call=fault.turn_call(call_id or "call"))
+            turn = replace(turn, recorded_call=fault.make_turn_call(call_id or "call"))
         return [*answers, turn]
 
     def _is_answer(self) -> bool:

@@ -10,7 +10,7 @@ from pagefault_dialects.messages.histories import ForeignMessage, foreign_messag
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.targets.rules import code_and_reason
-from pagefault_dialects.turns.pairing import paired
+from pagefault_dialects.turns.pairing import pair_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def pair_turns(
     flagged = ((turn, messages[(turn.seq or 1) - 1].joins) for turn in recorded)
     joined = join_turns(flagged, joins_calls=True)
     whole = (_without_repeated_calls(turn) for turn in joined)
-    return ReadHistory(messages, paired(whole, closes=closes), recorded, joined)
+    return ReadHistory(messages, pair_calls(whole, closes=closes), recorded, joined)
 
 
 def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:

@@ -291,9 +291,9 @@ class TurnCall:
     """Gemini's signature, in whatever dialect it was sent."""
     cache_control: JsonObject | None = field(default=None, compare=False)
     """Anthropic's mark for its cache."""
-    place: tuple[int, int] | None = field(default=None, compare=False)
-    """Its entry and its index among the calls of that entry, if they differ from those of its
-    turn."""
+    entry_position: tuple[int, int] | None = field(default=None, compare=False)
+    """The `seq` of its entry and its index among the calls of the entry; `None` if the entry is
+    that of its turn, and the index is that in the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,17 +372,17 @@ ComposedTurn: TypeAlias = Turn[Item]
 ResolvedTurn: TypeAlias = Turn[ResolvedItem]
 
 
-def placed_calls(turns: Iterable[Turn[Any]]) -> Iterator[TurnCall]:
-    """Yield the calls of turns, each with its place in the entry of its turn."""
+def locate_calls(turns: Iterable[Turn[Any]]) -> Iterator[TurnCall]:
+    """Yield the calls of turns, each with its position in its entry."""
     counts: Counter[int] = Counter()
     for turn in turns:
         for call in turn.calls:
             if turn.seq is None:
                 yield call
                 continue
-            place = call.place or (turn.seq, counts[turn.seq])
+            position = call.entry_position or (turn.seq, counts[turn.seq])
             counts[turn.seq] += 1
-            yield replace(call, place=place)
+            yield replace(call, entry_position=position)
 
 
 def stored_medium(resource: Resource, pointer: str) -> Medium:

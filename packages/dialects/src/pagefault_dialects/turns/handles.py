@@ -1,8 +1,8 @@
 """Handles: lines with the names of stored media and long texts, by which a model refers to them.
 
-A text that was too long for its record has a resource, and is named by that. Any other long text of
-a session is named by its entry. An inline medium is named by its entry and the beginning of its
-digest, because media of one message may have the same pointer.
+The handle of a text that was too long for its record is the reference to its resource. The handle
+of any other long text is its entry in the session. The handle of an inline medium is its entry and
+the beginning of its digest, because media of one message may have the same pointer.
 
 Source: `agents`, "Handles".
 """
@@ -27,7 +27,7 @@ from pagefault_dialects.model.media_handles import handle_of
 from pagefault_dialects.pages.one_line import bracketed_name
 from pagefault_dialects.texts.cuts import needs_preview, whole_length, whole_text_uri
 
-_BY = "\N{MULTIPLICATION SIGN}"
+_TIMES = "\N{MULTIPLICATION SIGN}"
 
 _LINE = re.compile(
     r"\s*\[[a-z]+ @(?:blob:[0-9a-f]{32}|entry:[0-9]{1,15}(?:/[0-9a-f]{12})?)(?: [^\[\]]*)?\]\s*"
@@ -36,22 +36,22 @@ _LINE = re.compile(
 TakesStructured = Callable[[JsonValue], bool]
 
 
-def with_handles(
+def add_handles(
     turns: Sequence[ComposedTurn], takes_structured: TakesStructured = lambda _: False
 ) -> Sequence[ComposedTurn]:
-    """Return the turns with a handle line behind each stored medium and each long text.
+    """Return the turns with a handle line after each stored medium and each long text.
 
-    A medium has the line also if it is resized or left out.
+    A medium gets the line even if the target resizes or omits the medium.
 
     Args:
         turns: A conversation.
-        takes_structured: Whether the target accepts a value as structured content.
+        takes_structured: Returns whether the target accepts a value as structured content.
     """
-    named = ((turn, tuple(_named(turn, takes_structured))) for turn in turns)
+    turns_with_items = ((turn, tuple(_add_lines(turn, takes_structured))) for turn in turns)
     # Most turns need no line, and copying them would double the time.
     return [
         turn if len(items) == len(turn.items) else replace(turn, items=items)
-        for turn, items in named
+        for turn, items in turns_with_items
     ]
 
 
@@ -66,7 +66,7 @@ def handle_line(medium: Medium, handle: str) -> str:
     if medium.filename:
         words.append(bracketed_name(medium.filename))
     if medium.hints.width and medium.hints.height:
-        words.append(f"{medium.hints.width}{_BY}{medium.hints.height}")
+        words.append(f"{medium.hints.width}{_TIMES}{medium.hints.height}")
     return f"[{' '.join(words)}]"
 
 
@@ -75,7 +75,8 @@ def text_line(handle: str, size: str) -> str:
     return f"[text {handle} {size}]"
 
 
-def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[Item]:
+def _add_lines(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[Item]:
+    """Yield the items of a turn, each with its handle line after it."""
     is_structured = turn.structured is not None and takes_structured(turn.structured[0])
     for item in turn.items:
         yield item
@@ -84,7 +85,7 @@ def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[It
         if isinstance(item, Medium):
             line = _medium_line(turn, item)
         elif isinstance(item, Omission | DataItem) and is_structured:
-            # The target has it as structured content, and not as text.
+            # The target gets the item as structured content, and not as text.
             continue
         elif isinstance(item, Omission):
             line = item.handle_line
@@ -95,7 +96,7 @@ def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[It
 
 
 def _medium_line(turn: ComposedTurn, medium: Medium) -> str | None:
-    # Its line names its resource already.
+    # A rendering has a line in place of the medium, which names the resource already.
     if medium.is_line and isinstance(medium.source, StoredBytes):
         return None
     handle = handle_of(medium, turn.entry_seq(medium.seq))

@@ -1,16 +1,16 @@
-"""Comparison of the parts of a result with its structured content.
+"""Comparison of the parts of a tool result with its structured content.
 
 SDKs return the value of a typed tool twice: as text, and as `structuredContent`. The Python SDKs
 wrap values other than objects as `{"result": …}`, some servers use `{"content": …}`, and others
 repeat their content blocks. Structured content that the parts repeat in full is not shown again.
 
-Values are compared as JSON: the order of keys, white space, escapes and the spelling of numbers do
-not count. Integers are compared digit by digit, other numbers as doubles. The full text of a
+Values are compared as JSON: the order of keys, white space, escapes and the spelling of numbers are
+ignored. Integers are compared digit by digit, other numbers as doubles. The full text of a
 shortened part is not loaded; its digest is compared with that of the value in the spellings of
-common JSON writers. A value with another spelling is shown beside the text.
+common JSON writers. If a value has another spelling, both the value and the text are shown.
 
 The time is proportional to the size of the result: each text is parsed once, and each item of a
-list is compared only with parts behind the match of the item before it.
+list is compared only with parts after the match of the item before it.
 """
 
 import hashlib
@@ -44,14 +44,14 @@ from pagefault_dialects.model.conversation import (
     TextItem,
 )
 
-_NOTHING: Mapping[str, JsonValue] = MappingProxyType({})
+_NO_MEMBERS: Mapping[str, JsonValue] = MappingProxyType({})
 _NO_RESOURCES: Mapping[str, str] = MappingProxyType({})
 _WRAPPERS = frozenset({"result", "content"})
 _MAX_WRAPPERS = 2
-# A server uses one spelling. The limit bounds the work for results with many.
+# A server uses one spelling of JSON. The limit bounds the work if texts have many spellings.
 _MAX_SPELLINGS = 4
-_WORDS_OF_PYTHON = {True: "True", False: "False"}
-_DEEPEST = 4_000
+_PYTHON_BOOLEANS = {True: "True", False: "False"}
+_MAX_DEPTH = 4_000
 _MAX_NODES = 1_000_000
 _MAY_BE_JSON = re.compile(r'[\s]*+[\[{"\-0-9tfn]')
 
@@ -59,8 +59,8 @@ _Member: TypeAlias = tuple[str, JsonValue]
 
 _PAYLOADS = ("text", "data", "blob", "base64", "image", "url", "uri")
 _MEDIA = frozenset({"image", "audio", "video", "file", "resource_link"})
-# Members that only mark a block. The part has to have all others.
-_FRAME = frozenset({*TYPE_NAMES, "type"})
+# Members that only say that an object is a block. The part has to have all other members.
+_BLOCK_MARKERS = frozenset({*TYPE_NAMES, "type"})
 _NAMES = ("name", "filename", "title")
 _META = ("_meta", "meta")
 
@@ -71,7 +71,7 @@ class RenderedPart:
 
     item: Item
     """The item that is shown."""
-    members: Mapping[str, JsonValue] = field(default_factory=lambda: _NOTHING)
+    members: Mapping[str, JsonValue] = field(default_factory=lambda: _NO_MEMBERS)
     """The members of the part in the record, such as its name, address and annotations."""
     digest: str = ""
     """The SHA-256 of the full text as hex digits, if the text is shortened."""
@@ -99,7 +99,7 @@ def is_mirrored(
 
 
 class _ComparedItem:
-    """A visible item in each form that structured content may have for it."""
+    """A shown item, in each form that it may have in structured content."""
 
     def __init__(
         self,
@@ -116,13 +116,15 @@ class _ComparedItem:
 
     @cached_property
     def as_json(self) -> str | None:
-        """The value as canonical JSON; a text that is not JSON as it is."""
+        """The value as canonical JSON, or a text that is not JSON; `None` for other items."""
         if isinstance(self.item, DataItem):
             return canonical(self.item.value)
         if self.text is None or not _MAY_BE_JSON.match(self.text):
             return None
         try:
-            parse_json(self.text.encode(errors="replace"), max_depth=_DEEPEST, max_nodes=_MAX_NODES)
+            parse_json(
+                self.text.encode(errors="replace"), max_depth=_MAX_DEPTH, max_nodes=_MAX_NODES
+            )
         except (InvalidJsonError, PayloadTooLargeError):
             return self.text
         return canonical_text(self.text)
@@ -152,7 +154,7 @@ class _ComparedItem:
         return self.as_json is not None and self.as_json == value.as_json
 
     def _has_text_of(self, value: "_ComparedValue") -> bool:
-        """Return whether the item is the text of a value, or the medium or link that it names."""
+        """Return whether the item is the text of a value, or the medium of which it has the URL."""
         text = value.text
         if text is None:
             return False
@@ -174,44 +176,48 @@ class _ComparedItem:
         if name == "size":
             size = self.item.size_bytes if isinstance(self.item, Medium) else None
             return member == size or self._has_line(f"{member} bytes")
-        own = self._members.get("_meta" if name in _META else name)
-        if isinstance(member, dict) and isinstance(own, dict):
-            # The service may have added members of its own.
+        recorded = self._members.get("_meta" if name in _META else name)
+        if isinstance(member, dict) and isinstance(recorded, dict):
+            # The service may have added members to the recorded object.
             return all(
-                item in own and canonical(member[item]) == canonical(own[item])
-                for item in member
-                if member[item] is not None
+                key in recorded and canonical(member[key]) == canonical(recorded[key])
+                for key in member
+                if member[key] is not None
             )
-        return self._has_line(member) or (own is not None and canonical(own) == canonical(member))
+        is_equal = recorded is not None and canonical(recorded) == canonical(member)
+        return is_equal or self._has_line(member)
 
     def _is_followed_by(self, name: str, member: JsonValue) -> bool:
-        """Return whether the next item is the rest of the block, and has this member."""
-        rest = self._following.rest if self._following else _NOTHING
-        return name in rest and canonical(rest[name]) == canonical(member)
+        """Return whether the next item has a member of the block that this item lacks.
+
+        Some readers make two items of a block: its text, and its other members as a JSON object.
+        """
+        members = self._following.json_members if self._following else _NO_MEMBERS
+        return name in members and canonical(members[name]) == canonical(member)
 
     @cached_property
-    def rest(self) -> Mapping[str, JsonValue]:
-        """The members of an object in JSON, with those of its `resource`."""
+    def json_members(self) -> Mapping[str, JsonValue]:
+        """The members of the JSON object in the text, with those of its `resource`."""
         if self._digest or self.as_json is None or not self.as_json.startswith("{"):
-            return _NOTHING
+            return _NO_MEMBERS
         try:
             members: dict[str, JsonValue] = json.loads(self.as_json)
         except (RecursionError, ValueError):
-            return _NOTHING
+            return _NO_MEMBERS
         resource = members.get("resource")
         return members | resource if isinstance(resource, dict) else members
 
     def _has_line(self, line: JsonValue) -> bool:
-        """Return whether the text of a link has its address and another text as lines."""
+        """Return whether the item is a link whose text has its URI and another text as lines."""
         text, uri = f"\n{self.text or ''}\n", self._members.get("uri")
-        return all(isinstance(name, str) and f"\n{name}\n" in text for name in (uri, line))
+        return all(isinstance(item, str) and f"\n{item}\n" in text for item in (uri, line))
 
 
 class _ComparedValue:
-    """A value that may be repeated by a single item.
+    """A value of structured content that a single item may repeat.
 
-    `text` is a string itself, or the text or medium of a block; `members` are the other members of
-    a block.
+    `text` is the value, if it is a string; for a block, its text, or the base64 or URL of its
+    medium. `members` are the other members of a block.
     """
 
     def __init__(self, value: JsonValue) -> None:
@@ -220,13 +226,13 @@ class _ComparedValue:
         self.text: str | None = value if isinstance(value, str) else None
         self.members: Sequence[_Member] = ()
         if isinstance(value, bool):
-            self.text = _WORDS_OF_PYTHON[value]
+            self.text = _PYTHON_BOOLEANS[value]
         elif isinstance(value, dict):
-            self.text, self.members = _read(value)
+            self.text, self.members = _split_block(value)
 
     @cached_property
     def digest_of_text(self) -> str:
-        """The digest of its text."""
+        """The SHA-256 of `text` as hex digits."""
         return _digest(self.text or "")
 
     @cached_property
@@ -235,7 +241,10 @@ class _ComparedValue:
         return canonical(self._value)
 
     def digests(self, head: str) -> frozenset[str]:
-        """Return the digests of the value's texts in the spelling of the beginning of a text."""
+        """Return the digests of the value as JSON text, spelled like the beginning of another text.
+
+        The digests are of the text with and without escapes for characters beyond ASCII.
+        """
         spelling = spelling_of(head)
         if spelling not in self._digests:
             text = None
@@ -275,21 +284,21 @@ def _match_all(items: Sequence[_ComparedItem], value: JsonValue) -> bool:
     )
 
 
-def _read(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
-    """Return the text or the medium of a content block, and its other members.
+def _split_block(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
+    """Return the text or medium of a content block, and its other members.
 
-    Other objects have no text.
+    An object that is no content block has neither.
     """
     kind, resource = block.get("type"), block.get("resource")
     if kind == "resource" and isinstance(resource, dict):
-        text, members = _read_payload(resource)
+        text, members = _split_payload(resource)
         return text, [*members, *(member for member in _members(block) if member[0] != "resource")]
     is_medium = isinstance(kind, str) and kind in _MEDIA
     is_block = kind == "text" or is_medium or not block.keys().isdisjoint(TYPE_NAMES)
-    return _read_payload(block) if is_block else (None, ())
+    return _split_payload(block) if is_block else (None, ())
 
 
-def _read_payload(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
+def _split_payload(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
     name = next((name for name in _PAYLOADS if block.get(name) is not None), "")
     payload = block.get(name)
     members = [member for member in _members(block) if member[0] != name]
@@ -297,11 +306,11 @@ def _read_payload(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[
 
 
 def _members(block: Mapping[str, JsonValue]) -> Sequence[_Member]:
-    """Return the members of a block that are not empty and do more than mark it as a block."""
+    """Return the members of a block that are not empty, without those that only mark a block."""
     return [
         (name, member)
         for name, member in block.items()
-        if name not in _FRAME and member is not None and member not in ({}, [])
+        if name not in _BLOCK_MARKERS and member is not None and member not in ({}, [])
     ]
 
 

@@ -1,4 +1,4 @@
-"""Turns with a page at a level, as the answer to a page fault (spec 000)."""
+"""Turns with a page at a level, the result of a page fault (spec 000)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,17 +30,15 @@ _POINTER = "/content"
 
 @dataclass(frozen=True, slots=True)
 class PageFaultCall:
-    """The page and level of a page fault.
-
-    `mime_type` is the type of the page's image, if the message has only its address.
-    """
+    """The arguments of a call of the tool `page_fault`."""
 
     page_id: str
     target_level: int
     mime_type: str | None = None
+    """The type of the page's image, if the message has only the address of the image."""
 
-    def turn_call(self, call_id: str) -> TurnCall:
-        """Return the call as an assistant makes it."""
+    def make_turn_call(self, call_id: str) -> TurnCall:
+        """Return the call as an assistant would have made it."""
         arguments = {"page_id": self.page_id, "target_level": self.target_level}
         return TurnCall(call_id, PAGE_FAULT_TOOL, arguments)
 
@@ -54,7 +52,7 @@ def page_turn(
         page: The page.
         level: The level.
         medium: The medium of the level, if it has one whose bytes or address are known.
-        call_id: The call that the page answers.
+        call_id: The id of the call whose result is the page.
         origin: The path of the page.
 
     Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
@@ -71,17 +69,20 @@ def page_turn(
     elif medium is not None:
         has_words = bool(visible_text(page, level))
         words = AlternativeText("transcript" if medium.kind in ("audio", "video") else "text", "")
-        # Its words precede it in any case, so only the placeholder replaces it.
+        # The text before the medium has its words already, so only the placeholder replaces it.
         medium = replace(medium, words=words if has_words else None, instead=placeholder(medium))
         items = (*items, medium)
     return Turn(role="tool", items=items, origin=origin, call_id=call_id, tool_name=PAGE_FAULT_TOOL)
 
 
-def faulted(items: Sequence[Item], call: PageFaultCall | None = None) -> Sequence[Item]:
-    """Return the items of the message of a page fault.
+def join_page_image(items: Sequence[Item], call: PageFaultCall | None = None) -> Sequence[Item]:
+    """Return the items of a page fault's message, with a text and an image joined into one item.
 
-    Without its image, its text does not mention an attached image. An image at an address has the
-    type of the page.
+    If a target omits the image, the text does not mention an attached image either.
+
+    Args:
+        items: The items that were read from the message.
+        call: The call, which has the type of an image at an address.
     """
     match items:
         case [TextItem() as text, Medium() as medium]:

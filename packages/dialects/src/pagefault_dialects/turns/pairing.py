@@ -1,30 +1,31 @@
-"""Pairing of calls and answers, as every provider requires it.
+"""Pairing of tool calls and their results, in the order that every provider requires.
 
-Providers require that an answer directly follows the turn with its call, that every call has an
-answer before the user or the assistant continues, and that ids are unique. Histories may differ:
-hosts store only results, store a result before the message with its call, never answer a call, or
-answer too late. A call is paired with an earlier answer that has its id and no call, unless that
-answer is of another tool. Otherwise it is paired with the next answer after it. Missing calls and
-answers are added, each with a note for the loss account.
+Providers require that a result directly follows the turn with its call, that every call has a
+result before the user or the assistant continues, and that ids are unique. Histories may differ:
+hosts store only results, store a result before the message with its call, store no result of a
+call, or store it too late.
 
-If a whole call is repeated in one message or before its answer, it is the same call: cumulative
-streams and some proxies send calls twice. If it is repeated after its answer, it is a new call,
-because some hosts restart the numbers of calls in each turn. A second answer to a call is left out.
+- A call is paired with an earlier result that has the call's id and no call of its own, unless that
+  result is of another tool. Otherwise the call is paired with the next result after it.
+- Missing calls and results are added, each with a note for the loss account. A result for which a
+  call was added is an *orphan*.
+- If a whole call is repeated in one message, or before its result, it is the same call: cumulative
+  streams and some proxies send calls twice. If it is repeated after its result, it is a new call:
+  some hosts restart the numbers of calls in each turn. A second result of a call is omitted.
+- Results in entries of their own are put in the order of their calls, so that equal histories of
+  parallel tools are rendered as equal bytes. Results in one message or list keep their order.
 
-Answers in separate entries are put in the order of their calls, so that equal histories of parallel
-tools are rendered as equal bytes. Answers in one message or list keep their order.
-
-Additions depend on earlier turns only, so appending to a history does not change its rendering.
-There are two exceptions. Answers to open calls are inserted, and an answer without a call moves
-after its call when that is stored. If the answer is in `kept`, it does not move, and the call is
-left out instead.
+What is added depends on earlier turns only, so appending to a history does not change its
+rendering. There are two exceptions: results of open calls are inserted after their calls, and an
+orphan moves to its call when the call is stored. An orphan in `pinned_results` does not move;
+instead, the call is omitted.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
-from typing import TypeVar
+from typing import Any
 
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -33,13 +34,11 @@ from pagefault_dialects.model.conversation import (
     TextItem,
     Turn,
     TurnCall,
-    placed_calls,
+    locate_calls,
 )
 from pagefault_dialects.targets.rules import code_and_reason
-from pagefault_dialects.turns.answered_turns import AnsweredTurn, EarlyAnswers
-from pagefault_dialects.turns.known_calls import KnownCalls
-
-_Item = TypeVar("_Item")
+from pagefault_dialects.turns.call_index import CallIndex
+from pagefault_dialects.turns.call_results import EarlyResults, TurnWithResults
 
 NO_RESULT = "[No result of this call was recorded before the conversation went on.]"
 
@@ -54,183 +53,211 @@ _NO_ANSWER = code_and_reason("no-answer")
 
 @dataclass(frozen=True, slots=True)
 class PairedPrefix:
-    """The state of pairing after the final turns of a history."""
+    """The state of the pairing after the final turns of a history, from which it continues."""
 
-    calls: KnownCalls = field(default_factory=KnownCalls)
-    nameless: frozenset[str] = frozenset()
-    """The tools of answers without an id or a call, which do not move any more."""
+    calls: CallIndex = field(default_factory=CallIndex)
+    tools_without_ids: frozenset[str] = frozenset()
+    """The tools of orphans without an id, which do not move to a later call any more."""
     notes: tuple[Omission, ...] = ()
-    """Notes of repeated answers, for the next turn."""
-    entry: tuple[int | None, int] = (None, 0)
-    """The last entry with calls, and the number of its calls."""
+    """Notes of omitted results, which the next turn gets."""
+    last_entry: tuple[int | None, int] = (None, 0)
+    """The `seq` of the last entry with calls, and the number of its calls."""
 
 
 class Pairing:
-    """The pairing of a conversation, from its beginning or after final turns.
+    """Pairs the calls and results of a history, to which turns are added one by one.
 
     Args:
-        kept: The `seq` of answers that do not move away from the calls that were added for them.
-        prefix: The state after the final turns.
-        settles: Whether turns are final as soon as no call waits for an answer. Earlier answers
-            without a call then do not move any more.
+        pinned_results: The `seq` of orphans that stay after their added call.
+        prefix: The state after the final turns, if the history does not begin with the first turn.
+        freezes_turns: Whether turns become final as soon as no call waits for a result, even if
+            later turns would change them. Orphans among them then do not move any more.
     """
 
     def __init__(
         self,
-        kept: Collection[int] = (),
+        pinned_results: Collection[int] = (),
         prefix: PairedPrefix | None = None,
         *,
-        settles: bool = False,
+        freezes_turns: bool = False,
     ) -> None:
         prefix = prefix or PairedPrefix()
-        calls = prefix.calls.fork()
-        self._calls = calls
-        self._kept = kept
-        self._groups: list[AnsweredTurn] = []
-        self._open: AnsweredTurn | None = None
-        self._settles = settles
-        self._orphans = EarlyAnswers(kept, calls, prefix.nameless, settles=settles)
+        self._calls = prefix.calls.fork()
+        self._pinned_results = pinned_results
+        self._turns: list[TurnWithResults] = []
+        self._open_turn: TurnWithResults | None = None
+        """The last turn with calls, until the conversation continues after their results."""
+        self._freezes_turns = freezes_turns
+        self._early_results = EarlyResults(
+            pinned_results, self._calls, prefix.tools_without_ids, freezes_turns=freezes_turns
+        )
         self._notes = [*prefix.notes]
-        self._entry = prefix.entry
+        self._last_entry = prefix.last_entry
 
-    def is_sealed_by(self, turn: ComposedTurn) -> bool:
-        """Return whether the turns so far are final if this is the next turn.
+    def can_seal_before(self, turn: ComposedTurn) -> bool:
+        """Return whether the turns so far are final if the next turn is this one.
 
-        They are final if no call waits for an answer, the last turn is an answer or the user's, and
-        the next turn begins a step of the assistant. An answer without a call begins one as well.
+        They are final if no call waits for a result, the last turn is a result or the user's, and
+        the next turn begins a step of the assistant. A result without a call begins a step, too.
         """
-        if not self._groups or turn.joins or not (self._settles or self._begins_step(turn)):
+        if not self._turns or turn.joins or not (self._freezes_turns or self._begins_step(turn)):
             return False
-        last = self._groups[-1]
-        if self._open is not None and (self._open.waiting or self._open is not last):
+        last = self._turns[-1]
+        if self._open_turn is not None and (self._open_turn.waiting or self._open_turn is not last):
             return False
-        return self._settles or bool(last.answers) or last.turn.role == "user"
+        return self._freezes_turns or bool(last.results) or last.turn.role == "user"
 
     def _begins_step(self, turn: ComposedTurn) -> bool:
         if turn.role == "tool":
-            is_known = self._calls.of(turn.call_id).is_denied or self._is_repeated(turn)
-            return not turn.approval_id and not is_known
-        says = (item.text for item in turn.items if isinstance(item, TextItem))
-        is_step = bool(turn.calls) or any(text.strip() for text in says)
-        return turn.role == "assistant" and is_step
+            is_omitted = self._calls.get_facts(turn.call_id).is_denied or self._is_duplicate(turn)
+            return not turn.approval_id and not is_omitted
+        texts = (item.text for item in turn.items if isinstance(item, TextItem))
+        has_content = bool(turn.calls) or any(text.strip() for text in texts)
+        return turn.role == "assistant" and has_content
 
     def seal(self) -> tuple[Sequence[ComposedTurn], PairedPrefix]:
-        """Return the final turns, and the state after them."""
+        """Return the turns so far, which are final, and the state to continue from."""
         turns = tuple(self._take_turns())
-        nameless = self._orphans.seal()
+        tools_without_ids = self._early_results.seal()
         notes = tuple(self._notes)
-        return turns, PairedPrefix(self._calls.compacted(), nameless, notes, self._entry)
+        return turns, PairedPrefix(
+            self._calls.compact(), tools_without_ids, notes, self._last_entry
+        )
 
     def add(self, turn: ComposedTurn) -> None:
-        """Add the next turn of the history."""
+        """Add the next turn of the history.
+
+        Raises:
+            PrefixChangedError: The turn has a call whose result is among the final turns.
+        """
         if turn.role == "tool":
-            self._add_answer(turn)
+            self._add_result(turn)
             return
-        turn = _without_repeated_calls(self._place_calls(turn))
+        turn = _remove_repeated_calls(self._set_entry_positions(turn))
         if turn.role != "system":
-            turn = self._with_notes(turn)
-        if self._open is not None and self._open.repeats(turn):
-            self._open.join(turn)
-            self._take_orphans(self._open)
+            turn = self._add_notes(turn)
+        if self._open_turn is not None and self._open_turn.has_waiting_call_of(turn):
+            self._open_turn.merge(turn)
+            self._take_early_results(self._open_turn)
             return
         if turn.role != "system":
-            # Open calls may still be answered after a turn of the system.
+            # Results of open calls may still follow a turn of the system.
             self._close_calls(turn)
         if turn.role == "user":
-            self._orphans.forget_names()
-        group = AnsweredTurn(turn)
-        self._groups.append(group)
+            self._early_results.forget_results_without_ids()
+        added = TurnWithResults(turn)
+        self._turns.append(added)
         if turn.calls:
-            group.expect_answers()
+            added.expect_results()
             for call in turn.calls:
-                self._calls.note(
-                    call.call_id, self._calls.of(call.call_id)._replace(name=call.name)
-                )
-            self._open = group
-            self._take_orphans(group)
+                facts = self._calls.get_facts(call.call_id)
+                self._calls.set_facts(call.call_id, facts._replace(name=call.name))
+            self._open_turn = added
+            self._take_early_results(added)
 
     def close(self) -> None:
-        """Answer the calls that are open at the end."""
-        if self._open is not None:
-            self._close_calls(self._open.turn)
+        """Add a note in place of the result to each call that is open at the end."""
+        if self._open_turn is not None:
+            self._close_calls(self._open_turn.turn)
 
-    def turns(self) -> Sequence[ComposedTurn]:
+    def take_turns(self) -> Sequence[ComposedTurn]:
         """Return the turns in order, and remove them from the pairing."""
         turns = [*self._take_turns()]
         if turns:
-            # There is no next turn for the notes of the last repeated answers.
+            # No turn follows that could get the notes of the last omitted results.
             turns[-1] = replace(turns[-1], items=(*turns[-1].items, *self._notes))
         return tuple(turns)
 
     def _take_turns(self) -> Iterator[ComposedTurn]:
-        # Groups are freed one by one, since freeing a long history at once blocks all threads.
-        self._groups.reverse()
-        while self._groups:
-            group = self._groups.pop()
-            if group.is_written and not group.answers:
-                # The answer has moved to its own call.
+        # Turns are freed one by one, since freeing a long history at once blocks all threads.
+        self._turns.reverse()
+        while self._turns:
+            paired = self._turns.pop()
+            if paired.is_added and not paired.results:
+                # The result has moved to its own call.
                 continue
-            names = {index: answer.tool_name for index, answer in group.answers}
-            group_calls = placed_calls([group.turn]) if group.left_out else group.turn.calls
+            tools = {index: result.tool_name for index, result in paired.results}
+            all_calls = locate_calls([paired.turn]) if paired.omitted_calls else paired.turn.calls
             calls = {
-                index: self._make_unique(_with_tool_name(call, names.get(index, "")))
-                for index, call in enumerate(group_calls)
-                if index not in group.left_out
+                index: self._make_id_unique(
+                    call if call.name else replace(call, name=tools.get(index) or UNKNOWN_TOOL)
+                )
+                for index, call in enumerate(all_calls)
+                if index not in paired.omitted_calls
             }
-            yield _with_calls(group.turn, tuple(calls.values()))
-            for index, answer in group.ordered_answers():
-                yield _answer_call(answer, calls[index])
+            yield _replace_calls(paired.turn, tuple(calls.values()))
+            for index, result in paired.ordered_results():
+                # Providers compare the id and the name of a result with those of the call.
+                call_id, name = calls[index].call_id, calls[index].name
+                is_same = (result.call_id, result.tool_name) == (call_id, name)
+                yield result if is_same else replace(result, call_id=call_id, tool_name=name)
 
-    def _place_calls(self, turn: ComposedTurn) -> ComposedTurn:
-        """Return a turn with `TurnCall.place` set if its calls are not the first of their entry."""
+    def _set_entry_positions(self, turn: ComposedTurn) -> ComposedTurn:
+        """Return a turn with the positions of its calls in their entry, if these may differ.
+
+        They differ from the indexes in the turn if an earlier turn has calls of the same entry, or
+        if a call is repeated and will be removed.
+        """
         if not turn.calls or turn.seq is None:
             return turn
-        seq, count = self._entry
+        seq, count = self._last_entry
         start = count if seq == turn.seq else 0
-        last = turn.calls[-1].place or (turn.seq, start + len(turn.calls) - 1)
-        self._entry = (last[0], last[1] + 1)
+        last_seq, last_index = turn.calls[-1].entry_position or (
+            turn.seq,
+            start + len(turn.calls) - 1,
+        )
+        self._last_entry = (last_seq, last_index + 1)
         if start == 0 and len({call.call_id for call in turn.calls}) == len(turn.calls):
             return turn
         calls = (
-            replace(call, place=call.place or (turn.seq, index))
+            replace(call, entry_position=call.entry_position or (turn.seq, index))
             for index, call in enumerate(turn.calls, start)
         )
         return replace(turn, calls=tuple(calls))
 
-    def _make_unique(self, call: TurnCall) -> TurnCall:
-        """Return a call with a unique id: its own, or that with a number."""
-        unique = call.call_id
-        while self._calls.of(unique).is_taken:
-            facts = self._calls.of(call.call_id)
-            self._calls.note(call.call_id, facts._replace(number=facts.number + 1))
-            unique = f"{call.call_id}-{facts.number + 1}"
-        self._calls.note(unique, self._calls.of(unique)._replace(is_taken=True))
-        return call if unique == call.call_id else replace(call, call_id=unique)
+    def _make_id_unique(self, call: TurnCall) -> TurnCall:
+        """Return a call with its own id; if an earlier call has it, with a number after the id."""
+        call_id = call.call_id
+        while self._calls.get_facts(call_id).is_taken:
+            facts = self._calls.get_facts(call.call_id)
+            self._calls.set_facts(call.call_id, facts._replace(number=facts.number + 1))
+            call_id = f"{call.call_id}-{facts.number + 1}"
+        self._calls.set_facts(call_id, self._calls.get_facts(call_id)._replace(is_taken=True))
+        return call if call_id == call.call_id else replace(call, call_id=call_id)
 
-    def _add_answer(self, turn: ComposedTurn) -> None:
+    def _add_result(self, turn: ComposedTurn) -> None:
+        """Add a result to its call, to an added call, or only a note if it is omitted."""
         if turn.approval_id and not turn.is_error:
-            # An approval does not answer the call, which still waits for its result.
+            # The user allowed the call, which still waits for its result.
             omitted = (item for item in turn.items if isinstance(item, Omission))
             self._notes.extend(replace(item, seq=turn.seq) for item in omitted)
             return
-        if self._open is not None and (answered := self._open.take(turn)) is not None:
-            self._note_answer(answered.call_id, answered.name)
+        if self._open_turn is not None and (call := self._open_turn.add_result(turn)) is not None:
+            self._record_result(call.call_id, call.name)
             if turn.approval_id:
-                facts = self._calls.of(answered.call_id)
-                self._calls.note(answered.call_id, facts._replace(is_denied=True))
+                facts = self._calls.get_facts(call.call_id)
+                self._calls.set_facts(call.call_id, facts._replace(is_denied=True))
             return
-        late = self._find_late_call(turn)
-        if turn.is_error and self._calls.of(turn.call_id).is_denied:
-            # SDKs append a result for a denial to the denial itself.
+        late_call = self._take_closed_call(turn)
+        if turn.is_error and self._calls.get_facts(turn.call_id).is_denied:
+            # SDKs send an error as the result of a denied call, after the denial itself.
             return
-        if late is None and self._is_repeated(turn):
+        if late_call is None and self._is_duplicate(turn):
             self._notes.append(_note_duplicate(turn))
             return
-        self._note_answer(turn.call_id, turn.tool_name)
-        recorded = None if late else turn.recorded_call
-        name = turn.tool_name or self._calls.of(turn.call_id).name or UNKNOWN_TOOL
-        call = late or recorded or TurnCall(turn.call_id or "call", name, {})
-        code, reason = _LATE if late else _NO_CALL
+        self._record_result(turn.call_id, turn.tool_name)
+        self._add_result_with_call(turn, late_call)
+
+    def _add_result_with_call(self, turn: ComposedTurn, late_call: TurnCall | None) -> None:
+        """Add a result after an added turn with its call.
+
+        The call is the closed call again, if the result is late; or the call that was recorded with
+        the result; or one without arguments.
+        """
+        recorded = None if late_call else turn.recorded_call
+        name = turn.tool_name or self._calls.get_facts(turn.call_id).name or UNKNOWN_TOOL
+        call = late_call or recorded or TurnCall(turn.call_id or "call", name, {})
+        code, reason = _LATE if late_call else _NO_CALL
         calling: ComposedTurn = Turn(
             role="assistant",
             items=() if recorded else (SyntheticNote("call", code, reason, turn.seq),),
@@ -238,163 +265,160 @@ class Pairing:
             seq=turn.seq,
             calls=(call,),
         )
-        if late is not None and late.place is not None:
-            turn = replace(turn, late_for=late.place[0])
-        group = AnsweredTurn(calling, [(0, turn)], is_written=True)
-        self._groups.append(group)
-        if late is None:
-            self._orphans.add(group, turn)
+        if late_call is not None and late_call.entry_position is not None:
+            turn = replace(turn, late_for=late_call.entry_position[0])
+        added = TurnWithResults(calling, [(0, turn)], is_added=True)
+        self._turns.append(added)
+        if late_call is None:
+            self._early_results.add(added, turn)
 
-    def _note_answer(self, call_id: str, tool_name: str) -> None:
-        facts = self._calls.of(call_id)
-        if tool_name not in facts.answered_by:
-            names = (*facts.answered_by, tool_name)
-            self._calls.note(call_id, facts._replace(answered_by=names))
+    def _record_result(self, call_id: str, tool_name: str) -> None:
+        """Record that a call id has a result of a tool."""
+        facts = self._calls.get_facts(call_id)
+        if tool_name not in facts.tools_with_results:
+            tools = (*facts.tools_with_results, tool_name)
+            self._calls.set_facts(call_id, facts._replace(tools_with_results=tools))
 
-    def _is_repeated(self, answer: ComposedTurn) -> bool:
-        """Return whether an answer is a second one, and not the answer to a later call."""
-        if answer.approval_id:
+    def _is_duplicate(self, result: ComposedTurn) -> bool:
+        """Return whether a result is a second one of its call, and not that of a later call."""
+        if result.approval_id:
             return True
-        names = self._calls.of(answer.call_id).answered_by
-        if not answer.call_id or not names or answer.answer_number > 1:
+        tools = self._calls.get_facts(result.call_id).tools_with_results
+        if not result.call_id or not tools or result.answer_number > 1:
             return False
-        return not answer.tool_name or "" in names or answer.tool_name in names
+        return not result.tool_name or "" in tools or result.tool_name in tools
 
-    def _with_notes(self, turn: ComposedTurn) -> ComposedTurn:
-        """Return a turn with the notes of repeated answers before it."""
+    def _add_notes(self, turn: ComposedTurn) -> ComposedTurn:
+        """Return a turn that begins with the notes of the results omitted before it."""
         if not self._notes:
             return turn
         notes, self._notes = self._notes, []
         return replace(turn, items=(*notes, *turn.items))
 
-    def _find_late_call(self, answer: ComposedTurn) -> TurnCall | None:
-        """Return the closed call that an answer is late for; `None` if that is of another tool."""
-        call = self._calls.closed.get(answer.call_id)
-        if call is None or (call.name and answer.tool_name not in ("", call.name)):
+    def _take_closed_call(self, result: ComposedTurn) -> TurnCall | None:
+        """Return the closed call that a late result belongs to, once; `None` if there is none."""
+        call = self._calls.closed.get(result.call_id)
+        if call is None or (call.name and result.tool_name not in ("", call.name)):
             return None
-        self._calls.closed[answer.call_id] = None
+        self._calls.closed[result.call_id] = None
         return call
 
     def _close_calls(self, following: ComposedTurn) -> None:
-        """Add answers to the open calls, since the conversation continues with another turn."""
-        if self._open is None:
+        """Add a note in place of the result to each open call, before the turn that follows."""
+        if self._open_turn is None:
             return
-        group, self._open = self._open, None
-        for index, call in group.waiting.items():
-            seq = group.turn.seq
-            place = call.place or (None if seq is None else (seq, index))
-            self._calls.closed[call.call_id] = replace(call, place=place)
-            answer: ComposedTurn = Turn(
+        closed, self._open_turn = self._open_turn, None
+        for index, call in closed.waiting.items():
+            seq = closed.turn.seq
+            position = call.entry_position or (None if seq is None else (seq, index))
+            self._calls.closed[call.call_id] = replace(call, entry_position=position)
+            note: ComposedTurn = Turn(
                 role="tool",
-                items=(
-                    SyntheticNote("answer", *_NO_ANSWER, group.turn.seq),
-                    TextItem("", NO_RESULT),
-                ),
-                origin=group.turn.origin,
+                items=(SyntheticNote("answer", *_NO_ANSWER, seq), TextItem("", NO_RESULT)),
+                origin=closed.turn.origin,
                 seq=following.seq,
                 call_id=call.call_id,
                 tool_name=call.name,
                 is_error=True,
             )
-            group.answers.append((index, answer))
-        group.waiting.clear()
+            closed.results.append((index, note))
+        closed.waiting.clear()
 
-    def _take_orphans(self, group: AnsweredTurn) -> None:
-        """Answer the calls of a turn with earlier results."""
+    def _take_early_results(self, turn: TurnWithResults) -> None:
+        """Move results that were stored before a turn to the calls of the turn that wait for them.
+
+        The calls of pinned results are omitted.
+        """
         early = [
-            (index, answer)
-            for index, call in group.waiting.items()
-            if (answer := self._orphans.take(call)) is not None
+            (index, result)
+            for index, call in turn.waiting.items()
+            if (result := self._early_results.take_result(call)) is not None
         ]
         for index, _ in early:
-            del group.waiting[index]
-        group.left_out |= {index for index, answer in early if answer.seq in self._kept}
-        group.answers[:0] = [item for item in early if item[0] not in group.left_out]
+            del turn.waiting[index]
+        turn.omitted_calls |= {
+            index for index, result in early if result.seq in self._pinned_results
+        }
+        turn.results[:0] = [item for item in early if item[0] not in turn.omitted_calls]
 
 
-def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
-    """Return a turn without repetitions of a call."""
+def _remove_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
+    """Return a turn with each call once; calls with one id stand together."""
     if len({call.call_id for call in turn.calls}) == len(turn.calls):
         return turn
-    kept: defaultdict[str, list[TurnCall]] = defaultdict(list)
+    by_id: defaultdict[str, list[TurnCall]] = defaultdict(list)
     for call in turn.calls:
-        if call not in kept[call.call_id]:
-            kept[call.call_id].append(call)
-    return replace(turn, calls=tuple(chain.from_iterable(kept.values())))
+        if call not in by_id[call.call_id]:
+            by_id[call.call_id].append(call)
+    return replace(turn, calls=tuple(chain.from_iterable(by_id.values())))
 
 
-def _note_duplicate(answer: ComposedTurn) -> Omission:
-    """Return the note of a repeated answer."""
-    pointers = (item.pointer for item in answer.items if not isinstance(item, SyntheticNote))
-    note = Omission(next(pointers, ""), "answer", *_DUPLICATE, restore=f"GET {answer.origin}")
-    return replace(note, seq=answer.seq)
+def _note_duplicate(result: ComposedTurn) -> Omission:
+    """Return the note that a second result of a call is omitted."""
+    pointers = (item.pointer for item in result.items if not isinstance(item, SyntheticNote))
+    note = Omission(next(pointers, ""), "answer", *_DUPLICATE, restore=f"GET {result.origin}")
+    return replace(note, seq=result.seq)
 
 
-def _with_tool_name(call: TurnCall, tool_name: str) -> TurnCall:
-    """Return a call with the name of its tool; if it has none, with that of its answer."""
-    return call if call.name else replace(call, name=tool_name or UNKNOWN_TOOL)
-
-
-def _with_calls(turn: ComposedTurn, calls: tuple[TurnCall, ...]) -> ComposedTurn:
-    """Return a turn with these calls, and a note for each call that is left out."""
+def _replace_calls(turn: ComposedTurn, calls: tuple[TurnCall, ...]) -> ComposedTurn:
+    """Return a turn with other calls, and a note for each call that is omitted."""
     if calls == turn.calls:
         return turn
     notes = [Omission("", "call", *_ANSWERED_BEFORE)] * (len(turn.calls) - len(calls))
     return replace(turn, calls=calls, items=(*turn.items, *notes))
 
 
-def _answer_call(turn: ComposedTurn, call: TurnCall) -> ComposedTurn:
-    """Return an answer with the id and the name of its call, which providers compare."""
-    if (turn.call_id, turn.tool_name) == (call.call_id, call.name):
-        return turn
-    return replace(turn, call_id=call.call_id, tool_name=call.name)
-
-
-def paired(
-    turns: Iterable[ComposedTurn], *, kept: Collection[int] = (), closes: bool = False
+def pair_calls(
+    turns: Iterable[ComposedTurn],
+    *,
+    pinned_results: Collection[int] = (),
+    closes: bool = False,
 ) -> Sequence[ComposedTurn]:
     """Return the turns of a history as a conversation that providers accept.
 
     Args:
         turns: The turns, in the order of their `seq`.
-        kept: The `seq` of answers that do not move away from the calls that were added for them.
-        closes: Whether calls that are open at the end are answered as well.
+        pinned_results: The `seq` of results that stay after the call that was added for them.
+        closes: Whether calls that are open at the end get a note in place of a result.
 
     Returns:
-        The same turns, with every answer after its call. Calls are added for answers without one.
-        Answers are added for calls without one that a later turn follows. An added call has the
-        `seq` of its answer.
+        The same turns, with every result after its call. Calls are added for results without a
+        call, and have the `seq` of the result. Notes are added for calls without a result if a
+        later turn continues the conversation.
     """
-    pairing = Pairing(kept)
+    pairing = Pairing(pinned_results)
     for turn in turns:
         pairing.add(turn)
     if closes:
         pairing.close()
-    return pairing.turns()
+    return pairing.take_turns()
 
 
-def places(turns: Iterable[Turn[_Item]]) -> Iterator[int]:
-    """Yield for each turn of a conversation the `seq` since which it has its place."""
-    place = 0
+def find_position_seqs(turns: Iterable[Turn[Any]]) -> Iterator[int]:
+    """Yield for each turn of a conversation the `seq` of the entry that fixed its position.
+
+    That is the turn's own entry, except for an early result, which has its position since its call
+    was stored. A client that has read up to an earlier entry lacks the turn.
+    """
+    call_seq = 0
     for turn in turns:
         if turn.role != "tool":
-            place = turn.seq or 0
-        # The place of an answer that was stored before its call is behind the call.
-        yield max(place, turn.seq or 0)
+            call_seq = turn.seq or 0
+        yield max(call_seq, turn.seq or 0)
 
 
-def orphans_in(turns: Iterable[ComposedTurn]) -> tuple[int, ...]:
-    """Return the `seq` of answers, in order, whose call was added by the pairing."""
+def find_orphans(turns: Iterable[ComposedTurn]) -> tuple[int, ...]:
+    """Return the `seq` of the orphans of a paired conversation, in order."""
     return tuple(
-        answer.seq
-        for calling, answer in pairwise(turns)
-        if answer.seq is not None and answer.seq == calling.seq and _is_written_for(calling, answer)
+        result.seq
+        for calling, result in pairwise(turns)
+        if result.seq is not None and result.seq == calling.seq and _is_added_for(calling, result)
     )
 
 
-def _is_written_for(calling: ComposedTurn, answer: ComposedTurn) -> bool:
-    """Return whether a turn was added for the answer behind it, which had no call."""
-    if answer.recorded_call is not None:
+def _is_added_for(calling: ComposedTurn, result: ComposedTurn) -> bool:
+    """Return whether a turn with a call was added for the result after it."""
+    if result.recorded_call is not None:
         return len(calling.calls) == 1 and not calling.items
     notes = (item for item in calling.items if isinstance(item, SyntheticNote))
     return any(note.code == _NO_CALL[0] for note in notes)

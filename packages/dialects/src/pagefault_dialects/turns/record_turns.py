@@ -1,6 +1,6 @@
-"""Turns of canonical tool results: parts in order, and media with their facts in the record.
+"""Turns of canonical tool results: one item for each part, in order, and structured content.
 
-MCP annotations are honoured.
+Parts whose MCP annotations name other audiences are omitted with a note.
 
 Source: spec 002, "Canonical Types".
 """
@@ -51,33 +51,33 @@ COLLECTED = "pagefault/collected"
 APP = "pagefault/app"
 """The member of a part's `_meta` with the policy of a page of an MCP App."""
 
-# Members that the pipeline adds to those of the tool.
-_OWN_META = frozenset({"mimeType", "block"})
-_WORDS_OF_META = ("caption", "transcript", "alt", "description")
-_LONGEST_NAMED = 200
-_ROLES = frozenset({"assistant", "user"})
-_STRUCTURED = "/sanitized/meta/structuredContent"
+# Members of `_meta` that the service adds to those of the tool.
+_SERVICE_META = frozenset({"mimeType", "block"})
+_ALTERNATIVE_TEXTS = ("caption", "transcript", "alt", "description")
+_MAX_AUDIENCE_CHARS = 200
+_AUDIENCES = frozenset({"assistant", "user"})
+_STRUCTURED_POINTER = "/sanitized/meta/structuredContent"
 _STRUCTURED_REFERENCE = b'"structuredContent":"@blob:'
-_NONE_READ: Mapping[str, JsonValue] = MappingProxyType({})
+_NO_CONTENTS: Mapping[str, JsonValue] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class KeptApart:
-    """A resource with structured content that was too long for its record."""
+class StructuredResource:
+    """A resource with the structured content of a record, which was too long for the record."""
 
     digest: str
     size_bytes: int
 
 
-def kept_apart(sanitized: bytes) -> KeptApart | None:
-    """Return the resource that has the structured content of a stored record, if there is one."""
+def find_structured_resource(sanitized: bytes) -> StructuredResource | None:
+    """Return the resource with the structured content of a stored record, if there is one."""
     if _STRUCTURED_REFERENCE not in sanitized:
         return None
     record = parse_stored_json(sanitized)
-    kept = _resource_of(record, record["meta"].get("structuredContent"))
-    if kept is None or kept["kind"] != "text":
+    resource = _find_resource(record, record["meta"].get("structuredContent"))
+    if resource is None or resource["kind"] != "text":
         return None
-    return KeptApart(_digest(kept), kept["size"])
+    return StructuredResource(_digest(resource), resource["size"])
 
 
 def tool_result_turn(
@@ -86,27 +86,29 @@ def tool_result_turn(
     origin: str,
     audience: Audience,
     seq: int | None = None,
-    apart: Mapping[str, JsonValue] = _NONE_READ,
+    structured_contents: Mapping[str, JsonValue] = _NO_CONTENTS,
 ) -> ComposedTurn:
     """Return the turn of a tool result.
 
     Args:
-        sanitized: The stored record.
+        sanitized: The stored record, as JSON.
         origin: The path of the record.
-        audience: The reader. Parts for others only are left out.
+        audience: The reader. Parts for other audiences are omitted, each with a note.
         seq: The number of its entry, if it is in a session.
-        apart: Structured content that was loaded from resources, by its digest.
+        structured_contents: Structured contents that were loaded from resources, by digest.
     """
     record = parse_stored_json(sanitized)
     meta = record["meta"]
     resources = {resource["uri"]: resource for resource in record["resources"]}
     items = [
-        _of_audience(part, f"/sanitized/parts/{index}", audience, resources)
+        _read_part(part, f"/sanitized/parts/{index}", audience, resources)
         for index, part in enumerate(record["parts"])
     ]
-    structured, items = _structured(record, items, apart)
-    opened = (meta.get("envelope") or {}).get("dialect")
-    items[: len(record["parts"])] = map(_of_provider, items, record["parts"], repeat(opened))
+    structured, items = _read_structured(record, items, structured_contents)
+    dialect = (meta.get("envelope") or {}).get("dialect")
+    items[: len(record["parts"])] = map(
+        _make_provider_block, items, record["parts"], repeat(dialect)
+    )
     return Turn(
         role="tool",
         items=tuple(items),
@@ -119,137 +121,152 @@ def tool_result_turn(
         is_apart=True,
         meta=meta.get("_meta") or {},
         annotations={
-            f"/sanitized/parts/{index}": known
+            f"/sanitized/parts/{index}": annotations
             for index, part in enumerate(record["parts"])
-            if (known := _known(part.get("annotations")))
+            if (annotations := _mcp_annotations(part.get("annotations")))
         },
     )
 
 
-def is_for(annotations: object, audience: Audience) -> bool:
+def allows_audience(annotations: object, audience: Audience) -> bool:
     """Return whether MCP annotations allow an audience; without annotations, all are allowed."""
-    named = _audiences(annotations)
-    return not named or audience == "everyone" or audience in (name.casefold() for name in named)
+    names = _audience_names(annotations)
+    return not names or audience == "everyone" or audience in (name.casefold() for name in names)
 
 
-def _known(annotations: object) -> Annotations:
-    """Return the annotations that MCP defines: hosts refuse a result with any others."""
+def _mcp_annotations(annotations: object) -> Annotations:
+    """Return the annotations that MCP defines, with valid values; hosts refuse any others."""
     members = annotations if isinstance(annotations, Mapping) else {}
-    known: dict[str, JsonValue] = {}
-    named = dict.fromkeys(name.casefold() for name in _audiences(members))
-    if roles := [name for name in named if name in _ROLES]:
-        known["audience"] = roles
+    valid: dict[str, JsonValue] = {}
+    names = dict.fromkeys(name.casefold() for name in _audience_names(members))
+    if audiences := [name for name in names if name in _AUDIENCES]:
+        valid["audience"] = audiences
     priority = members.get("priority")
     if isinstance(priority, int | float | Decimal) and not isinstance(priority, bool):
-        known |= {"priority": priority} if 0 <= priority <= 1 else {}
+        valid |= {"priority": priority} if 0 <= priority <= 1 else {}
     if isinstance(modified := members.get("lastModified"), str):
-        known["lastModified"] = modified
-    return known
+        valid["lastModified"] = modified
+    return valid
 
 
-def left_out_for(pointer: str, what: str, annotations: object) -> Omission:
-    """Return the note of an item that is left out, because its annotations name others only."""
-    named = ", ".join(one_line(name) for name in _audiences(annotations))
+def note_other_audience(pointer: str, what: str, annotations: object) -> Omission:
+    """Return the note for an item that is omitted because its annotations name other audiences."""
+    names = ", ".join(one_line(name) for name in _audience_names(annotations))
     return Omission(
         pointer,
         what,
         "other-audience",
-        f"Its annotations say whom it is for: {quoted_short(named, _LONGEST_NAMED)}.",
+        f"Its annotations say whom it is for: {quoted_short(names, _MAX_AUDIENCE_CHARS)}.",
     )
 
 
-def _audiences(annotations: object) -> list[str]:
-    named = annotations.get("audience") if isinstance(annotations, Mapping) else None
-    names = named if isinstance(named, list) else [named]
+def _audience_names(annotations: object) -> list[str]:
+    audience = annotations.get("audience") if isinstance(annotations, Mapping) else None
+    names = audience if isinstance(audience, list) else [audience]
     return [name for name in names if isinstance(name, str)]
 
 
-def _of_audience(
+def _read_part(
     part: dict[str, Any], pointer: str, audience: Audience, resources: Mapping[str, Any]
 ) -> Item:
-    if not is_for(part.get("annotations"), audience):
-        return left_out_for(pointer, part["type"], part["annotations"])
+    if not allows_audience(part.get("annotations"), audience):
+        return note_other_audience(pointer, part["type"], part["annotations"])
     if part["type"] == "text":
-        return TextItem(pointer, part["text"], label=_label(part))
+        return TextItem(pointer, part["text"], label=_read_label(part))
     if APP in (part.get("_meta") or {}) and (page := parse_resource_id(part.get("data") or "")):
         reason = "It is the page of an app, which people see and models do not."
         restore = f"GET /api/resources/{page}/content"
         return Omission(pointer, "app", "app", reason, restore)
-    return _medium(part, pointer, resources)
+    return _read_medium(part, pointer, resources)
 
 
-def _of_provider(item: Item, part: Mapping[str, Any], dialect: str | None) -> Item:
-    """Return a `ProviderBlock` for a block of one provider only, and any other item unchanged."""
+def _make_provider_block(item: Item, part: Mapping[str, Any], dialect: str | None) -> Item:
+    """Return a `ProviderBlock` if a part is a block of one provider, otherwise the item unchanged.
+
+    Args:
+        item: The item of the part.
+        part: The part. Normalization describes a block of one provider in the part's text, and
+            keeps the block in its `_meta`.
+        dialect: The dialect of the result's envelope, if it has one.
+    """
     block = (part.get("_meta") or {}).get("block")
     if not isinstance(item, TextItem) or not isinstance(block, dict):
         return item
-    own = find_provider_file(block) or describe_block(block)
-    owner = own and (own.dialect or dialect)
-    if own is None or owner is None or own.text != item.text:
-        # The tool has a member of this name.
+    described = find_provider_file(block) or describe_block(block)
+    block_dialect = described and (described.dialect or dialect)
+    if described is None or block_dialect is None or described.text != item.text:
+        # The `block` in `_meta` is the tool's, and was not added by normalization.
         return item
-    # Without its medium, which was moved to the store, the block cannot be sent back.
-    forms = {} if "@blob:" in json_text(block) else {owner: block}
-    reason = f"Other dialects have no place for `{own.kind}`."
-    return ProviderBlock(item.pointer, forms, own.kind, "no-place", reason, item.text)
+    # A block cannot be sent back if its medium was moved to the store.
+    forms = {} if "@blob:" in json_text(block) else {block_dialect: block}
+    reason = f"Other dialects have no place for `{described.kind}`."
+    return ProviderBlock(item.pointer, forms, described.kind, "no-place", reason, item.text)
 
 
-def _label(part: Mapping[str, Any]) -> BlockLabel | None:
-    """Return the name, address and metadata of a part, if it has any."""
+def _read_label(part: Mapping[str, Any]) -> BlockLabel | None:
+    """Return the name, URI and metadata of a part, if it has any."""
     name, uri, meta = part.get("name"), part.get("uri"), part.get("_meta") or {}
     if not (name or uri or meta):
         return None
-    kept = {key: value for key, value in meta.items() if key not in _OWN_META}
+    tool_meta = {key: value for key, value in meta.items() if key not in _SERVICE_META}
     mime_type = meta.get("mimeType")
-    return BlockLabel(name, uri, kept, mime_type if isinstance(mime_type, str) else None)
+    return BlockLabel(name, uri, tool_meta, mime_type if isinstance(mime_type, str) else None)
 
 
-def _medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) -> Medium:
+def _read_medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) -> Medium:
     is_image = part["type"] == "image"
     payload: str = part["image"] if is_image else part["data"]
     resource_id = parse_resource_id(payload)
-    known = resources.get(f"blob:{resource_id}", {}) if resource_id else {}
-    source = _source(payload, resource_id, known)
-    kind: ResourceKind = "image" if is_image else known.get("kind") or part["mediaKind"]
+    resource = resources.get(f"blob:{resource_id}", {}) if resource_id else {}
+    source = _find_source(payload, resource_id, resource)
+    kind: ResourceKind = "image" if is_image else resource.get("kind") or part["mediaKind"]
     medium = Medium(
         pointer=pointer,
         source=source,
         kind="text" if kind == "binary" and resource_kind(part["mimeType"]) == "text" else kind,
         mime_type=part["mimeType"],
-        filename=part.get("filename") or known.get("filename") or part.get("name"),
-        size_bytes=len(source.data) if isinstance(source, InlineBytes) else known.get("size"),
-        hints=MediaHints(known.get("width"), known.get("height"), known.get("durationSeconds")),
-        words=find_words(part.get("_meta")),
-        label=_label(part),
+        filename=part.get("filename") or resource.get("filename") or part.get("name"),
+        size_bytes=len(source.data) if isinstance(source, InlineBytes) else resource.get("size"),
+        hints=MediaHints(
+            resource.get("width"), resource.get("height"), resource.get("durationSeconds")
+        ),
+        words=find_alternative_text(part.get("_meta")),
+        label=_read_label(part),
     )
     if resource_id is None or COLLECTED not in (part.get("_meta") or {}):
         return medium
     return replace(medium, is_collected=True, instead=handle_line(medium, f"@blob:{resource_id}"))
 
 
-def _source(payload: str, resource_id: str | None, known: Mapping[str, Any]) -> MediumSource:
+def _find_source(
+    payload: str, resource_id: str | None, resource: Mapping[str, Any]
+) -> MediumSource:
     if resource_id is not None:
-        return StoredBytes(resource_id, str(known.get("digest", "")).removeprefix("sha-256:"))
+        return StoredBytes(resource_id, str(resource.get("digest", "")).removeprefix("sha-256:"))
     if payload.startswith(("http://", "https://")):
         return Address(payload)
     return InlineBytes(pybase64.b64decode(payload))
 
 
-def find_words(meta: object) -> AlternativeText | None:
+def find_alternative_text(meta: object) -> AlternativeText | None:
     """Return the caption or transcript in the `_meta` of a medium, if there is one."""
     if not isinstance(meta, Mapping):
         return None
-    for name in _WORDS_OF_META:
+    for name in _ALTERNATIVE_TEXTS:
         text = meta.get(name)
         if isinstance(text, str) and text.strip():
             return AlternativeText("transcript" if name == "transcript" else "caption", text)
     return None
 
 
-def _structured(
-    record: dict[str, Any], items: list[Item], apart: Mapping[str, JsonValue]
+def _read_structured(
+    record: dict[str, Any], items: list[Item], structured_contents: Mapping[str, JsonValue]
 ) -> tuple[tuple[JsonValue] | None, list[Item]]:
-    """Return `structuredContent`, and the items of the result, with it unless they repeat it."""
+    """Return the structured content of a record, and the items of the record.
+
+    The structured content is in a tuple of one, or `None`. It is added to the items, unless they
+    repeat it already.
+    """
     if "structuredContent" not in record["meta"]:
         return None, items
     value = record["meta"]["structuredContent"]
@@ -259,43 +276,44 @@ def _structured(
             replace(item, text="") if isinstance(item, TextItem) and item.text == "null" else item
             for item in items
         ]
-    digests = {resource["uri"]: _digest(resource) for resource in record["resources"]}
+    digests = {item["uri"]: _digest(item) for item in record["resources"]}
     parts = [
         RenderedPart(item, part, _whole_digest(item, digests))
         for part, item in zip(record["parts"], items, strict=True)
     ]
-    kept = _resource_of(record, value)
-    if kept is None:
+    resource = _find_resource(record, value)
+    if resource is None:
         is_visible = is_mirrored(value, parts, digests)
-        return (value,), items if is_visible else [*items, DataItem(_STRUCTURED, value)]
-    if kept["kind"] != "text":
-        # The value was nothing but a medium, which is a part of its own.
+        return (value,), items if is_visible else [*items, DataItem(_STRUCTURED_POINTER, value)]
+    if resource["kind"] != "text":
+        # The structured content was a single medium, which is a part of the result as well.
         return None, items
-    # A part with the same text was shortened as well.
-    digest = _digest(kept)
-    structured = (apart[digest],) if digest in apart else None
+    # A part with the same text was shortened, too, and has the same digest.
+    digest = _digest(resource)
+    structured = (structured_contents[digest],) if digest in structured_contents else None
     is_visible = any(part.digest == digest for part in parts)
     if structured is not None and not is_visible:
         is_visible = is_mirrored(structured[0], parts, digests)
     reason = "It is too long for the record, and kept as a resource."
-    restore = f"GET /api/resources/{kept['uri'].removeprefix('blob:')}/text"
+    restore = f"GET /api/resources/{resource['uri'].removeprefix('blob:')}/text"
     note = Omission(
-        *(_STRUCTURED, "structuredContent", "stored-apart", reason, restore),
-        handle_line=text_line(f"@{kept['uri']}", f"structuredContent, {kept['size']:,} bytes"),
+        *(_STRUCTURED_POINTER, "structuredContent", "stored-apart", reason, restore),
+        handle_line=text_line(
+            f"@{resource['uri']}", f"structuredContent, {resource['size']:,} bytes"
+        ),
     )
     return structured, items if is_visible else [*items, note]
 
 
-def _resource_of(record: dict[str, Any], value: JsonValue) -> dict[str, Any] | None:
-    """Return the resource of the record that replaces a value, if there is one."""
-    moved = parse_resource_id(value) if isinstance(value, str) else None
-    return next(
-        (resource for resource in record["resources"] if resource["uri"] == f"blob:{moved}"), None
-    )
+def _find_resource(record: dict[str, Any], value: JsonValue) -> dict[str, Any] | None:
+    """Return the resource of the record to which a value refers, if there is one."""
+    resource_id = parse_resource_id(value) if isinstance(value, str) else None
+    uri = f"blob:{resource_id}"
+    return next((resource for resource in record["resources"] if resource["uri"] == uri), None)
 
 
 def _whole_digest(item: Item, digests: Mapping[str, str]) -> str:
-    """Return the digest of the full text of a shortened item, or an empty text."""
+    """Return the digest of the full text of a shortened item; an empty text for other items."""
     uri = whole_text_uri(item.text) if isinstance(item, TextItem) else None
     return digests.get(uri, "") if uri else ""
 

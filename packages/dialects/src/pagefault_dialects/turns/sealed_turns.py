@@ -1,4 +1,4 @@
-"""The longest beginning of a history that is final: see `Pairing.is_sealed_by`."""
+"""The longest beginning of a history whose turns are final: see `Pairing.can_seal_before`."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,44 +9,45 @@ from pagefault_dialects.turns.pairing import PairedPrefix, Pairing
 
 @dataclass(frozen=True, slots=True)
 class SealedTurns:
-    """Turns of a history that are final."""
+    """The beginning of a history, whose turns are final."""
 
     turns: Sequence[ComposedTurn]
-    """The turns, with calls and answers paired."""
+    """The turns, with their calls and results paired."""
     paired: PairedPrefix
-    """The state to continue behind them."""
+    """The state of the pairing after the turns."""
     next_seq: int
-    """The first entry behind them."""
+    """The `seq` of the first entry after the turns."""
 
 
 def seal_turns(
     turns: Sequence[ComposedTurn],
-    begins: Collection[int],
-    before: PairedPrefix | None,
+    unjoined: Collection[int],
+    prefix: PairedPrefix | None,
     *,
-    settles: bool = False,
+    freezes_turns: bool = False,
 ) -> SealedTurns | None:
-    """Return as many turns as are final, those up to the beginning of an entry.
+    """Return the longest beginning of a history that is final, up to the first turn of an entry.
 
     Args:
-        turns: A history as it was recorded, or the part behind a prefix.
-        begins: The `seq` of entries whose first turn belongs to no turn before it.
-        before: The state behind the prefix.
-        settles: See `Pairing`.
+        turns: A history as it was recorded, or the turns after a prefix.
+        unjoined: The `seq` of entries whose first turn does not continue the turn before it.
+        prefix: The state of the pairing after the prefix, if there is one.
+        freezes_turns: See `Pairing`.
 
     Returns:
-        The turns that are final; `None` if there are none.
+        The final turns; `None` if there are none.
     """
-    pairing, last = Pairing((), before, settles=settles), 0
+    pairing, end = Pairing((), prefix, freezes_turns=freezes_turns), 0
     for index, turn in enumerate(turns):
-        is_first = index > 0 and turns[index - 1].seq != turn.seq
-        if is_first and turn.seq in begins and pairing.is_sealed_by(turn):
-            last = index
+        begins_entry = index > 0 and turns[index - 1].seq != turn.seq
+        if begins_entry and turn.seq in unjoined and pairing.can_seal_before(turn):
+            end = index
         pairing.add(turn)
-    next_seq = turns[last].seq if last else None
+    next_seq = turns[end].seq if end else None
     if next_seq is None:
         return None
-    pairing = Pairing((), before, settles=settles)
-    for turn in turns[:last]:
+    # The first pairing has the later turns as well, so the final turns are paired again.
+    pairing = Pairing((), prefix, freezes_turns=freezes_turns)
+    for turn in turns[:end]:
         pairing.add(turn)
     return SealedTurns(*pairing.seal(), next_seq)

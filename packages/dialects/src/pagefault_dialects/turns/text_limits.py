@@ -1,4 +1,4 @@
-"""Limits of the lengths of texts in tool answers.
+"""A limit on the length of each text in tool results.
 
 Source: `agents`, "MCP proxy".
 """
@@ -12,13 +12,13 @@ from pagefault_dialects.context.recalls import find_recalls
 from pagefault_dialects.model.conversation import ComposedTurn, Item, Omission, TextItem
 from pagefault_dialects.texts.cuts import needs_preview, shortened, whole_length, whole_text_uri
 
-_NONE: Mapping[str, str] = {}
+_NO_TEXTS: Mapping[str, str] = {}
 
 
-def limited_answers(turns: Sequence[ComposedTurn]) -> Mapping[int, ComposedTurn]:
+def find_limited_results(turns: Sequence[ComposedTurn]) -> Mapping[int, ComposedTurn]:
     """Return the turns whose texts have a limit, by their indexes.
 
-    These are the answers to all calls except those that recall a page or a text.
+    They are the results of all calls except those that recall a page or a text.
     """
     recalls = find_recalls(turns)
     return {
@@ -28,46 +28,48 @@ def limited_answers(turns: Sequence[ComposedTurn]) -> Mapping[int, ComposedTurn]
     }
 
 
-def with_texts_within(
-    turns: Sequence[ComposedTurn], max_chars: int, whole: Mapping[str, str] = _NONE
+def shorten_texts(
+    turns: Sequence[ComposedTurn], max_chars: int, whole_texts: Mapping[str, str] = _NO_TEXTS
 ) -> Sequence[ComposedTurn]:
-    """Return turns with the long texts of answers shortened, and a note for each.
+    """Return turns in which long texts of results are shortened, each with a note.
 
     Args:
         turns: The turns.
         max_chars: The limit of a text in characters.
-        whole: Full texts, by their previews.
+        whole_texts: Full texts that were loaded, by the previews that the turns have of them. A
+            preview is replaced by its text, which may then be shortened again.
     """
     limited = dict(enumerate(turns))
-    for index, turn in limited_answers(turns).items():
-        items = tuple(_items(turn, max_chars, whole))
+    for index, turn in find_limited_results(turns).items():
+        items = tuple(_shorten_items(turn, max_chars, whole_texts))
         if len(items) != len(turn.items) or not all(map(is_, items, turn.items)):
             limited[index] = replace(turn, items=items)
     return list(limited.values())
 
 
-def _items(turn: ComposedTurn, max_chars: int, whole: Mapping[str, str]) -> Iterator[Item]:
+def _shorten_items(
+    turn: ComposedTurn, max_chars: int, whole_texts: Mapping[str, str]
+) -> Iterator[Item]:
     for item in turn.items:
         if not isinstance(item, TextItem):
             yield item
             continue
-        text, many = whole.get(item.text, item.text), whole_length(item.text)
+        text, length = whole_texts.get(item.text, item.text), whole_length(item.text)
+        handle = _find_handle(turn, item.text)
         if len(text) <= max_chars:
             is_same = text == item.text
-            handle = _handle(turn, item.text)
-            whole_text = replace(item, text=text, handle=handle, whole_chars=None, block=None)
-            yield item if is_same else whole_text
+            whole_item = replace(item, text=text, handle=handle, whole_chars=None, block=None)
+            yield item if is_same else whole_item
             continue
         preview = shortened(text, max_chars, entry_call(turn.entry_seq()))
-        handle = _handle(turn, item.text)
-        yield replace(item, text=preview, handle=handle, whole_chars=many, block=None)
-        reason = f"Texts of up to {max_chars} characters are shown whole, and this has {many}."
+        yield replace(item, text=preview, handle=handle, whole_chars=length, block=None)
+        reason = f"Texts of up to {max_chars} characters are shown whole, and this has {length}."
         note = Omission(item.pointer, "text", "text-too-long", reason, to="preview")
         yield replace(note, block=item.block)
 
 
-def _handle(turn: ComposedTurn, text: str) -> str | None:
-    """Return the handle of a long text of an answer; `None` if it has none."""
+def _find_handle(turn: ComposedTurn, text: str) -> str | None:
+    """Return the handle of a long text: its resource, or the entry of the turn, if it has any."""
     if (uri := whole_text_uri(text)) is not None:
         return f"@{uri}"
     seq = turn.entry_seq()
