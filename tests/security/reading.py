@@ -36,7 +36,7 @@ from pagefault_dialects.json.values import (
 )
 from pagefault_dialects.media.base64_text import decode_base64, decode_percent_encoded_base64
 from pagefault_dialects.media.data_uris import recognize_base64, split_data_uri
-from pagefault_dialects.media.embedded_data_uris import movable_media
+from pagefault_dialects.media.embedded_data_uris import find_movable_media
 from pagefault_dialects.media.file_names import disposition_filename, safe_file_name
 from pagefault_dialects.media.soundness import damage_of
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
@@ -156,7 +156,7 @@ def _read_message(text: str) -> None:
 
 
 def _move_media(text: str) -> None:
-    movable_media([text, f"data:{text}", f"data:image/png;base64,{text}"])
+    find_movable_media([text, f"data:{text}", f"data:image/png;base64,{text}"])
     split_data_uri(text)
     recognize_base64(text)
 

@@ -27,7 +27,7 @@ from app.stores.records.session_prompts import SessionPrompt, SessionPromptRecor
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
-from pagefault_dialects.media.embedded_data_uris import Movable
+from pagefault_dialects.media.embedded_data_uris import MovableString
 from pagefault_dialects.messages.comparison import Unit, digest_bytes, record_unit, units_of
 from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.entry_reading import EntryReading, entry_turns, read_entry
@@ -117,7 +117,7 @@ class SentUnits:
         self._cache: OrderedDict[bytes, Sequence[Unit]] = OrderedDict()
         self._lock = Lock()
 
-    def find_movable(self, conversation: SentConversation) -> Sequence[Movable]:
+    def find_movable(self, conversation: SentConversation) -> Sequence[MovableString]:
         """Return the media to be moved out of messages that are not cached; blocks."""
         return [
             medium

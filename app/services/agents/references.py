@@ -46,7 +46,7 @@ from pagefault_dialects.json.values import (
     json_template,
     json_text,
 )
-from pagefault_dialects.media.embedded_data_uris import find_strings, pointer_to
+from pagefault_dialects.media.embedded_data_uris import find_strings, pointer_of_path
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.render_options import (
@@ -181,7 +181,7 @@ def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWith
         if is_cut_text(text):
             # The mark at the end names the whole text.
             matches = matches[-1:]
-        pointer = pointer_to(path)
+        pointer = pointer_of_path(path)
         count += len(matches)
         pointer_chars += len(pointer) * len(matches)
         if count > limits.media_per_result or pointer_chars > limits.message_bytes:

@@ -10,7 +10,12 @@ from app.stores.blobs.draft_media import DraftMedia, StreamedMedia
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import DataUriSpan, SplitDataUri
-from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable, inline_form, put_member
+from pagefault_dialects.media.embedded_data_uris import (
+    InlineForm,
+    MovableString,
+    build_inline_form,
+    put_member,
+)
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
@@ -41,7 +46,7 @@ class MediaMover:
     streamed: StreamedMedia = field(default_factory=dict)
     """The media that were streamed into drafts."""
 
-    async def move_all(self, value: JsonValue, movable: Sequence[Movable]) -> MovedValue:
+    async def move_all(self, value: JsonValue, movable: Sequence[MovableString]) -> MovedValue:
         """Replace media of a value by references; changes the value.
 
         Raises:
@@ -87,7 +92,7 @@ class MediaMover:
     def _form(self, uri: SplitDataUri, resource_id: str) -> InlineForm | None:
         string = self.streamed.get(uri.data or b"") if self.streamed else None
         if string is None or string.plain_spelling is None:
-            return inline_form(uri, resource_id)
+            return build_inline_form(uri, resource_id)
         is_url_safe, is_padded = string.plain_spelling
         return InlineForm(
             resource_id=resource_id,

@@ -19,7 +19,7 @@ from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_js
 from pagefault_dialects.media.embedded_data_uris import InlineForm, put_member
 from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, StoredTextPiece
 from pagefault_dialects.model.resource import Resource, parse_resource_id
-from pagefault_dialects.texts.json_strings import MediaPlaces, TextWriter
+from pagefault_dialects.texts.json_strings import MediaMarks, TextWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class StoredMedia:
         """
         if not forms:
             return [text]
-        marks = MediaPlaces()
+        marks = MediaMarks()
         originals: dict[str, str] = {}
         sources = {
             pointer: form.text_resource_id or form.resource_id for pointer, form in forms.items()
@@ -94,11 +94,11 @@ class StoredMedia:
             value: JsonValue = parse_stored_json(text)
             for pointer, member in originals.items():
                 value = put_member(value, pointer, member)
-            return marks.pieces(json_text(value).encode())
+            return marks.split(json_text(value).encode())
 
         return await anyio.to_thread.run_sync(restore)
 
-    async def _build_uri(self, marks: MediaPlaces, form: InlineForm, resource: Resource) -> str:
+    async def _build_uri(self, marks: MediaMarks, form: InlineForm, resource: Resource) -> str:
         """Return a data URI with a mark instead of its data, or the mark of a stored text."""
         if form.text_resource_id is not None:
             # The text is read once to get its escaped length.
@@ -110,7 +110,7 @@ class StoredMedia:
                     sent_bytes += await anyio.to_thread.run_sync(length_of, writer, chunk)
             sent_bytes += len(writer.finish())
             size_bytes = resource.size_bytes
-            return marks.mark(
+            return marks.add(
                 StoredTextPiece(resource.digest, size_bytes, sent_bytes, is_verbatim=True)
             )
         medium = MediaPiece(
@@ -119,7 +119,7 @@ class StoredMedia:
             is_urlsafe=form.alphabet == "urlsafe",
             is_padded=form.padded,
         )
-        return form.head + marks.mark(medium)
+        return form.head + marks.add(medium)
 
 
 def check_fits(resource: Resource, limit_bytes: int) -> None:

@@ -31,11 +31,11 @@ from pagefault_dialects.media.data_uris import (
 from pagefault_dialects.media.embedded_data_uris import (
     INLINE_LIMIT_BYTES,
     InlineForm,
-    is_to_be_moved,
-    media_in_text,
-    movable_media,
-    pointer_to,
-    strings_in,
+    find_media_in_text,
+    find_movable_media,
+    find_strings,
+    must_be_moved,
+    pointer_of_path,
 )
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
@@ -134,7 +134,7 @@ class ContentResolver:
         mime_type = detect_type(head, uri.mime_type, uri.filename)
         if not fits(modality, mime_type):
             raise misfit_error(modality)
-        if is_to_be_moved(uri) or not uri.head:
+        if must_be_moved(uri) or not uri.head:
             return await self._move(uri)
         source = InMemoryMedia(uri.data)
         hints = await anyio.to_thread.run_sync(probe_media, uri.data, source, mime_type)
@@ -155,12 +155,12 @@ class ContentResolver:
     async def _resolve_text(self, content: str) -> ResolvedContent:
         """Resolve a text: a data URI of one, or a text with media in it."""
         uri = await run_in_loop_if(self.is_quick, split_data_uri, content)
-        if uri is not None and uri.is_base64 and is_to_be_moved(uri):
+        if uri is not None and uri.is_base64 and must_be_moved(uri):
             return await self._move(uri)
         return await self._resolve_text_with_media(content)
 
     async def _resolve_text_with_media(self, content: str) -> ResolvedContent:
-        spans = await run_in_loop_if(self.is_quick, media_in_text, content)
+        spans = await run_in_loop_if(self.is_quick, find_media_in_text, content)
         if not spans:
             self._check_length(content)
             return ResolvedContent(Body("text", content))
@@ -197,7 +197,7 @@ class ContentResolver:
         string is stored as well.
         """
         value, is_embedded = await run_in_loop_if(self.is_quick, self._parse_embedded, content)
-        movable = await run_in_loop_if(self.is_quick, movable_media, value)
+        movable = await run_in_loop_if(self.is_quick, find_movable_media, value)
         if len(movable) == 1 and not movable[0].pointer and movable[0].uri:
             return await self._move(movable[0].uri)
         moved = await self.mover.move_all(value, movable)
@@ -262,5 +262,5 @@ def _field_texts(fields: PageFields) -> Iterator[tuple[str, str]]:
         if words := getattr(fields, name):
             yield f"/{name}", words
     for name in ("scenes", "timestamps"):
-        for path, words in strings_in(list(getattr(fields, name) or ())):
-            yield f"/{name}{pointer_to(path)}", words
+        for path, words, _ in find_strings(list(getattr(fields, name) or ())):
+            yield f"/{name}{pointer_of_path(path)}", words

@@ -16,7 +16,7 @@ from pagefault_dialects.media.soundness import without_damaged_chunks
 from pagefault_dialects.model.render_options import JsonPiece, MediaPiece
 from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.pages.page_blocks import image_damaged
-from pagefault_dialects.texts.json_strings import MediaPlaces
+from pagefault_dialects.texts.json_strings import MediaMarks
 
 _REFERENCE_MARK = "@blob:"
 # The beginning of a reference in a message: its JSON strings have no needless escapes.
@@ -54,14 +54,14 @@ async def insert_images(
     images = _stored_images(value)
     if not images:
         return [message]
-    marks = MediaPlaces()
+    marks = MediaMarks()
     for block, image in images:
         resource = await media.resource(image["url"])
         check_fits(resource, limit_bytes)
         limit_bytes -= resource.size_bytes
         damage = await checks.of_resource(media.project_id, resource) if checks else None
         if damage is None:
-            mark = marks.mark(MediaPiece(resource.digest, resource.size_bytes))
+            mark = marks.add(MediaPiece(resource.digest, resource.size_bytes))
             image["url"] = f"data:{resource.mime_type};base64,{mark}"
         elif damage.is_repairable:
             data = await media.read(resource.resource_id, limit_bytes=resource.size_bytes)
@@ -70,7 +70,7 @@ async def insert_images(
             block.clear()
             block.update(type="text", text=image_damaged(damage.detail))
     text = await anyio.to_thread.run_sync(lambda: json_text(value).encode())
-    return marks.pieces(text)
+    return marks.split(text)
 
 
 def _stored_images(message: Mapping[str, JsonValue]) -> list[tuple[JsonValue, JsonValue]]:

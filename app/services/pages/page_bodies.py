@@ -6,7 +6,7 @@ import anyio.to_thread
 
 from app.services.inline_media.stored_media import StoredMedia
 from pagefault_dialects.errors import PayloadTooLargeError
-from pagefault_dialects.media.embedded_data_uris import SOUND
+from pagefault_dialects.media.embedded_data_uris import PLAYABLE_KINDS
 from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type, is_textual
 from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.page import Body, Modality, Page, PageMedia
@@ -103,5 +103,5 @@ def fits(modality: Modality, mime_type: str) -> bool:
     if modality in ("text", "structured") or kind == modality or mime_type == OCTET_STREAM:
         return True
     # MP4, Ogg and WebM contain audio or video; the bytes do not always tell them apart.
-    is_container = kind in SOUND or mime_type == "application/ogg"
-    return is_container and modality in SOUND
+    is_container = kind in PLAYABLE_KINDS or mime_type == "application/ogg"
+    return is_container and modality in PLAYABLE_KINDS

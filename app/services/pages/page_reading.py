@@ -20,7 +20,7 @@ from pagefault_dialects.model.render_options import Rendering, rendering_of
 from pagefault_dialects.pages.detail import page_detail
 from pagefault_dialects.pages.page_blocks import PageBlocks
 from pagefault_dialects.pages.typed_content import typed_content
-from pagefault_dialects.texts.json_strings import MediaPlaces
+from pagefault_dialects.texts.json_strings import MediaMarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class PageReading(PageViews):
         view = await self.view(project_id, page_id, level)
         body = view.representation.body if view.representation else None
         has_image = body is not None and body.is_media and view.page.fields.modality == "image"
-        marks, base64 = MediaPlaces(), None
+        marks, base64 = MediaMarks(), None
         if body is not None and has_image and (media == "inline" or body.kind != "blob"):
             base64 = await view.media.base64(marks, body)
         return await self._render(
@@ -77,7 +77,7 @@ class PageReading(PageViews):
         Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
         """
         view = await self.view(project_id, page_id, level)
-        marks = MediaPlaces()
+        marks = MediaMarks()
         blocks = await self.blocks_of(view, options, marks if options.media == "inline" else None)
         return await self._render(
             view,
@@ -95,7 +95,7 @@ class PageReading(PageViews):
         """
         view = await self.check_images(await self.view(project_id, page_id, level))
         blocks = await self.blocks_of(view, replace(options, media="reference"))
-        return await self._render(view, MediaPlaces(), lambda: _json_blocks(view, options, blocks))
+        return await self._render(view, MediaMarks(), lambda: _json_blocks(view, options, blocks))
 
     async def detail(self, project_id: str, page_id: str) -> str:
         """Return the fields of a page as a text for a terminal.
@@ -135,12 +135,10 @@ class PageReading(PageViews):
         return await run_in_loop_if(view.is_quick, level_record, page_id, view.representation)
 
     async def _render(
-        self, view: PageView, marks: MediaPlaces, render: Callable[[], bytes]
+        self, view: PageView, marks: MediaMarks, render: Callable[[], bytes]
     ) -> RenderedBody:
         """Return the body that a function renders, with media instead of their marks."""
-        rendering = await run_in_loop_if(
-            view.is_quick, lambda: rendering_of(marks.pieces(render()))
-        )
+        rendering = await run_in_loop_if(view.is_quick, lambda: rendering_of(marks.split(render())))
         return await RenderedBody(self.blobs, view.media.media.project_id, rendering).check()
 
 

@@ -11,7 +11,7 @@ from app.services.requests.validation import as_object, read_value, validate_mod
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import SplitDataUri, recognize_base64, split_data_uri
-from pagefault_dialects.media.embedded_data_uris import is_to_be_moved, movable_media
+from pagefault_dialects.media.embedded_data_uris import find_movable_media, must_be_moved
 from pagefault_dialects.model.base import ClientId, FrozenModel
 from pagefault_dialects.model.page import MAX_PARENTS, RARE_FIELDS, PageFields
 from pagefault_dialects.model.page_vectors import as_float32
@@ -293,13 +293,13 @@ def media_of_page(draft: PageDraft) -> list[SplitDataUri]:
     """Return the data URIs in the content of a page that are moved to the blob store."""
     content = draft.content
     if draft.modality == "structured":
-        return [medium.uri for medium in movable_media(content) if medium.uri is not None]
+        return [medium.uri for medium in find_movable_media(content) if medium.uri is not None]
     if draft.modality == "text":
         return _data_uri(content)
     uri = (
         (split_data_uri(content) or recognize_base64(content)) if isinstance(content, str) else None
     )
-    return [uri] if uri is not None and (is_to_be_moved(uri) or not uri.head) else []
+    return [uri] if uri is not None and (must_be_moved(uri) or not uri.head) else []
 
 
 def media_of_representation(draft: RepresentationDraft) -> list[SplitDataUri]:
@@ -309,4 +309,4 @@ def media_of_representation(draft: RepresentationDraft) -> list[SplitDataUri]:
 
 def _data_uri(content: object) -> list[SplitDataUri]:
     uri = split_data_uri(content) if isinstance(content, str) else None
-    return [uri] if uri is not None and uri.is_base64 and is_to_be_moved(uri) else []
+    return [uri] if uri is not None and uri.is_base64 and must_be_moved(uri) else []

@@ -37,7 +37,7 @@ from pagefault_dialects.pages.one_line import quoted
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import page_json
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
-from pagefault_dialects.texts.json_strings import MediaPlaces
+from pagefault_dialects.texts.json_strings import MediaMarks
 
 _ROOT_POINTER = ""
 _NO_BASE64 = Damage("damaged-media", "What its data: URI announces as base64 is none.")
@@ -106,7 +106,7 @@ class PageMediaReader:
         page: Page,
         level: Level,
         *,
-        marks: MediaPlaces | None,
+        marks: MediaMarks | None,
         is_repaired: bool = False,
     ) -> str | None:
         """Return the URL of the image of a level, for a model or a browser.
@@ -135,9 +135,9 @@ class PageMediaReader:
                 limit_bytes = self.limits.image_bytes
                 data = await self.media.read(str(body.value), limit_bytes=limit_bytes)
             return await anyio.to_thread.run_sync(repair_image, data)
-        return await self._data_uri(marks or MediaPlaces(), body)
+        return await self._data_uri(marks or MediaMarks(), body)
 
-    async def base64(self, marks: MediaPlaces, body: Body) -> str | None:
+    async def base64(self, marks: MediaMarks, body: Body) -> str | None:
         """Return the base64 of a medium, or a mark in `marks` for it; `None` without a medium.
 
         Raises:
@@ -152,7 +152,7 @@ class PageMediaReader:
             )
         resource = await self.media.resource(str(body.value))
         check_fits(resource, self.limits.image_bytes)
-        return marks.mark(MediaPiece(resource.digest, resource.size_bytes))
+        return marks.add(MediaPiece(resource.digest, resource.size_bytes))
 
     async def content_as_sent(self, content: bytes) -> Sequence[JsonPiece]:
         """Return the content with every moved data URI as it was written, byte for byte.
@@ -164,7 +164,7 @@ class PageMediaReader:
         """
         return await self.media.as_sent(content, self._forms, limit_bytes=self.limits.inline_bytes)
 
-    async def _data_uri(self, marks: MediaPlaces, body: Body) -> str:
+    async def _data_uri(self, marks: MediaMarks, body: Body) -> str:
         """Return the medium as a data URI, with the head that the client sent if that is plain."""
         if body.kind == "data":
             uri = split_data_uri(str(body.value))
@@ -283,7 +283,7 @@ class PageViews:
         )
 
     async def blocks_of(
-        self, view: PageView, options: BlocksOptions, marks: MediaPlaces | None = None
+        self, view: PageView, options: BlocksOptions, marks: MediaMarks | None = None
     ) -> PageBlocks:
         """Return the blocks of a page view; see `PageReading.blocks`.
 

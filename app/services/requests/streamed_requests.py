@@ -95,9 +95,9 @@ def _read_streamed(
     placeholders: dict[int, Placeholder] = {
         number: placeholder
         for number, string in enumerate(strings)
-        if not string.must_be_text
+        if not string.needs_whole_text
         and string.plain_spelling is not None
-        and (placeholder := string.placeholder(marks.mark(number)))
+        and (placeholder := string.make_placeholder(marks.mark(number)))
     }
 
     def parse_and_read(text: bytes) -> tuple[JsonValue, _T]:
@@ -116,7 +116,7 @@ def _read_streamed(
         marks,
         read=parse_and_read,
         find_media=find_media,
-        hold_text=body.reserve_text,
+        reserve_text=body.reserve_text,
     )
     media = {draft.data: strings[number] for number, draft in drafts.items()}
     identity = identity_of_stream(json, value, drafts, prefix=identity_prefix)

@@ -26,7 +26,7 @@ from pagefault_dialects.dialects.message_registry import find_conversation
 from pagefault_dialects.dialects.openai_responses import compaction_handle
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
-from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable
+from pagefault_dialects.media.embedded_data_uris import InlineForm, MovableString
 from pagefault_dialects.messages.entry_reading import EntryReading, is_flat, read_entry
 from pagefault_dialects.messages.histories import list_name
 from pagefault_dialects.messages.message_calls import as_answer
@@ -110,7 +110,7 @@ class ReadMessage:
     """
 
     value: dict[str, JsonValue]
-    movable: Sequence[Movable]
+    movable: Sequence[MovableString]
     references: set[str]
     dialect: str
     role: CommonRole | None = None

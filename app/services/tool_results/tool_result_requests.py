@@ -36,7 +36,7 @@ from pagefault_dialects.model.normalized import BodyWarning, NormalizedToolResul
 from pagefault_dialects.streams.json_stream import JsonStream
 from pagefault_dialects.streams.long_strings import LongString
 from pagefault_dialects.streams.placeholder_reading import read_with_placeholders
-from pagefault_dialects.streams.placeholders import Placeholder, PlaceholderMarks, numbers_in
+from pagefault_dialects.streams.placeholders import Placeholder, PlaceholderMarks, find_numbers
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _EXAMPLE: JsonDict = {
@@ -233,17 +233,17 @@ class NormalizedRequest:
 def normalize_streamed(
     json: JsonStream[BlobDraft],
     read: Callable[[bytes], ReadToolResult],
-    hold_text: Callable[[int], None],
+    reserve_text: Callable[[int], None],
 ) -> NormalizedRequest:
     """Read the request in a body and normalize its result; blocks.
 
     Args:
         json: The body.
         read: Parses and checks it. Strings of the request may be placeholders.
-        hold_text: Reserves memory for a string that is needed as text, before it is read.
+        reserve_text: Reserves memory for a string that is needed as text, before it is read.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `reserve_text`.
         StoreUnavailableError: A draft cannot be read.
     """
     strings = json.long_strings
@@ -255,10 +255,10 @@ def normalize_streamed(
     firsts: dict[str, int] = {}
     placeholders: dict[int, Placeholder] = {}
     for number, string in enumerate(strings):
-        if string.must_be_text:
+        if string.needs_whole_text:
             continue
         first = firsts.setdefault(string.draft.digest(), number)
-        if placeholder := string.placeholder(marks.mark(number, first=first)):
+        if placeholder := string.make_placeholder(marks.mark(number, first=first)):
             placeholders[number] = placeholder
 
     def find_media(
@@ -268,11 +268,13 @@ def normalize_streamed(
         streamed, found = _insert_drafts(normalized, strings, placeholders)
         missing = {number for number, value in placeholders.items() if value.data not in found}
         # A medium may also be in the message of the call, where it is needed as text.
-        text_numbers = numbers_in(streamed, marks) | numbers_in(read.request.call_message, marks)
+        text_numbers = find_numbers(streamed, marks) | find_numbers(
+            read.request.call_message, marks
+        )
         return (read, streamed), missing | (text_numbers & placeholders.keys())
 
     (read_result, normalized), replaced = read_with_placeholders(
-        json, placeholders, marks, read=read, find_media=find_media, hold_text=hold_text
+        json, placeholders, marks, read=read, find_media=find_media, reserve_text=reserve_text
     )
     return NormalizedRequest(
         read_result.request, normalized, identity_of_stream(json, read_result.value, replaced)

@@ -25,7 +25,7 @@ PICTURE = {"acmePicture": {"raw": b64(LONG)}}
 
 @pytest.fixture
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_table, "KNOWN", BlockTable((*SHAPES, ACME, BARE)))
+    monkeypatch.setattr(block_table, "BLOCK_TABLE", BlockTable((*SHAPES, ACME, BARE)))
 
 
 @pytest.mark.usefixtures("_known")

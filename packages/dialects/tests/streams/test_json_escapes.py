@@ -3,7 +3,11 @@ r"""Escapes are recorded while they are read, and raw JSON that cannot be restor
 import pytest
 
 from pagefault_dialects.media.base64_text import NotStrictBase64Error
-from pagefault_dialects.streams.long_strings import JsonEscapes, raw_head_end, without_open_escape
+from pagefault_dialects.streams.long_strings import (
+    JsonEscapes,
+    find_raw_head_end,
+    split_open_escape,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,12 +21,12 @@ from pagefault_dialects.streams.long_strings import JsonEscapes, raw_head_end, w
     ],
 )
 def test_raw_json_is_restored_byte_for_byte(pieces: list[bytes], text: bytes) -> None:
-    escapes, read = JsonEscapes(), b""
+    escapes, unescaped = JsonEscapes(), b""
     for piece in pieces:
-        decoded, escapes = escapes.read(piece)
-        read += decoded
-    assert read == text
-    assert escapes.written(read) == b"".join(pieces)
+        decoded, escapes = escapes.unescape(piece)
+        unescaped += decoded
+    assert unescaped == text
+    assert escapes.escape(unescaped) == b"".join(pieces)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +51,9 @@ def test_raw_json_is_restored_byte_for_byte(pieces: list[bytes], text: bytes) ->
 def test_other_spellings_are_refused(pieces: list[bytes]) -> None:
     escapes = JsonEscapes()
     for piece in pieces[:-1]:
-        _, escapes = escapes.read(piece)
+        _, escapes = escapes.unescape(piece)
     with pytest.raises(NotStrictBase64Error):
-        escapes.read(pieces[-1])
+        escapes.unescape(pieces[-1])
 
 
 @pytest.mark.parametrize(
@@ -65,10 +69,10 @@ def test_other_spellings_are_refused(pieces: list[bytes]) -> None:
     ],
 )
 def test_head_of_a_data_uri_ends_where_its_base64_begins(head: bytes) -> None:
-    assert raw_head_end(head + b"AAAA\\/AAAA") == len(head)
+    assert find_raw_head_end(head + b"AAAA\\/AAAA") == len(head)
 
 
 @pytest.mark.parametrize("length", range(1, 6))
 def test_escape_that_was_cut_waits_for_the_rest(length: int) -> None:
     cut = b"\\u002B"[:length]
-    assert without_open_escape(b"AAAAAAAA" + cut) == (b"AAAAAAAA", cut)
+    assert split_open_escape(b"AAAAAAAA" + cut) == (b"AAAAAAAA", cut)

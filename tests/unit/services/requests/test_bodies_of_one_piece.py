@@ -134,9 +134,9 @@ def test_marks_are_found_as_they_are_and_in_base64() -> None:
     one, other = marks.mark(3), marks.mark(700)
     assert marks.mark(5, first=3) == one
     encoded = base64.b64encode(other).decode()
-    assert marks.numbers_in(f"a {one.decode()} b") == {3, 5}
-    assert marks.numbers_in(f"{encoded}{encoded}") == {700}
-    assert marks.numbers_in(f"{one.decode()}{one.decode()}-{encoded}=") == {3, 5, 700}
-    assert marks.numbers_in(f"{one.decode()[:-1]} {encoded[:-1]}") == set()
-    assert marks.numbers_in(f"{one.decode()[:-1]}x {encoded[:-1]}!") == set()
-    assert PlaceholderMarks().numbers_in(one.decode()) == set()
+    assert marks.find_numbers(f"a {one.decode()} b") == {3, 5}
+    assert marks.find_numbers(f"{encoded}{encoded}") == {700}
+    assert marks.find_numbers(f"{one.decode()}{one.decode()}-{encoded}=") == {3, 5, 700}
+    assert marks.find_numbers(f"{one.decode()[:-1]} {encoded[:-1]}") == set()
+    assert marks.find_numbers(f"{one.decode()[:-1]}x {encoded[:-1]}!") == set()
+    assert PlaceholderMarks().find_numbers(one.decode()) == set()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from pagefault_dialects.media.block_shapes import is_handle
+from pagefault_dialects.media.block_shapes import is_media_source
 from pagefault_dialects.media.block_table import MemberPath
 
 Object = dict[str, object]
@@ -51,7 +51,7 @@ def objects(value: object) -> bool:
 
 def content(value: object) -> bool:
     """Accept a string, a list of blocks, or the handle on a medium that replaces a string."""
-    return isinstance(value, str | list) or is_handle(value)
+    return isinstance(value, str | list) or is_media_source(value)
 
 
 def one_of(*words: str) -> Check:

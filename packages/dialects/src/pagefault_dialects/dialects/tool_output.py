@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pagefault_dialects.dialects.shapes import Object
-from pagefault_dialects.model.normalized import ClaimedKind
+from pagefault_dialects.model.normalized import DeclaredKind
 
 Steps = tuple[str | int, ...]
 Reading = Literal["any", "content", "json", "media"]
@@ -67,7 +67,7 @@ class BlockForm:
     holds: Literal["text", "media", "content", "json", "nothing"]
     mark: tuple[str, str] | None = None
     """The member and the value that identify the block."""
-    kind: ClaimedKind | None = None
+    kind: DeclaredKind | None = None
     name: tuple[str, ...] = ()
     """The path to the name or the title of the part."""
     uri: tuple[str, ...] = ()

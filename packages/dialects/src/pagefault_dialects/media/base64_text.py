@@ -1,11 +1,11 @@
-r"""Base64 where it is expected: standard and URL-safe, wrapped, unpadded, percent-encoded.
+"""Decode base64: standard or URL-safe, wrapped into lines, unpadded, percent-encoded.
 
-Each is a few passes of compiled code over the text: a payload of 100 MB must not be read character
-by character.
+Every function makes only a few passes of compiled code over its text, since payloads may have more
+than 100 MB.
 
-`Base64Lines` decodes base64 while it arrives, and keeps what is needed to restore its text. It
-accepts only one alphabet, on one line or on lines of equal length. Other spellings are left to the
-functions that see the whole text.
+`Base64Decoder` decodes a text piece by piece while it arrives, and can write the same text again
+from the decoded bytes. It accepts one alphabet, on one line or on lines of equal length. Texts of
+other spellings have to be decoded as a whole, by `decode_base64`.
 """
 
 import binascii
@@ -17,39 +17,39 @@ import pybase64
 from pagefault_dialects.media.types import sniff
 from pagefault_dialects.text_windows import percent_decoded
 
-# Base64 of this length is hardly ever a word, a name or a path.
+# A text of at least this length that is valid base64 is hardly ever a word, a name or a path.
 CERTAIN_BASE64_CHARS = 64
 
-_SHORT_BYTES = 64 * 1024
+_MAX_BYTES_WITH_GIL = 64 * 1024
 
-# Blanks that are next to no line break. Each run of them is scanned once.
+# Blanks inside a line, next to no line break. The possessive quantifier scans each run once.
 _INNER_BLANK = re.compile(rb"(?<![ \t\r\n])[ \t]++(?![\r\n])")
 _FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _NO_BLANKS = str.maketrans("", "", " \t\r\n\f\v")
 
-_MIN_COLUMNS = 40
+_MIN_LINE_CHARS = 40
 _TO_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _TAIL = re.compile(rb"={0,2}(?:\r?\n)?")
-_LONGEST_TAIL = 4
-_PLAIN = re.compile(rb"[A-Za-z0-9+/]*")
+_MAX_TAIL_CHARS = 4
+_STANDARD_CHARACTERS = re.compile(rb"[A-Za-z0-9+/]*")
 
 
 def decode_base64(text: str) -> bytes | None:
     """Return the bytes of a base64 text, or `None` if it is not base64, or is empty.
 
-    The alphabet is standard or URL-safe, not a mixture. Padding may be missing; line breaks are
-    skipped. Blanks inside a line are skipped only if the bytes have a known format, since otherwise
-    many sentences would be base64.
+    The alphabet is standard or URL-safe, not a mixture. Padding may be missing. Line breaks are
+    skipped. Blanks inside a line are skipped only if the bytes begin with the signature of a file
+    format, since otherwise many sentences would be base64.
     """
     try:
         data = text.encode("ascii")
     except UnicodeEncodeError:
         return None
     data = data.strip()
-    spaced = (b" " in data or b"\t" in data) and _INNER_BLANK.search(data) is not None
+    has_inner_blanks = (b" " in data or b"\t" in data) and _INNER_BLANK.search(data) is not None
     data = data.translate(None, b" \t\r\n")
     decoded = decode_compact(data)
-    if decoded is None or (spaced and sniff(decoded[:512]) is None):
+    if decoded is None or (has_inner_blanks and sniff(decoded[:512]) is None):
         return None
     return decoded
 
@@ -78,26 +78,27 @@ def decode_compact(data: bytes) -> bytes | None:
             return None
         data = core + b"=" * (-len(core) % 4)
     try:
-        return _decoded(data) or None
+        return _decode(data) or None
     except (binascii.Error, ValueError):
         return None
 
 
-def _decoded(data: bytes) -> bytes:
-    # binascii releases the GIL while it works. For short texts that costs more than it gains: each
-    # release makes the waiting threads wait for another switch interval.
-    if len(data) <= _SHORT_BYTES:
+def _decode(data: bytes) -> bytes:
+    # For short texts, releasing the GIL as pybase64 does costs more than it gains: getting it back
+    # takes a switch interval if other threads are busy.
+    if len(data) <= _MAX_BYTES_WITH_GIL:
         return binascii.a2b_base64(data, strict_mode=True)
     return pybase64.b64decode(data, validate=True)
 
 
 def without_blanks(text: str) -> str:
-    """Return an ASCII text without white space, in one pass and without a list of its words."""
+    """Return an ASCII text without white space."""
+    # Needs less memory than `"".join(text.split())`, which creates a list of words.
     return text.translate(_NO_BLANKS)
 
 
 def without_escapes(raw: str) -> str:
-    """Return base64 with the escapes of JSON and of URLs decoded."""
+    """Return base64 without JSON escapes, escaped line breaks and percent-encoding."""
     if "\\" in raw:
         raw = raw.replace("\\/", "/").replace("\\r", "").replace("\\n", "")
         raw = raw.replace("\\u003d", "=").replace("\\u003D", "=")
@@ -105,26 +106,32 @@ def without_escapes(raw: str) -> str:
 
 
 class NotStrictBase64Error(Exception):
-    """The text is not base64 of the accepted spellings."""
+    """The text is not base64 in a spelling that `Base64Decoder` accepts."""
 
 
 @dataclass(slots=True)
 class _Breaks:
-    """The line breaks of a text, and the length of its last line so far, in characters.
-
-    `first` is the length of the first line, which may be shorter because of a prefix, and `others`
-    that of the other lines, except the last, which may be shorter; 0 until known.
-    """
+    """The line breaks of a base64 text that arrives piece by piece. Lengths are in characters."""
 
     separator: bytes = b""
-    first: int = 0
-    following: int = 0
-    ended: int = 0
+    """CRLF or LF; empty until the first line break."""
+    first_length: int = 0
+    """The length of the first line, which is shorter than others behind the head of a data URI."""
+    other_length: int = 0
+    """The length of the second line and all others but the last; 0 until known."""
+    line_count: int = 0
+    """The number of lines that have ended."""
     open_length: int = 0
+    """The length of the current line so far."""
     is_closed: bool = False
+    """True after a line that was shorter than the others, and therefore is the last."""
 
-    def without(self, text: bytes) -> bytes:
-        """Return a part of the text without its breaks; a part may not end inside of a break."""
+    def remove_from(self, text: bytes) -> bytes:
+        """Return the next piece of the text without line breaks; it may not end inside of one.
+
+        Raises:
+            NotStrictBase64Error: The lines do not have equal lengths.
+        """
         if not self.separator and (found := text.find(b"\n")) >= 0:
             self.separator = b"\r\n" if text[found - 1 : found] == b"\r" else b"\n"
         if not self.separator:
@@ -137,95 +144,99 @@ class _Breaks:
         self._grow(len(rest))
         return b"".join((*lines, rest))
 
-    def put_into(self, compact: bytes) -> bytes:
-        """Return a text with the breaks put back."""
+    def insert_into(self, compact: bytes) -> bytes:
+        """Return a text without line breaks with the line breaks put back."""
         if not self.separator:
             return compact
-        step = self.following or max(len(compact), 1)
-        starts = range(self.first, len(compact), step)
-        lines = [compact[: self.first], *(compact[start : start + step] for start in starts)]
+        step = self.other_length or max(len(compact), 1)
+        starts = range(self.first_length, len(compact), step)
+        first_line = compact[: self.first_length]
+        lines = [first_line, *(compact[start : start + step] for start in starts)]
         return self.separator.join(lines) + (b"" if self.open_length else self.separator)
 
     def _grow(self, length: int) -> None:
         self.open_length += length
-        too_long = self.following and self.open_length > self.following
+        too_long = self.other_length and self.open_length > self.other_length
         if too_long or (length and self.is_closed):
             raise NotStrictBase64Error
 
     def _end_line(self) -> None:
         length, self.open_length = self.open_length, 0
-        self.ended += 1
+        self.line_count += 1
         if self.is_closed or not length:
             raise NotStrictBase64Error
-        if self.ended == 1:
-            self.first = length
-        elif not self.following:
-            self.following = max(length, self.first)
-        self.is_closed = self.ended > 1 and length < self.following
-        if self.first % 4 or self.following % 4 or 0 < self.following < _MIN_COLUMNS:
+        if self.line_count == 1:
+            self.first_length = length
+        elif not self.other_length:
+            self.other_length = max(length, self.first_length)
+        self.is_closed = self.line_count > 1 and length < self.other_length
+        has_whole_quads = self.first_length % 4 == 0 and self.other_length % 4 == 0
+        if not has_whole_quads or 0 < self.other_length < _MIN_LINE_CHARS:
             raise NotStrictBase64Error
 
 
-class Base64Lines:
-    """A reader of one base64 text, piece by piece.
-
-    `quad` has the last characters, fewer than four, in the standard alphabet.
-    """
+class Base64Decoder:
+    """A decoder of one base64 text that arrives piece by piece."""
 
     def __init__(self) -> None:
         self._breaks = _Breaks()
+        # `None` until a character shows the alphabet.
         self._is_url_safe: bool | None = None
+        # A carriage return at the end of a piece, whose line feed may follow.
         self._carry = b""
         self.quad = b""
+        """The last characters, fewer than four, in the standard alphabet."""
+        # The padding, and the line break behind it.
         self._tail = b""
 
-    def take(self, text: bytes) -> bytes:
-        """Return the bytes that the next characters complete.
+    def decode(self, text: bytes) -> bytes:
+        """Return the bytes that the next piece of the text completes.
 
         Raises:
-            NotStrictBase64Error: The text is spelled otherwise; the part taken before can be
-                restored.
+            NotStrictBase64Error: The piece is not accepted. The decoder is unchanged, so the text
+                before the piece can still be restored.
         """
         before = {**self.__dict__, "_breaks": replace(self._breaks)}
         try:
-            return self._take(text)
+            return self._decode_piece(text)
         except NotStrictBase64Error:
             self.__dict__.update(before)
             raise
 
-    def take_plain(self, data: bytes, start: int, end: int) -> bytes | None:
-        """Return the bytes that characters `data[start:end]` complete; `None` if one is special.
+    def decode_plain(self, data: bytes, start: int, end: int) -> bytes | None:
+        """Return the bytes that a piece of the standard alphabet completes.
 
-        A fast path of one pass: any character outside of the standard alphabet fails the decoding,
-        and the state stays unchanged.
+        This is the fast path of `decode`. It returns `None`, and leaves the decoder unchanged, if
+        `data[start:end]` has line breaks, padding or URL-safe characters, or if earlier pieces had.
         """
         if self._carry or self._tail or self._is_url_safe or self._breaks.separator:
             return None
         seam = min(start + -len(self.quad) % 4, end)
         whole = seam + (end - seam) // 4 * 4
         first, rest = self.quad + data[start:seam], data[whole:end]
-        if len(first) % 4 or not _PLAIN.fullmatch(rest):
+        if len(first) % 4 or not _STANDARD_CHARACTERS.fullmatch(rest):
             return None
         try:
             decoded = pybase64.b64decode(memoryview(data)[seam:whole], validate=True)
-            before = pybase64.b64decode(first, validate=True)
+            first_bytes = pybase64.b64decode(first, validate=True)
         except binascii.Error:
             return None
-        if len(before) + len(decoded) < (len(first) + whole - seam) // 4 * 3:
-            # Padding is special as well.
+        if len(first_bytes) + len(decoded) < (len(first) + whole - seam) // 4 * 3:
+            # There is padding.
             return None
         self.quad = rest
         self._breaks.open_length += end - start
         if self._is_url_safe is None:
             is_standard = data.find(b"+", start, end) >= 0 or data.find(b"/", start, end) >= 0
             self._is_url_safe = False if is_standard else None
-        return before + decoded if before else decoded
+        return first_bytes + decoded if first_bytes else decoded
 
     def finish(self) -> bytes:
-        """Return the last bytes. The reader accepts no more text.
+        """Return the last bytes, after the last piece.
 
         Raises:
-            NotStrictBase64Error: Base64 does not end like this.
+            NotStrictBase64Error: The text ends inside of a group of characters, or its padding is
+                invalid.
         """
         if self._carry or not _TAIL.fullmatch(self._tail):
             raise NotStrictBase64Error
@@ -240,26 +251,34 @@ class Base64Lines:
     def line_lengths(self) -> tuple[int, int] | None:
         """The lengths of the first line and of the others.
 
-        `None` for a single line; zeros for two, since the length of a third is unknown.
+        `None` for a single line. `(0, 0)` for two lines, which do not show how long a third one
+        would be.
         """
         breaks = self._breaks
-        if not breaks.separator or (breaks.ended == 1 and not breaks.open_length):
+        if not breaks.separator or (breaks.line_count == 1 and not breaks.open_length):
             return None
-        return (breaks.first, breaks.following) if breaks.following else (0, 0)
+        return (breaks.first_length, breaks.other_length) if breaks.other_length else (0, 0)
+
+    @property
+    def legacy_spelling(self) -> str:
+        """The spelling as earlier versions hashed it; it must not change."""
+        breaks = self._breaks
+        # Written out, since the names of the fields were different then.
+        return (
+            f"{self._is_url_safe} {self.quad!r} {self._tail!r} "
+            f"_Breaks(separator={breaks.separator!r}, first={breaks.first_length}, "
+            f"following={breaks.other_length}, ended={breaks.line_count}, "
+            f"open_length={breaks.open_length}, is_closed={breaks.is_closed})"
+        )
 
     @property
     def spelling(self) -> str:
-        """The spelling of the text: all that the bytes do not determine."""
-        return f"{self._is_url_safe} {self.quad!r} {self._tail!r} {self._breaks}"
+        """All properties of the text that its bytes do not determine; only after `finish`.
 
-    @property
-    def form(self) -> str:
-        """The spelling of the text, in the form that databases store; only after its end.
-
-        `spelling` is the same in a form of earlier versions.
+        It is hashed into stored digests, so it must not change.
         """
         breaks = self._breaks
-        lines = f"{breaks.first},{breaks.following},{not breaks.open_length}"
+        lines = f"{breaks.first_length},{breaks.other_length},{not breaks.open_length}"
         return " ".join(
             (
                 "url-safe" if self._is_url_safe else "standard",
@@ -269,13 +288,13 @@ class Base64Lines:
         )
 
     def plain_spelling(self, last: bytes) -> tuple[bool, bool] | None:
-        """Return whether the alphabet is URL-safe, and whether it is padded; only after its end.
+        """Return whether the alphabet is URL-safe and whether the text is padded, after `finish`.
 
         Args:
             last: The bytes that `finish` returned.
 
         Returns:
-            `None` if the text has breaks or an unusual end.
+            Both flags; `None` if the text has line breaks or an unusual end.
         """
         padding = -len(self.quad) % 4
         is_plain = (
@@ -285,15 +304,15 @@ class Base64Lines:
         )
         return (bool(self._is_url_safe), bool(self._tail) or not padding) if is_plain else None
 
-    def written(self, compact: bytes) -> bytes:
-        """Return unpadded standard base64 in this text's spelling: alphabet, breaks and end."""
-        return self._breaks.put_into(self.in_alphabet(compact)) + self._carry + self._tail
+    def restore(self, compact: bytes) -> bytes:
+        """Return unpadded standard base64 with the alphabet, line breaks and end of this text."""
+        return self._breaks.insert_into(self.to_alphabet(compact)) + self._carry + self._tail
 
-    def in_alphabet(self, compact: bytes) -> bytes:
+    def to_alphabet(self, compact: bytes) -> bytes:
         """Return standard base64 in the alphabet of this text."""
         return compact.translate(_TO_URL_SAFE) if self._is_url_safe else compact
 
-    def _take(self, text: bytes) -> bytes:
+    def _decode_piece(self, text: bytes) -> bytes:
         text, self._carry = self._carry + text if self._carry else text, b""
         if self._tail:
             text, self._tail = b"", self._tail + text
@@ -301,12 +320,12 @@ class Base64Lines:
             text, self._tail = text[:padding], text[padding:]
         elif text.endswith(b"\r"):
             text, self._carry = text[:-1], b"\r"
-        if len(self._tail) > _LONGEST_TAIL:
+        if len(self._tail) > _MAX_TAIL_CHARS:
             raise NotStrictBase64Error
-        return self._decoded(self._breaks.without(text))
+        return self._decode_compact(self._breaks.remove_from(text))
 
-    def _decoded(self, compact: bytes) -> bytes:
-        compact = self._in_standard_alphabet(compact)
+    def _decode_compact(self, compact: bytes) -> bytes:
+        compact = self._to_standard_alphabet(compact)
         # Only the few characters at the boundary are copied.
         seam = min(-len(self.quad) % 4, len(compact))
         whole = seam + (len(compact) - seam) // 4 * 4
@@ -320,7 +339,7 @@ class Base64Lines:
         except binascii.Error as exc:
             raise NotStrictBase64Error from exc
 
-    def _in_standard_alphabet(self, compact: bytes) -> bytes:
+    def _to_standard_alphabet(self, compact: bytes) -> bytes:
         for is_url_safe, (one, other) in ((True, b"-_"), (False, b"+/")):
             if one in compact or other in compact:
                 if self._is_url_safe is (not is_url_safe):

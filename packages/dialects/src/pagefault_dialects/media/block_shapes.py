@@ -1,75 +1,98 @@
-"""Media in blocks and objects of any provider, and their declared properties.
+"""Find the media in content blocks and objects of any provider, with their declared properties.
 
-`block_table` lists the shapes.
+`block_table` lists the shapes of blocks. Readers of tool results call the functions `match_…` on
+blocks, and `find_embedded_claims` on other JSON objects.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS
-from pagefault_dialects.media.block_table import NAMES, PLAIN, BlockShape, MemberPath, is_url_path
+from pagefault_dialects.media.block_table import (
+    PLAIN_MEMBERS,
+    TITLE_NAMES,
+    BlockShape,
+    MemberPath,
+    PlainMember,
+    is_url_path,
+)
 from pagefault_dialects.media.data_uris import is_data_uri
 from pagefault_dialects.media.line_lists import joined_lines
 from pagefault_dialects.media.raw_audio import format_members, type_of_format
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from pagefault_dialects.model.media import MediaSource
-from pagefault_dialects.model.normalized import ClaimedKind
+from pagefault_dialects.model.normalized import DeclaredKind
 
 Payload = str | bytes | MediaSource
+"""A medium in JSON: base64, a data URI or a URL, or its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class MediaClaim:
-    """The declared properties of a payload.
+    """The properties that a block declares of its payload, which may be wrong."""
 
-    `min_chars` is the shortest base64 that is accepted without a signature inside a structure; if
-    it is `None`, only a signature counts. A declared type allows shorter payloads than a mere kind,
-    since `{"type": "image", "image": "logo"}` is a name. `is_encoded` is true if the payload can
-    only be base64.
-    """
-
-    kind: ClaimedKind | None = None
+    kind: DeclaredKind | None = None
     mime_type: str | None = None
     filename: str | None = None
     min_chars: int | None = None
+    """The length from which a string is taken for base64 without the signature of a file format.
+
+    `None` if the signature is required. The limit is lower if a MIME type is declared than if only
+    a kind is: in `{"type": "image", "image": "logo"}`, `logo` is a name.
+    """
     is_encoded: bool = False
+    """True if the payload can only be base64."""
 
 
 @dataclass(frozen=True, slots=True)
 class MediaMatch:
-    """A payload that was found in a block.
-
-    `consumed` are the places that `payload` and `claim` cover, or that only frame them. The other
-    members of the block have to be kept by other means.
-    """
+    """A medium that was found in a block."""
 
     path: MemberPath
+    """The path to `payload` in the block."""
     payload: Payload
     claim: MediaClaim
     consumed: tuple[MemberPath, ...]
+    """The members that `payload` and `claim` express, and members that only say how it is written.
+
+    The caller has to keep the other members of the block.
+    """
 
 
-_Found = tuple[MemberPath, Payload, BlockShape]
-_KINDS: dict[str, ClaimedKind] = {"image": "image", "audio": "audio", "video": "video"}
+class _FoundPayload(NamedTuple):
+    path: MemberPath
+    payload: Payload
+    shape: BlockShape
+
+
+class TextMember(NamedTuple):
+    """A member whose value is a text, such as a MIME type or a file name."""
+
+    path: MemberPath
+    text: str
+
+
+_KINDS: dict[str, DeclaredKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SCHEME = re.compile(r"\s*@?[A-Za-z][A-Za-z0-9+.-]*:")
-_DECLARED_CHARS = 16
+# Shorter base64 is not taken for a medium, even if the block declares a MIME type.
+_MIN_TYPED_CHARS = 16
 _JSON_TYPES = frozenset((str, int, float, bool, type(None), list, dict))
 
 
-def is_handle(value: object) -> TypeGuard[MediaSource]:
-    """Return whether a value is a handle on a medium that a streaming parser took out."""
-    # Nearly all values have exactly these types, which takes one step to check.
+def is_media_source(value: object) -> TypeGuard[MediaSource]:
+    """Return whether a value is a medium that the streaming parser has put in place of a string."""
+    # Nearly all values are exactly of these types, and this check is faster than `isinstance`.
     return type(value) not in _JSON_TYPES and not isinstance(
         value, str | bytes | int | float | Decimal | list | dict | tuple
     )
 
 
 def value_at(value: object, path: MemberPath) -> object:
-    """Return the value at a path of keys, `None` if there is none."""
+    """Return the value at a path into nested objects; `None` if the path leads nowhere."""
     for key in path:
         if not isinstance(value, dict):
             return None
@@ -77,7 +100,7 @@ def value_at(value: object, path: MemberPath) -> object:
     return value
 
 
-def byte_sequence(value: object) -> bytes | None:
+def parse_byte_sequence(value: object) -> bytes | None:
     """Return the bytes of `[137,80,…]`, `{"0":137,"1":80,…}` and a Node Buffer, else `None`."""
     if isinstance(value, dict):
         if value.get("type") == "Buffer":
@@ -93,256 +116,304 @@ def byte_sequence(value: object) -> bytes | None:
         return None
 
 
-def payload_of(value: object, *, is_declared: bool = True) -> Payload | None:
-    """Return a value that may be a medium as a payload, or `None`.
+def parse_payload(value: object, *, is_declared: bool = True) -> Payload | None:
+    """Return a value as a payload; `None` if it cannot be a medium.
+
+    Strings and media sources are returned as they are; arrays of bytes and of base64 lines are
+    joined.
 
     Args:
         value: Any JSON value.
-        is_declared: Whether only a medium can be in its place.
+        is_declared: Whether the member can only be a medium. Then the lines of base64 need not
+            begin with the signature of a file format.
     """
-    if isinstance(value, str) or is_handle(value):
+    if isinstance(value, str) or is_media_source(value):
         return value
-    return byte_sequence(value) or joined_lines(value, is_declared=is_declared)
+    return parse_byte_sequence(value) or joined_lines(value, is_declared=is_declared)
 
 
 def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
-    """Return the medium of a block with a type, as MCP, OpenAI and Vercel blocks have."""
+    """Return the medium of a block with a `type`, such as those of MCP, OpenAI and Vercel.
+
+    Return `None` for unknown types, and if the block has no payload.
+    """
     shapes = _shapes_of_type(block)
-    found = next(_payloads(block, shapes), None) if shapes else None
-    return _shape_match(block, *found) if found else None
+    found = next(_find_payloads(block, shapes), None) if shapes else None
+    return _build_shape_match(block, found) if found else None
 
 
-def _is_record_of(
-    block: dict[str, object], path: MemberPath, payload: Payload, kind: ClaimedKind | None
+def _is_listing_entry(
+    block: dict[str, object], path: MemberPath, payload: Payload, kind: DeclaredKind | None
 ) -> bool:
-    """Return whether a block is a mere record: {"type":"file","url":"/a","size":9} in a listing."""
+    """Return whether a block only lists a file: {"type": "file", "url": "/a", "size": 9}."""
     if not is_url_path(path) or not isinstance(payload, str):
         return False
     is_path = len(payload) < CERTAIN_BASE64_CHARS and not _SCHEME.match(payload)
     return is_path or (
         kind is None
         and path == ("url",)
-        and not block.keys() <= block_table.KNOWN.members_beside_links
+        and not block.keys() <= block_table.BLOCK_TABLE.link_block_members
     )
 
 
-def declared_text_type(block: dict[str, object]) -> tuple[MemberPath, str] | None:
-    """Return the path and the value of the textual MIME type that a block of text declares."""
-    declared = _mime_type(block, ())
-    return declared if declared and is_textual(declared[1]) else None
+def find_declared_text_type(block: dict[str, object]) -> TextMember | None:
+    """Return the member of a text block that declares a textual MIME type, if it has one."""
+    declared = _find_mime_type(block, ())
+    return declared if declared and is_textual(declared.text) else None
 
 
 def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
-    """Return the medium of a block that is known by its only key, as Gemini's and Bedrock's."""
-    found = next(_untyped_payloads(block), None) if len(block) == 1 else None
-    return _shape_match(block, *found) if found else None
+    """Return the medium of a block without `type`, such as those of Gemini and Bedrock.
+
+    Return `None` if the block has several members, or none that the table knows.
+    """
+    found = next(_find_untyped_payloads(block), None) if len(block) == 1 else None
+    return _build_shape_match(block, found) if found else None
 
 
 def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
-    """Return the medium of an object that has only a payload, its type and its name."""
-    if PLAIN.keys().isdisjoint(members):
+    """Return the medium of an object that has only a payload, its type and its name.
+
+    Return `None` for objects with other members, or without a payload.
+    """
+    if PLAIN_MEMBERS.keys().isdisjoint(members):
         return None
-    mime = _mime_type(members, ())
-    names = (*block_table.KNOWN.file_names, *NAMES)
+    declared_type = _find_mime_type(members, ())
+    names = (*block_table.BLOCK_TABLE.file_names, *TITLE_NAMES)
     allowed = {key for key in names if isinstance(members.get(key), str)}
     if is_binary_content(members):
         allowed |= {"kind", "identifier", "vendor_metadata"}
-    if mime:
-        allowed.add(mime[0][0])
+    if declared_type:
+        allowed.add(declared_type.path[0])
     keys = [key for key in members if key not in allowed and members[key] is not None]
-    if len(keys) != 1 or keys[0] not in PLAIN:
+    if len(keys) != 1 or keys[0] not in PLAIN_MEMBERS:
         return None
     key = keys[0]
-    payload = payload_of(members[key], is_declared=mime is not None)
-    return None if payload is None else _match(members, (key,), payload, PLAIN[key][0])
+    payload = parse_payload(members[key], is_declared=declared_type is not None)
+    if payload is None:
+        return None
+    return _build_match(members, (key,), payload, PLAIN_MEMBERS[key].kind)
 
 
 def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
-    """Return the URL of an object such as `{url, mimeType, …}` that declares a medium."""
+    """Return the medium at the URL of an object such as `{url, mimeType, …}`.
+
+    Return `None` if the object has no URL, or declares no MIME type of media.
+    """
     for key in block_table.URL_NAMES:
         url = members.get(key)
         if isinstance(url, str):
-            mime = _mime_type(members, ())
-            # A single word may be a topic: {"url": …, "contentType": "video"}.
-            is_of_media = mime is not None and "/" in mime[1] and not is_textual(mime[1])
-            return _match(members, (key,), url, None) if is_of_media else None
+            declared_type = _find_mime_type(members, ())
+            # A type that is a single word may be a topic: {"url": …, "contentType": "video"}.
+            is_media_type = (
+                declared_type is not None
+                and "/" in declared_type.text
+                and not is_textual(declared_type.text)
+            )
+            return _build_match(members, (key,), url, None) if is_media_type else None
     return None
 
 
 def match_at(
-    block: dict[str, object], path: MemberPath, kind: ClaimedKind | None = None
+    block: dict[str, object], path: MemberPath, kind: DeclaredKind | None = None
 ) -> MediaMatch | None:
-    """Return the medium at a place that only holds media, `None` if there is none."""
-    payload = payload_of(value_at(block, path))
-    return None if payload is None else _match(block, path, payload, kind)
+    """Return the medium of a member that can only be a medium; `None` if it is missing.
+
+    Args:
+        block: The block.
+        path: The path to the payload.
+        kind: The kind that the block declares.
+    """
+    payload = parse_payload(value_at(block, path))
+    return None if payload is None else _build_match(block, path, payload, kind)
 
 
 def is_binary_content(members: dict[str, object]) -> bool:
-    """Return whether an object is pydantic-ai's `BinaryContent`, whose data are always base64."""
+    """Return whether an object is a `BinaryContent` of pydantic-ai, whose data is base64."""
     return members.get("kind") == "binary" and "media_type" in members
 
 
-def is_loosely_named(path: MemberPath) -> bool:
-    """Return whether the key of a plain object may also hold a word, a path or a sentence."""
-    return not PLAIN[path[0]][1]
+def may_hold_words(path: MemberPath) -> bool:
+    """Return whether a member of `PLAIN_MEMBERS` may also be a word, a path or a sentence."""
+    return not PLAIN_MEMBERS[path[0]].holds_base64
 
 
-def kind_of_range(claimed: str) -> ClaimedKind | None:
-    """Return the kind of `image/*` or `image` in place of a MIME type."""
+def kind_of_media_range(claimed: str) -> DeclaredKind | None:
+    """Return the kind of a media range such as `image/*` or `image`; `None` for other texts."""
     return _KINDS.get(claimed.strip().lower().removesuffix("/*"))
 
 
-def embedded_claims(members: dict[str, object]) -> dict[MemberPath, MediaClaim]:
-    """Return the places in a record where media may be, with the properties the record declares."""
+def find_embedded_claims(members: dict[str, object]) -> dict[MemberPath, MediaClaim]:
+    """Return the members of a JSON object that may be media, each with its declared properties."""
     claims: dict[MemberPath, MediaClaim] = {}
-    for key in members.keys() & PLAIN.keys():
-        claims[(key,)] = _plain_claim(members, key)
-    for path, payload, shape in _untyped_payloads(members):
-        claims[path] = _shape_match(members, path, payload, shape).claim
+    for key in members.keys() & PLAIN_MEMBERS.keys():
+        claims[(key,)] = _build_plain_claim(members, key)
+    for found in _find_untyped_payloads(members):
+        claims[found.path] = _build_shape_match(members, found).claim
     typed = match_typed_block(members)
     if typed:
         claims[typed.path] = typed.claim
     if isinstance(uri := members.get("uri"), str) and is_data_uri(uri):
-        # A `FileValue` of SEP-2631, for example.
-        claims[("uri",)] = _plain_claim(members, "uri")
+        # MCP's `FileValue` (SEP-2631) is such an object.
+        claims[("uri",)] = _build_plain_claim(members, "uri")
     return claims
 
 
 def _shapes_of_type(block: dict[str, object]) -> tuple[BlockShape, ...]:
     block_type = block.get("type")
-    return block_table.KNOWN.typed.get(block_type, ()) if isinstance(block_type, str) else ()
+    return block_table.BLOCK_TABLE.typed.get(block_type, ()) if isinstance(block_type, str) else ()
 
 
-def _untyped_payloads(members: dict[str, object]) -> Iterator[_Found]:
-    known = block_table.KNOWN
-    if known.untyped_keys.isdisjoint(members):
+def _find_untyped_payloads(members: dict[str, object]) -> Iterator[_FoundPayload]:
+    table = block_table.BLOCK_TABLE
+    if table.untyped_keys.isdisjoint(members):
         return iter(())
-    return _payloads(members, known.untyped)
+    return _find_payloads(members, table.untyped)
 
 
-def _payloads(members: dict[str, object], shapes: tuple[BlockShape, ...]) -> Iterator[_Found]:
+def _find_payloads(
+    members: dict[str, object], shapes: tuple[BlockShape, ...]
+) -> Iterator[_FoundPayload]:
     for shape in shapes:
         for path in shape.payloads:
-            payload = payload_of(value_at(members, path)) if path[0] in members else None
-            if payload is not None and not _is_record_of(members, path, payload, shape.kind):
-                yield path, payload, shape
+            payload = parse_payload(value_at(members, path)) if path[0] in members else None
+            if payload is not None and not _is_listing_entry(members, path, payload, shape.kind):
+                yield _FoundPayload(path, payload, shape)
 
 
-def _shape_match(
-    block: dict[str, object], path: MemberPath, payload: Payload, shape: BlockShape
-) -> MediaMatch:
-    match = _match(block, path, payload, shape.kind)
+def _build_shape_match(block: dict[str, object], found: _FoundPayload) -> MediaMatch:
+    shape = found.shape
+    match = _build_match(block, found.path, found.payload, shape.kind)
     if match.claim.mime_type is not None or shape.mime_type is None:
         return match
-    claim = replace(match.claim, mime_type=shape.mime_type, min_chars=_DECLARED_CHARS)
+    claim = replace(match.claim, mime_type=shape.mime_type, min_chars=_MIN_TYPED_CHARS)
     return replace(match, claim=claim)
 
 
-def _match(
-    block: dict[str, object], path: MemberPath, payload: Payload, kind: ClaimedKind | None
+def _build_match(
+    block: dict[str, object], path: MemberPath, payload: Payload, kind: DeclaredKind | None
 ) -> MediaMatch:
     consumed = [path]
-    mime = next((found for place in _outwards(path) if (found := _mime_type(block, place))), None)
-    name = _filename(block, path)
-    known_kind = kind_of_range(mime[1]) if mime else None
-    mime_type = mime[1] if mime and known_kind is None else None
-    if mime:
-        consumed.append(mime[0])
-        place, declaring = mime[0][:-1], value_at(block, mime[0])
-        if isinstance(declaring, str) and isinstance(holder := value_at(block, place), dict):
-            consumed += [(*place, name) for name in format_members(declaring, holder)]
-    # `name` and `title` of the block itself stay: they name the part as well as the file.
-    if name and not (len(name[0]) == 1 and name[0][-1] in NAMES):
-        consumed.append(name[0])
-    consumed += _framing(block, path)
-    kind = kind or known_kind
+    enclosing_types = (_find_mime_type(block, outer) for outer in _enclosing_paths(path))
+    declared_type = next(filter(None, enclosing_types), None)
+    filename = _find_filename(block, path)
+    kind_of_type = kind_of_media_range(declared_type.text) if declared_type else None
+    mime_type = declared_type.text if declared_type and kind_of_type is None else None
+    if declared_type:
+        consumed.append(declared_type.path)
+        container_path = declared_type.path[:-1]
+        spelled_type = value_at(block, declared_type.path)
+        container = value_at(block, container_path)
+        if isinstance(spelled_type, str) and isinstance(container, dict):
+            consumed += [(*container_path, key) for key in format_members(spelled_type, container)]
+    # `name` and `title` of the block itself are kept, since they also name the part.
+    if filename and not (len(filename.path) == 1 and filename.path[-1] in TITLE_NAMES):
+        consumed.append(filename.path)
+    consumed += _find_framing(block, path)
+    kind = kind or kind_of_type
     claim = MediaClaim(
         kind=kind,
         mime_type=mime_type,
-        filename=name[1] if name else None,
-        min_chars=_DECLARED_CHARS if mime_type else CERTAIN_BASE64_CHARS if kind else None,
+        filename=filename.text if filename else None,
+        min_chars=_MIN_TYPED_CHARS if mime_type else CERTAIN_BASE64_CHARS if kind else None,
         is_encoded=is_binary_content(block),
     )
     return MediaMatch(path, payload, claim, tuple(consumed))
 
 
-def _plain_claim(members: dict[str, object], key: str) -> MediaClaim:
-    kind, holds_bytes = PLAIN.get(key, (None, False))
-    mime = _mime_type(members, ())
-    name = _filename(members, (key,))
-    if mime and kind and not mime[1].lower().startswith(kind):
-        mime = None
-    if key == "text" and (mime is None or is_textual(mime[1]) or "svg" in mime[1]):
+def _build_plain_claim(members: dict[str, object], key: str) -> MediaClaim:
+    """Return the declared properties of a member in an object that is not a content block."""
+    plain = PLAIN_MEMBERS.get(key, PlainMember(None, holds_base64=False))
+    declared_type = _find_mime_type(members, ())
+    mime_type = declared_type.text if declared_type else None
+    filename = _find_filename(members, (key,))
+    if mime_type and plain.kind and not mime_type.lower().startswith(plain.kind):
+        mime_type = None
+    if key == "text" and (mime_type is None or is_textual(mime_type) or "svg" in mime_type):
         return MediaClaim()
-    declared = mime is not None or members.get("encoding") == "base64"
-    shortest = _DECLARED_CHARS if holds_bytes else CERTAIN_BASE64_CHARS
-    known_kind = kind_of_range(mime[1]) if mime else None
+    is_base64_declared = mime_type is not None or members.get("encoding") == "base64"
+    min_chars = _MIN_TYPED_CHARS if plain.holds_base64 else CERTAIN_BASE64_CHARS
+    kind_of_type = kind_of_media_range(mime_type) if mime_type else None
     return MediaClaim(
-        kind=kind or known_kind,
-        mime_type=mime[1] if mime and known_kind is None else None,
-        filename=name[1] if name and "." in name[1].strip(".") else None,
-        min_chars=shortest if declared else None,
+        kind=plain.kind or kind_of_type,
+        mime_type=mime_type if kind_of_type is None else None,
+        filename=filename.text if filename and "." in filename.text.strip(".") else None,
+        min_chars=min_chars if is_base64_declared else None,
     )
 
 
-def _outwards(path: MemberPath) -> Iterator[MemberPath]:
+def _enclosing_paths(path: MemberPath) -> Iterator[MemberPath]:
+    """Yield the paths of the objects around a member, the innermost first."""
     return (path[:length] for length in range(len(path) - 1, -1, -1))
 
 
-def _framing(block: dict[str, object], path: MemberPath) -> Iterator[MemberPath]:
+def _find_framing(block: dict[str, object], path: MemberPath) -> Iterator[MemberPath]:
+    """Yield the members that only say how the payload at a path is written."""
     if _shapes_of_type(block):
         yield from (("type",), ("cache_control",))
-    for place in _outwards(path):
-        for key, values in block_table.FRAMING.items():
-            value = value_at(block, (*place, key))
+    for outer in _enclosing_paths(path):
+        for key, values in block_table.FRAMING_MEMBERS.items():
+            value = value_at(block, (*outer, key))
             if isinstance(value, str) and value in values:
-                yield (*place, key)
+                yield (*outer, key)
 
 
-def _mime_type(block: dict[str, object], place: MemberPath) -> tuple[MemberPath, str] | None:
-    container = value_at(block, place)
+def _find_mime_type(block: dict[str, object], path: MemberPath) -> TextMember | None:
+    """Return the member of the object at a path that declares a MIME type or a media range.
+
+    For raw audio, the text also has the parameters that other members of the object declare.
+    """
+    container = value_at(block, path)
     if not isinstance(container, dict):
         return None
-    for key in block_table.KNOWN.type_names:
-        claimed = container.get(key)
-        if isinstance(claimed, str) and key != "type":
-            # `g711_ulaw` is the name of a format, and stands here too.
-            claimed = type_of_format(claimed) or claimed
-        if isinstance(claimed, str) and canonical_mime_type(claimed):
-            declared = claimed.strip()
-            return (*place, key), ";".join(
-                (declared, *format_members(declared, container).values())
-            )
+    for key in block_table.BLOCK_TABLE.type_names:
+        declared = container.get(key)
+        if isinstance(declared, str) and key != "type":
+            # Some providers write the name of an audio format here, such as `g711_ulaw`.
+            declared = type_of_format(declared) or declared
+        if isinstance(declared, str) and canonical_mime_type(declared):
+            mime_type = declared.strip()
+            parameters = format_members(mime_type, container).values()
+            return TextMember((*path, key), ";".join((mime_type, *parameters)))
     for key in block_table.FORMAT_NAMES:
         extension = container.get(key)
         if not isinstance(extension, str):
             continue
-        mime_type = type_of_format(extension) or mime_type_for_filename(f".{extension}")
-        # Next to a text, "json" does not declare a file: it is the tool's own member.
-        if mime_type and not (
-            is_textual(mime_type) and any(isinstance(container.get(name), str) for name in PLAIN)
+        declared_type = type_of_format(extension) or mime_type_for_filename(f".{extension}")
+        # `"format": "json"` next to a string describes the output of the tool, not a file.
+        if declared_type and not (
+            is_textual(declared_type)
+            and any(isinstance(container.get(name), str) for name in PLAIN_MEMBERS)
         ):
-            return (*place, key), mime_type
-    return _range(container, place)
+            return TextMember((*path, key), declared_type)
+    return _find_declared_range(container, path)
 
 
-def _range(container: dict[str, object], place: MemberPath) -> tuple[MemberPath, str] | None:
-    """Return a declared kind without a type; the word alone is a block's own `type`."""
-    for key in block_table.KNOWN.type_names:
-        claimed = container.get(key)
-        if not isinstance(claimed, str) or (key == "type" and "/" not in claimed):
+def _find_declared_range(container: dict[str, object], path: MemberPath) -> TextMember | None:
+    """Return the member of an object that declares a media range.
+
+    A single word such as `image` counts in any member but `type`, where it is the type of a block.
+
+    Args:
+        container: The object.
+        path: The path to the object.
+    """
+    for key in block_table.BLOCK_TABLE.type_names:
+        declared = container.get(key)
+        if not isinstance(declared, str) or (key == "type" and "/" not in declared):
             continue
-        if kind_of_range(claimed):
-            return (*place, key), claimed.strip()
+        if kind_of_media_range(declared):
+            return TextMember((*path, key), declared.strip())
     return None
 
 
-def _filename(block: dict[str, object], path: MemberPath) -> tuple[MemberPath, str] | None:
-    for keys in (block_table.KNOWN.file_names, NAMES):
-        for place in _outwards(path):
-            container = value_at(block, place)
+def _find_filename(block: dict[str, object], path: MemberPath) -> TextMember | None:
+    """Return the member with the file name of the payload at a path, the innermost first."""
+    for keys in (block_table.BLOCK_TABLE.file_names, TITLE_NAMES):
+        for outer in _enclosing_paths(path):
+            container = value_at(block, outer)
             for key in keys:
                 name = container.get(key) if isinstance(container, dict) else None
                 if isinstance(name, str) and name:
-                    return (*place, key), name
+                    return TextMember((*outer, key), name)
     return None

@@ -1,19 +1,20 @@
 """The shapes in which providers write media into content blocks, and the member names they use.
 
-A path is a tuple of keys. The MIME type, the file name and the format of a payload are searched
-next to it and then outwards, which is how MCP, OpenAI, Anthropic, Gemini, Bedrock, LangChain and
-the Vercel AI SDK all arrange them. So a `BlockShape` gives only the paths of payloads, and members
-for the type or the name if no other shape has them. Normalization, messages and renderings all
-read blocks by this table.
+A payload is the base64, the data URI or the URL of a medium. The MIME type, the file name and the
+format of a payload are members of the object that has the payload, or of an object around that one;
+MCP, OpenAI, Anthropic, Gemini, Bedrock, LangChain and the Vercel AI SDK are alike in this. So a
+`BlockShape` has only the paths of payloads, and the names of members that no other provider uses.
+Normalization, messages and renderings all read blocks by this table.
 """
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from pagefault_dialects.model.normalized import ClaimedKind
+from pagefault_dialects.model.normalized import DeclaredKind
 
 MemberPath = tuple[str, ...]
+"""The path to a member, as the keys of nested objects."""
 _Member = TypeVar("_Member")
 
 TYPE_NAMES = ("mimeType", "mime_type", "mediaType", "media_type")
@@ -21,7 +22,7 @@ CONTENT_TYPE_NAMES = ("contentType", "content_type")
 OTHER_TYPE_NAMES = ("mime", "mimetype", "type")
 FORMAT_NAMES = ("format", "output_format")
 FILE_NAMES = ("filename", "file_name", "fileName", "displayName", "display_name")
-NAMES = ("name", "title")
+TITLE_NAMES = ("name", "title")
 URL_NAMES = ("url", "uri", "href", "src")
 REALTIME_PARTS = ("input_audio", "output_audio")
 """Parts of OpenAI's Realtime API: sound of `REALTIME_TYPE`, its transcript, or both."""
@@ -31,9 +32,9 @@ TEXT_TYPES = ("text", "input_text", "output_text")
 MEDIA_ONLY_NAMES = frozenset({"blob", "file_data", "fileData", "b64_json"})
 """Members whose value is base64 if it is a string."""
 BASE64_NAMES = MEDIA_ONLY_NAMES | {"data", "base64", "bytes"}
-"""Members that hold base64 next to a type, or in an object that is a medium."""
+"""Members whose value is base64 if the object declares a MIME type, or if it is a medium."""
 MEDIUM_NAMES = frozenset({"audio", "input_audio", "image", "video", "source", "inline_data"})
-"""Members whose object is a medium, even if it has no MIME type."""
+"""Members whose value, an object, is a medium even if it declares no MIME type."""
 AUDIO_FORMATS = {
     "wav": "audio/wav",
     "mp3": "audio/mpeg",
@@ -42,26 +43,38 @@ AUDIO_FORMATS = {
     "ogg": "audio/ogg",
     "aac": "audio/aac",
 }
-"""MIME types of the values of `format` next to the base64 of a recording."""
+"""MIME types of the values of `format` next to the base64 of audio."""
 
-# Members of objects that are no content blocks: the kind that the key declares, and whether a short
-# string of letters there is more likely base64 than a word or a path.
-PLAIN: dict[str, tuple[ClaimedKind | None, bool]] = {
-    **dict.fromkeys(("data", "blob", "base64", "bytes", "b64", "buffer", "binary"), (None, True)),
-    **dict.fromkeys(("base64Data", "base64_data", "file_data", "fileData"), (None, True)),
-    **dict.fromkeys(("file", "content", "contents", "body", "payload", "text"), (None, False)),
-    **dict.fromkeys(("raw", "value"), (None, False)),
-    **dict.fromkeys(("image", "image_data", "imageData", "b64_json"), ("image", True)),
-    **dict.fromkeys(("screenshot", "thumbnail"), ("image", True)),
-    **dict.fromkeys(("audio", "audio_data", "audioData"), ("audio", True)),
-    **dict.fromkeys(("video", "video_data", "videoData"), ("video", True)),
+
+class PlainMember(NamedTuple):
+    """A member that may hold a medium in an object that is not a content block."""
+
+    kind: DeclaredKind | None
+    """The kind that the name of the member declares."""
+    holds_base64: bool
+    """Whether a short string of letters is more likely base64 than a word or a path."""
+
+
+_BASE64 = PlainMember(None, holds_base64=True)
+_ANY_CONTENT = PlainMember(None, holds_base64=False)
+PLAIN_MEMBERS: dict[str, PlainMember] = {
+    **dict.fromkeys(("data", "blob", "base64", "bytes", "b64", "buffer", "binary"), _BASE64),
+    **dict.fromkeys(("base64Data", "base64_data", "file_data", "fileData"), _BASE64),
+    **dict.fromkeys(("file", "content", "contents", "body", "payload", "text"), _ANY_CONTENT),
+    **dict.fromkeys(("raw", "value"), _ANY_CONTENT),
+    **dict.fromkeys(
+        ("image", "image_data", "imageData", "b64_json", "screenshot", "thumbnail"),
+        PlainMember("image", holds_base64=True),
+    ),
+    **dict.fromkeys(("audio", "audio_data", "audioData"), PlainMember("audio", holds_base64=True)),
+    **dict.fromkeys(("video", "video_data", "videoData"), PlainMember("video", holds_base64=True)),
 }
 
 _LANGCHAIN_ID = "lc_"
 
-# Members that only describe a payload, such as its encoding. With these values they are
-# redundant once the payload is a medium, and are dropped.
-FRAMING: dict[str, frozenset[str]] = {
+# Members that only describe how a payload is written, such as its encoding. Members with one of
+# these values say nothing more once the payload is stored as a medium, and are dropped.
+FRAMING_MEMBERS: dict[str, frozenset[str]] = {
     "type": frozenset(("base64", "url", "data", "text", "file", "Buffer")),
     "source_type": frozenset(("base64", "url", "text")),
     "detail": frozenset(("auto", "low", "high", "original")),
@@ -72,32 +85,32 @@ FRAMING: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class BlockShape:
-    """A shape of a block with a medium."""
+    """A content block with a medium, as some providers write it."""
 
     provider: str
-    """The providers that use it."""
+    """The providers that write such blocks."""
     block_type: str | None
-    """The value of `type`; `None` for blocks without one.
+    """The value of the member `type`; `None` for blocks without that member.
 
-    Such a block is known by its only member, which is the first key of one of the paths in
-    `payloads`; see `may_have_others`.
+    A block without `type` is recognised by its only member, which is the first key of one of the
+    paths in `payloads`.
     """
-    kind: ClaimedKind | None
-    """The declared kind."""
+    kind: DeclaredKind | None
+    """The kind of medium that the block declares."""
     payloads: tuple[MemberPath, ...]
-    """The paths of the base64, the data URI or the URL, the first choice first."""
+    """The paths to a payload, in the order in which they are tried."""
     type_name: str | None = None
-    """The member with the MIME type, if its name is unique to this shape."""
+    """The name of the member with the MIME type, if only this shape uses that name."""
     file_name: str | None = None
-    """The member with the file name, if its name is unique to this shape."""
+    """The name of the member with the file name, if only this shape uses that name."""
     may_have_others: bool = False
-    """True if a block without a type may have other members."""
+    """Whether a block without `type` may have other members beside the payload."""
     mime_type: str | None = None
-    """The type of a payload without a declared one."""
+    """The MIME type of the payload if the block declares none."""
 
 
 def paths(*dotted: str) -> tuple[MemberPath, ...]:
-    """Return paths written with dots as tuples."""
+    """Return the member paths of texts such as `source.data`."""
     return tuple(tuple(path.split(".")) for path in dotted)
 
 
@@ -105,8 +118,8 @@ _INLINE = paths(
     *("data", "base64", "blob", "bytes", "source.data", "source.base64", "source.bytes"),
     *("source.url", "data.data", "data.url", "data.text", "url"),
 )
-# Each of these providers uses some of the `_INLINE` paths, and none gives another meaning to the
-# others, so one list serves all.
+# Each of these providers uses some of the `_INLINE` paths, and no provider uses another one of them
+# for anything but media. So one list is enough for all.
 _INLINE_PROVIDERS = "mcp, anthropic, langchain, vercel, pydantic-ai"
 
 SHAPES: tuple[BlockShape, ...] = (
@@ -129,7 +142,7 @@ SHAPES: tuple[BlockShape, ...] = (
     BlockShape("openrouter", "video_url", "video", paths("video_url.url", "video_url", "url")),
     BlockShape("openai", "input_image", "image", paths("image_url", "image_url.url")),
     BlockShape("openai", "input_audio", "audio", paths("input_audio.data", "data")),
-    # Of the Realtime API, whose sessions have this format unless they name another one.
+    # Audio of the Realtime API has this type unless its session declares another one.
     BlockShape("openai", "input_audio", "audio", paths("audio"), mime_type=REALTIME_TYPE),
     BlockShape("openai", "output_audio", "audio", paths("audio"), mime_type=REALTIME_TYPE),
     BlockShape("openai", "input_video", "video", paths("video_url", "video_url.url", "data")),
@@ -156,15 +169,18 @@ SHAPES: tuple[BlockShape, ...] = (
 
 
 def is_url_path(path: MemberPath) -> bool:
-    """Return whether the place is for a URL, or base64 in a data URI."""
+    """Return whether the member at a path is a URL, which may be a data URI."""
     return path[-1].endswith(("url", "Uri", "uri"))
 
 
 class BlockTable:
-    """An index of the shapes, by type and by key.
+    """An index of block shapes, and of the names of members in them.
+
+    `typed` has the shapes by the value of `type`, `untyped` those of blocks without `type`.
+    `untyped_keys` are the first keys of the payloads of `untyped`.
 
     Args:
-        shapes: In the order in which they are tried.
+        shapes: The shapes, in the order in which they are tried.
     """
 
     def __init__(self, shapes: tuple[BlockShape, ...]) -> None:
@@ -184,32 +200,34 @@ class BlockTable:
         self.mime_type_members = (*types, *TYPE_NAMES, *CONTENT_TYPE_NAMES)
         self.type_names = (*self.mime_type_members, *OTHER_TYPE_NAMES)
         self.file_names = (*(s.file_name for s in shapes if s.file_name), *FILE_NAMES)
-        neighbours = ("url", "id", "index", "extras", "metadata", "annotations", "_meta")
-        self.members_beside_links = {
-            *FRAMING,
+        # The only members that a block with a link to a medium has.
+        self.link_block_members = {
+            *FRAMING_MEMBERS,
             *self.type_names,
             *self.file_names,
-            *NAMES,
-            *neighbours,
+            *TITLE_NAMES,
+            *("url", "id", "index", "extras", "metadata", "annotations", "_meta"),
         }
+        # The last two keys of paths to base64 in members that may hold other strings elsewhere.
         self.base64_path_suffixes = frozenset(
             path[-2:] for path in base64_paths if len(path) > 1 and path[-2] not in BASE64_NAMES
         )
 
 
-KNOWN = BlockTable(SHAPES)
+BLOCK_TABLE = BlockTable(SHAPES)
 
 
-def is_of_langchain(block: dict[str, _Member]) -> bool:
+def is_langchain_block(block: dict[str, _Member]) -> bool:
     """Return whether a block has an id that LangChain generated."""
     return str(block.get("id", "")).startswith(_LANGCHAIN_ID)
 
 
 def without_langchain_members(block: dict[str, _Member]) -> dict[str, _Member]:
-    """Return a block without LangChain's additions, with its file name in the usual place.
+    """Return a block without the members that LangChain generates.
 
     LangChain's constructors give each block an id (`lc_` and a UUID), number the pieces of a stream
-    in `index`, and put members outside of its standard into `extras`.
+    in `index`, and move members that its standard does not have into `extras`. A file name in
+    `extras` is moved back into the block.
     """
     generated = {
         key

@@ -1,7 +1,9 @@
-"""Data URIs in values: which of them are moved out, and how they are restored.
+"""Find the data URIs in JSON values, replace them, and restore them as they were spelled.
 
-The spelling of a moved data URI is kept. For most of them it is a head and two flags; otherwise the
-text itself is kept, as a resource.
+Services that store messages and pages move large media out of the JSON into the blob store. For
+each moved data URI they store an `InlineForm`, from which the same characters can be written again.
+Most forms are a head and two flags. A data URI with any other spelling is itself stored as a text
+resource.
 """
 
 import re
@@ -25,39 +27,42 @@ from pagefault_dialects.model.base import FrozenModel
 from pagefault_dialects.model.resource import ResourceKind, resource_kind
 
 INLINE_LIMIT_BYTES = 1_024
-"""Smaller media stay in place."""
-SOUND: frozenset[ResourceKind] = frozenset({"audio", "video"})
-"""The kinds that are moved whatever their size."""
+"""Media of fewer bytes are left in the JSON, except audio and video."""
+PLAYABLE_KINDS: frozenset[ResourceKind] = frozenset({"audio", "video"})
+"""Audio and video are moved out of the JSON at any size."""
 
-_MARK = re.compile(r"\s*data:", re.IGNORECASE)
+_SCHEME = re.compile(r"\s*data:", re.IGNORECASE)
+# A data URI of few bytes may still be long, if its payload is percent-encoded.
 _LONGEST_INLINE_CHARS = 8_192
 
 
 class InlineForm(FrozenModel):
     """The spelling of a moved data URI.
 
-    `head` is its beginning up to the comma. With `text_resource_id` that resource has the whole
-    text; otherwise the text is `head` and the base64 of the resource in this alphabet, with or
-    without padding. `further_resource_ids` are the other media that were moved out of the same
-    text.
+    Without `text_resource_id`, the data URI is `head` and the base64 of the resource, in the given
+    alphabet, with or without padding.
     """
 
     resource_id: str
+    """The resource with the decoded bytes."""
     head: str
+    """The characters up to and including the comma."""
     alphabet: Literal["standard", "urlsafe"] = "standard"
     padded: bool = True
     text_resource_id: str | None = None
+    """The resource with the original string, if the other fields cannot express it."""
     further_resource_ids: tuple[str, ...] = ()
+    """The other media that were moved out of the same string."""
 
     @property
     def resource_ids(self) -> set[str]:
-        """Return the ids of the resources it needs, and of those that were moved."""
-        own = {self.resource_id, *self.further_resource_ids}
-        return own if self.text_resource_id is None else own | {self.text_resource_id}
+        """Return the ids of all resources in this form."""
+        media = {self.resource_id, *self.further_resource_ids}
+        return media if self.text_resource_id is None else media | {self.text_resource_id}
 
     @property
     def is_plain(self) -> bool:
-        """True for a data URI in the usual spelling."""
+        """Return whether the data URI is `data:TYPE;base64,` and padded standard base64."""
         is_standard = self.alphabet == "standard" and self.padded
         return is_standard and is_plain_head(self.head)
 
@@ -65,8 +70,11 @@ class InlineForm(FrozenModel):
 _FORMS = TypeAdapter(dict[str, InlineForm])
 
 
-def inline_form(uri: SplitDataUri, resource_id: str) -> InlineForm | None:
-    """Return the spelling of a data URI, or `None` if only its text has it."""
+def build_inline_form(uri: SplitDataUri, resource_id: str) -> InlineForm | None:
+    """Return the form from which a data URI can be written again.
+
+    Return `None` if no form can express its spelling, so the string itself has to be stored.
+    """
     if uri.data is None:
         return None
     form = InlineForm(
@@ -79,113 +87,127 @@ def inline_form(uri: SplitDataUri, resource_id: str) -> InlineForm | None:
 
 
 def write_data_uri(form: InlineForm, data: bytes) -> str:
-    """Return the data URI in its original spelling."""
+    """Return the data URI with these bytes, in the spelling of a form."""
     encode = pybase64.urlsafe_b64encode if form.alphabet == "urlsafe" else pybase64.b64encode
     payload = encode(data).decode()
     return form.head + (payload if form.padded else payload.rstrip("="))
 
 
 def dump_forms(forms: dict[str, InlineForm]) -> str | None:
-    """Return forms by JSON pointer into the content, as text to store; `None` if there are none."""
+    """Return the text to store for forms by JSON pointer; `None` if there are no forms."""
     return _FORMS.dump_json(forms, exclude_defaults=True).decode() if forms else None
 
 
 def load_forms(text: str | None) -> dict[str, InlineForm]:
-    """Return the forms that `dump_forms` wrote."""
+    """Return the forms by JSON pointer from a text of `dump_forms`."""
     return _FORMS.validate_json(text) if text else {}
 
 
-def is_to_be_moved(uri: SplitDataUri) -> bool:
-    """Return whether the medium of a data URI has to be moved out of a value."""
+def must_be_moved(uri: SplitDataUri) -> bool:
+    """Return whether a data URI is audio, video or too long to be left in the JSON."""
     if uri.data is None:
         return False
     is_long = len(uri.data) >= INLINE_LIMIT_BYTES or len(uri.text) > _LONGEST_INLINE_CHARS
-    return is_long or resource_kind(uri.mime_type) in SOUND
+    return is_long or resource_kind(uri.mime_type) in PLAYABLE_KINDS
 
 
 @dataclass(frozen=True, slots=True)
-class Movable:
-    """A string with media to move: a whole data URI, or a text with some inside."""
+class MovableString:
+    """A string in a JSON value with media to move out."""
 
     pointer: str
+    """The JSON pointer to the string."""
     text: str
     uri: SplitDataUri | None
+    """The medium, if it is the whole string."""
     spans: tuple[DataUriSpan, ...] = ()
+    """The media inside a longer string, in order."""
 
 
-def movable_media(value: JsonValue) -> list[Movable]:
-    """Return the strings in a JSON value that have base64 data URIs to move, in order.
+def find_movable_media(value: JsonValue) -> list[MovableString]:
+    """Return the strings in a JSON value with base64 data URIs to move out, in order.
 
-    Other data URIs are percent-encoded text and stay readable in place.
+    Percent-encoded data URIs are readable text, and are left in the JSON.
     """
     found = []
-    for place, text in strings_in(value):
-        if len(text) < INLINE_LIMIT_BYTES and not _MARK.match(text):
+    for path, text, _ in find_strings(value):
+        may_be_uri = _SCHEME.match(text) is not None
+        if len(text) < INLINE_LIMIT_BYTES and not may_be_uri:
             continue
-        uri = split_data_uri(text) if _MARK.match(text) else None
-        # A data URI with invalid base64 may be a text that begins like one.
+        uri = split_data_uri(text) if may_be_uri else None
+        # A string that begins like a data URI but has invalid base64 is searched as a text.
         if uri is not None and uri.is_base64 and uri.data is not None:
-            if is_to_be_moved(uri):
-                found.append(Movable(pointer_to(place), text, uri))
-        elif spans := media_in_text(text):
-            found.append(Movable(pointer_to(place), text, None, spans))
+            if must_be_moved(uri):
+                found.append(MovableString(pointer_of_path(path), text, uri))
+        elif spans := find_media_in_text(text):
+            found.append(MovableString(pointer_of_path(path), text, None, spans))
     return found
 
 
-def media_in_text(text: str) -> tuple[DataUriSpan, ...]:
-    """Return the data URIs inside a text that are too long to stay, in order."""
+def find_media_in_text(text: str) -> tuple[DataUriSpan, ...]:
+    """Return the data URIs of at least `INLINE_LIMIT_BYTES` inside a text, in order."""
     return tuple(span for span in find_data_uris(text) if len(span.data) >= INLINE_LIMIT_BYTES)
 
 
-def strings_in(value: JsonValue) -> Iterator[tuple["ValuePath | None", str]]:
-    """Yield the strings in a JSON value with their places, in order and at any depth."""
-    return ((place, text) for place, text, _ in find_strings(value))
-
-
-def find_strings(value: JsonValue) -> Iterator[tuple["ValuePath | None", str, JsonValue]]:
-    """Yield the same with the object or array that has each; `None` for the value itself."""
-    stack: list[tuple[ValuePath | None, JsonValue, JsonValue]] = [(None, value, None)]
-    while stack:
-        place, node, holder = stack.pop()
-        if isinstance(node, str):
-            yield place, node, holder
-        elif isinstance(node, dict):
-            stack.extend((ValuePath(place, name), node[name], node) for name in reversed(node))
-        elif isinstance(node, list):
-            indexes = range(len(node))[::-1]
-            stack.extend((ValuePath(place, index), node[index], node) for index in indexes)
-
-
 class ValuePath(NamedTuple):
-    """The place of a value, converted to a pointer only when needed."""
+    """The path to a value in a JSON value, as a linked list from the value to the root.
+
+    Paths share their parents, so creating one for each string of a large value is cheap.
+    """
 
     parent: "ValuePath | None"
+    """The path of the containing object or array; `None` if that is the root."""
     key: str | int
 
 
-def pointer_to(place: ValuePath | None) -> str:
-    """Return the JSON pointer to a place."""
+class FoundString(NamedTuple):
+    """A string in a JSON value."""
+
+    path: ValuePath | None
+    """The path to the string; `None` if it is the root."""
+    text: str
+    container: JsonValue
+    """The object or array with the string; `None` if the string is the root."""
+
+
+def find_strings(value: JsonValue) -> Iterator[FoundString]:
+    """Yield the strings in a JSON value of any depth, in order, without names of members."""
+    stack: list[tuple[ValuePath | None, JsonValue, JsonValue]] = [(None, value, None)]
+    while stack:
+        path, node, container = stack.pop()
+        if isinstance(node, str):
+            yield FoundString(path, node, container)
+        elif isinstance(node, dict):
+            stack.extend((ValuePath(path, name), node[name], node) for name in reversed(node))
+        elif isinstance(node, list):
+            indexes = range(len(node))[::-1]
+            stack.extend((ValuePath(path, index), node[index], node) for index in indexes)
+
+
+def pointer_of_path(path: ValuePath | None) -> str:
+    """Return a path as a JSON pointer; the path `None` is the root."""
     keys: list[str | int] = []
-    while place is not None:
-        keys.append(place.key)
-        place = place.parent
+    while path is not None:
+        keys.append(path.key)
+        path = path.parent
     return json_pointer(reversed(keys))
 
 
 def put_member(value: JsonValue, pointer: str, member: JsonValue) -> JsonValue:
-    """Replace the member at a JSON pointer in place; return the value, or its replacement.
+    """Replace the member at a JSON pointer, and return the changed value.
 
-    The caller has to own the value.
+    The value is changed in place. With the pointer `""`, `member` itself is returned.
     """
     if not pointer:
         return member
-    *path, last = pointer[1:].split("/")
-    here = value
-    for token in path:
-        here = here[_key(here, token)]
-    here[_key(here, last)] = member
+    *tokens, last = pointer[1:].split("/")
+    container = value
+    for token in tokens:
+        container = container[_key(container, token)]
+    container[_key(container, last)] = member
     return value
 
 
 def _key(container: JsonValue, token: str) -> str | int:
+    """Return the index or the name of a member that a token of a JSON pointer stands for."""
     return int(token) if isinstance(container, list) else unescape(token)

@@ -382,7 +382,7 @@ def _detail_of(block: Mapping[str, JsonValue]) -> ImageDetail | None:
 
 
 def _medium_member(block: Mapping[str, JsonValue]) -> str | None:
-    names = block_table.KNOWN.first_keys_with_other_members
+    names = block_table.BLOCK_TABLE.first_keys_with_other_members
     return None if "type" in block else next((n for n in names if is_block(block.get(n))), None)
 
 

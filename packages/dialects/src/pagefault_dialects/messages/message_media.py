@@ -21,12 +21,12 @@ from pagefault_dialects.media.block_table import (
 from pagefault_dialects.media.data_uris import DataUriSpan, SplitDataUri
 from pagefault_dialects.media.embedded_data_uris import (
     INLINE_LIMIT_BYTES,
-    SOUND,
-    Movable,
+    PLAYABLE_KINDS,
+    MovableString,
     ValuePath,
+    find_movable_media,
     find_strings,
-    movable_media,
-    pointer_to,
+    pointer_of_path,
 )
 from pagefault_dialects.media.raw_audio import format_members, type_of_format
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, sniff
@@ -35,9 +35,9 @@ from pagefault_dialects.model.resource import resource_kind
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 
 
-def media_in_message(value: JsonValue) -> list[Movable]:
+def media_in_message(value: JsonValue) -> list[MovableString]:
     """Return the strings of a message with media of at least 1,024 bytes, or recordings."""
-    found = {movable_medium.pointer: movable_medium for movable_medium in movable_media(value)}
+    found = {movable_medium.pointer: movable_medium for movable_medium in find_movable_media(value)}
     for path, text, holder in find_strings(value):
         if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
             continue
@@ -47,13 +47,13 @@ def media_in_message(value: JsonValue) -> list[Movable]:
             continue
         # Pointers are written for media only: under a long key, those of all strings together would
         # be longer than the message.
-        pointer = pointer_to(path)
+        pointer = pointer_of_path(path)
         if pointer not in found:
-            found[pointer] = Movable(pointer, text, uri, spans)
+            found[pointer] = MovableString(pointer, text, uri, spans)
     return list(found.values())
 
 
-def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Movable]:
+def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[MovableString]:
     """Return the media of a message, including those that only its own dialect declares.
 
     Args:
@@ -72,7 +72,7 @@ def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Mo
     read = (medium.uri for message in messages for medium in media_in_message(message))
     declared = {uri.payload: uri for uri in read if uri is not None}
     return found + [
-        Movable(pointer_to(path), text, replace(declared[text], head="", is_base64=True))
+        MovableString(pointer_of_path(path), text, replace(declared[text], head="", is_base64=True))
         for path, text in candidates
         if text in declared
     ]
@@ -90,7 +90,7 @@ def _find_in_block(holder: JsonValue, path: ValuePath | None, text: str) -> Spli
     declared = _declared_type(holder, path)
     data = decode_undeclared(text) if declared is None else decode_base64(text)
     sniffed = None if data is None else sniff(data[:512])
-    is_recording = sniffed is not None and resource_kind(sniffed) in SOUND
+    is_recording = sniffed is not None and resource_kind(sniffed) in PLAYABLE_KINDS
     if data is None or not (len(data) >= INLINE_LIMIT_BYTES or is_recording):
         return None
     if declared and is_textual(declared) and not _is_text(data):
@@ -119,12 +119,12 @@ def _declared_type(holder: JsonValue, path: ValuePath | None) -> str | None:
     if not isinstance(holder, dict) or path is None:
         return None
     parent = path.parent.key if path.parent else None
-    is_of_shape = (parent, path.key) in block_table.KNOWN.base64_path_suffixes
+    is_of_shape = (parent, path.key) in block_table.BLOCK_TABLE.base64_path_suffixes
     if path.key == "audio" and holder.get("type") in block_table.REALTIME_PARTS:
         return block_table.REALTIME_TYPE
     if not is_of_shape and path.key not in BASE64_NAMES:
         return None
-    for name in block_table.KNOWN.mime_type_members:
+    for name in block_table.BLOCK_TABLE.mime_type_members:
         if isinstance(claim := holder.get(name), str):
             return canonical_mime_type(";".join((claim, *format_members(claim, holder).values())))
     if isinstance(audio := holder.get("format"), str) and (

@@ -8,7 +8,7 @@ otherwise a model could open a file of another session with a single call.
 from typing import Any, NamedTuple
 
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.media.embedded_data_uris import strings_in
+from pagefault_dialects.media.embedded_data_uris import find_strings
 from pagefault_dialects.model.resource import parse_resource_id
 
 _LONGEST_REFERENCE_CHARS = 40
@@ -78,7 +78,7 @@ def referred_by_message(message: dict[str, Any]) -> set[str]:
 
 def references_in(value: JsonValue) -> set[str]:
     """Return the ids of the resources whose reference or URI is a string in a value."""
-    return {found for _, text in strings_in(value) if (found := _named_by(text)) is not None}
+    return {found for _, text, _ in find_strings(value) if (found := _named_by(text)) is not None}
 
 
 def _output_keys(holder: dict[str, JsonValue]) -> frozenset[str]:

@@ -1,7 +1,8 @@
-"""The result of normalization: typed parts, and the media found in them as handles.
+"""The result of normalization: typed parts, and the media that were found in them.
 
-A text may hold media that are not stored yet. Their place is a `MediaSlot`, an index into
-`NormalizedToolResult.media`; persistence replaces it by `@blob:…` when the reference is known.
+Media are not stored yet. A part, a text or a JSON value has a `MediaSlot` for each medium, which is
+an index into `NormalizedToolResult.media`. Persistence stores the medium, and replaces its slot by
+the reference `@blob:…`.
 """
 
 from dataclasses import dataclass, field
@@ -10,12 +11,12 @@ from typing import Any, ClassVar, Literal
 from pagefault_dialects.json.values import MediaSlot, TextTemplate
 from pagefault_dialects.model.media import MediaSource
 
-ClaimedKind = Literal["image", "audio", "video"]
+DeclaredKind = Literal["image", "audio", "video"]
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The members of a part beside its content. JSON values may hold slots as leaves."""
+    """The members of a part beside its content; values in them may be slots."""
 
     annotations: dict[str, Any] | None = None
     uri: str | None = None
@@ -28,19 +29,20 @@ NO_PROVENANCE = Provenance()
 
 @dataclass(frozen=True, slots=True)
 class NormalizedMedia:
-    """A medium that was found, before its bytes were examined.
-
-    `kind` is the claim of the block or the key (`"type": "audio"`); it decides only if neither the
-    bytes nor `source.declared_mime_type` name a type. `filename` is the tool's, not sanitized.
-    `must_be_stored` is true if a text or a structure refers to the medium. `pointer` is its place,
-    a JSON pointer into the tool's `result`, and is no property of the medium.
-    """
+    """A medium that was found, before its bytes were examined."""
 
     source: MediaSource
-    kind: ClaimedKind | None = None
+    kind: DeclaredKind | None = None
+    """The kind that the block or the key declares, such as `"type": "audio"`.
+
+    It is used only if neither the bytes nor `source.declared_mime_type` show the type.
+    """
     filename: str | None = None
+    """The file name as the tool wrote it, not made safe."""
     must_be_stored: bool = False
+    """True if a text or a JSON value has a slot for the medium."""
     pointer: str = field(default="", compare=False)
+    """The JSON pointer into the tool's `result` at which the medium was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +56,16 @@ class NormalizedText:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedMediaPart:
-    """A part that renders `media[slot.index]`.
-
-    `extracted` is true for media found in a structure. Such a part is dropped if another part has
-    the same bytes: servers repeat images in structuredContent.
-    """
+    """A part that is the medium `media[slot.index]`."""
 
     slot: MediaSlot
     provenance: Provenance = NO_PROVENANCE
     extracted: bool = False
+    """True for a medium that was found inside a JSON value.
+
+    Such a part is dropped if another part has the same bytes, since servers repeat images in
+    `structuredContent`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +81,20 @@ class NormalizedLink:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedReference:
-    """A place where the tool wrote `blob:…` or `@blob:…` itself.
+    """A reference that the tool itself wrote, `blob:…` or `@blob:…`.
 
-    It is a reference only if that resource belongs to the same project and session. Otherwise it is
-    literal text, with a warning at `pointer` if the place was declared to hold media. `is_claimed`
-    is false for a text that consists of the reference.
+    It counts as a reference only if the resource belongs to the same project and session. Otherwise
+    `literal` becomes a text part.
     """
 
     literal: str
+    """The reference as the tool wrote it."""
     resource_id: str | None
     pointer: str
+    """The JSON pointer to the reference."""
     provenance: Provenance = NO_PROVENANCE
     is_claimed: bool = True
+    """True if a block declared the reference to be a medium. A text part then gets a warning."""
 
 
 NormalizedPart = NormalizedText | NormalizedMediaPart | NormalizedLink | NormalizedReference
@@ -99,7 +104,7 @@ NormalizedPart = NormalizedText | NormalizedMediaPart | NormalizedLink | Normali
 class BodyWarning:
     """Something in the body that was not taken as it stands, at a JSON pointer into the body."""
 
-    # Answers have warnings as they are, and pydantic describes them.
+    # Responses contain this class, so pydantic describes it in the OpenAPI document.
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     code: str
@@ -114,7 +119,7 @@ LONE_SURROGATE_DETAIL = (
 
 
 def more_warnings(count: int) -> BodyWarning:
-    """Return the last warning of a list that was cut."""
+    """Return the warning that replaces a number of further warnings in a list that was cut."""
     return BodyWarning("more-warnings", "", f"There were {count} more warnings like these.")
 
 
@@ -122,18 +127,18 @@ def more_warnings(count: int) -> BodyWarning:
 class NormalizedToolResult:
     """A tool result as typed parts in display order.
 
-    `is_error` is MCP's `isError` of the result, `None` if absent. `structured_content` is wrapped
-    in a one-element tuple, since `null` is a value. `envelope` has the dialect that the result was
-    unwrapped from, and its other members. `structured_content`, `display`, `meta` and `envelope`
-    are JSON values with `MediaSlot` leaves, and `TextTemplate` leaves for media inside of a longer
-    string.
+    In `structured_content`, `display`, `meta` and `envelope`, a `MediaSlot` replaces a string that
+    is a medium, and a `TextTemplate` a string with media inside.
     """
 
     parts: tuple[NormalizedPart, ...]
     media: tuple[NormalizedMedia, ...] = ()
     is_error: bool | None = None
+    """MCP's `isError`; `None` if the result has no such member."""
     structured_content: tuple[Any] | None = None
+    """The value in a tuple of one element, since the value may be `null`."""
     display: Any = None
     meta: dict[str, Any] | None = None
     envelope: dict[str, Any] | None = None
+    """The dialect whose envelope was removed from the result, and the other members of it."""
     warnings: tuple[BodyWarning, ...] = ()

@@ -16,19 +16,19 @@ from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_ba
 from pagefault_dialects.media.block_shapes import (
     MediaClaim,
     MediaMatch,
-    declared_text_type,
-    is_handle,
-    is_loosely_named,
+    find_declared_text_type,
+    is_media_source,
     match_linked_media,
     match_plain_object,
     match_typed_block,
     match_untyped_block,
+    may_hold_words,
     value_at,
 )
 from pagefault_dialects.media.block_table import (
     TEXT_TYPES,
     MemberPath,
-    is_of_langchain,
+    is_langchain_block,
     without_langchain_members,
 )
 from pagefault_dialects.media.data_uris import declares_media
@@ -94,7 +94,7 @@ def read_block(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
     reader = _find_reader(block)
     if reader:
         return reader(
-            without_langchain_members(block) if is_of_langchain(block) else block, context
+            without_langchain_members(block) if is_langchain_block(block) else block, context
         )
     return _read_untyped(block, context)
 
@@ -151,7 +151,7 @@ def _read_match(block: JsonBlock, match: MediaMatch, context: ReadContext) -> li
 def _match_plain_object(block: JsonBlock) -> MediaMatch | None:
     """Return the medium in an object without a type; `None` if it is not certain enough."""
     match = match_plain_object(block)
-    if match is None or is_handle(match.payload):
+    if match is None or is_media_source(match.payload):
         return match
     claim = match.claim
     has_type = claim.mime_type is not None and claim.mime_type.lower().startswith(claim.kind or "")
@@ -161,7 +161,7 @@ def _match_plain_object(block: JsonBlock) -> MediaMatch | None:
     if declares_media(match.payload) or parse_stored_reference(match.payload):
         return match
     is_text = claim.mime_type is not None and is_textual(claim.mime_type)
-    if has_type and (is_text or not is_loosely_named(match.path)):
+    if has_type and (is_text or not may_hold_words(match.path)):
         return match
     if is_http_url(match.payload):
         return match if has_type or claim.kind else None
@@ -194,17 +194,17 @@ def _read_linked_record(block: JsonBlock, context: ReadContext) -> list[Normaliz
 def _has_text(block: JsonBlock) -> bool:
     value = block.get("text")
     is_scalar = value is None or isinstance(value, str | int | float | Decimal)
-    return "text" in block and (is_scalar or is_handle(value))
+    return "text" in block and (is_scalar or is_media_source(value))
 
 
 def _read_text(block: JsonBlock, context: ReadContext) -> BlockOutcome:
     value, member_context = block["text"], context.descend("text")
     consumed = _with_frame("text")
     if isinstance(value, str):
-        declared = declared_text_type(block)
+        declared = find_declared_text_type(block)
         consumed += [declared[0]] if declared else []
         parts = read_string(value, member_context, declared=declared[1] if declared else None)
-    elif is_handle(value):
+    elif is_media_source(value):
         parts = [add_medium_part(value, MediaClaim(), member_context)]
     else:
         parts = [NormalizedText(("" if value is None else json_text(value),))]

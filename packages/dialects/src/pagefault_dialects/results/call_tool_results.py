@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pagefault_dialects.json.pointers import first_difference
-from pagefault_dialects.media.block_shapes import is_handle
+from pagefault_dialects.media.block_shapes import is_media_source
 from pagefault_dialects.results.blocks import is_typed_block
 
 _NAMES = {
@@ -115,7 +115,7 @@ def _is_of_protocol(name: str, member: object, *, has_is_error: bool) -> bool:
     match name:
         case "content":
             is_content = isinstance(member, str | list) or is_typed_block(member)
-            return is_content or is_handle(member) or has_is_error
+            return is_content or is_media_source(member) or has_is_error
         case "isError":
             return isinstance(member, bool)
         case "resultType":

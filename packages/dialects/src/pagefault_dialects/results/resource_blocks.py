@@ -11,9 +11,9 @@ from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from pagefault_dialects.media.block_shapes import (
     MediaClaim,
-    is_handle,
-    kind_of_range,
-    payload_of,
+    is_media_source,
+    kind_of_media_range,
+    parse_payload,
     value_at,
 )
 from pagefault_dialects.media.block_table import MemberPath
@@ -53,16 +53,16 @@ def has_resource(block: dict[str, object]) -> bool:
     """Return whether a block of type `resource` has text or bytes."""
     text = value_at(block, _TEXT)
     return (
-        payload_of(value_at(block, _BLOB)) is not None
+        parse_payload(value_at(block, _BLOB)) is not None
         or isinstance(text, str | int | float | Decimal)
-        or is_handle(text)
+        or is_media_source(text)
     )
 
 
 def read_resource(block: dict[str, object], context: ReadContext) -> list[NormalizedPart]:
     """Return an embedded resource: its bytes as a medium, its text as text of its type."""
     claim, consumed = _claim(block)
-    blob = payload_of(value_at(block, _BLOB))
+    blob = parse_payload(value_at(block, _BLOB))
     path = _TEXT if blob is None else _BLOB
     member_context = context.descend(*path)
     if isinstance(blob, str):
@@ -80,7 +80,7 @@ def read_resource_link(block: dict[str, object], context: ReadContext) -> list[N
     """Return a link to media as a link, any other link as lines: name, URL, type and size."""
     uri, type_key = str(block["uri"]), _type_key(block)
     mime_type = _text_of(block, type_key)
-    kind = kind_of_range(mime_type or "")
+    kind = kind_of_media_range(mime_type or "")
     family = kind or (canonical_mime_type(mime_type or "") or "").partition("/")[0]
     if resource_id := parse_stored_reference(uri):
         declared_type = keep_declared_type(mime_type, is_text=True)
@@ -155,11 +155,11 @@ def _claim(block: dict[str, object]) -> tuple[MediaClaim, list[MemberPath]]:
         (
             (path, value)
             for path, value in declared
-            if isinstance(value, str) and (canonical_mime_type(value) or kind_of_range(value))
+            if isinstance(value, str) and (canonical_mime_type(value) or kind_of_media_range(value))
         ),
         (None, None),
     )
-    kind = kind_of_range(mime_type or "")
+    kind = kind_of_media_range(mime_type or "")
     claim = MediaClaim(kind, None if kind else mime_type, _filename(block), is_encoded=True)
     return claim, [path] if path else []
 
@@ -201,7 +201,7 @@ def _describe_empty(uri: str | None, part: NormalizedText) -> NormalizedText:
 
 
 def _read_text(text: object, claim: MediaClaim, context: ReadContext) -> list[NormalizedPart]:
-    if is_handle(text):
+    if is_media_source(text):
         return [add_medium_part(text, claim, context)]
     if not isinstance(text, str):
         declared_type = keep_declared_type(claim.mime_type, is_text=True)

@@ -16,7 +16,7 @@ from pagefault_dialects.dialects.registry import find_dialect, find_results
 from pagefault_dialects.dialects.tool_output import Content, ToolOutput
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.media.base64_runs import decode_undeclared
-from pagefault_dialects.media.block_shapes import MediaClaim, is_handle
+from pagefault_dialects.media.block_shapes import MediaClaim, is_media_source
 from pagefault_dialects.media.data_uris import is_data_uri
 from pagefault_dialects.media.line_lists import joined_lines
 from pagefault_dialects.model.normalized import (
@@ -144,7 +144,7 @@ def _items(values: list[object], context: ReadContext) -> Iterator[tuple[object,
 def _read_item(value: object, context: ReadContext) -> ValueOutcome | NestedContent:
     if isinstance(value, str):
         return read_string(value, context)
-    if is_handle(value):
+    if is_media_source(value):
         return [add_medium_part(value, MediaClaim(), context)]
     if isinstance(value, dict):
         block = read_dialect_block(value, context) if context.forms else None
@@ -349,7 +349,7 @@ def _read_plain_content(content: Content, context: ReadContext) -> list[Normaliz
         parts: list[NormalizedPart] = []
         for index, item in enumerate(value):
             item_context = context.descend(index)
-            if isinstance(item, str) or is_handle(item):
+            if isinstance(item, str) or is_media_source(item):
                 parts += read_payload(item, MediaClaim("image"), item_context)
             else:
                 parts += read_content(item, item_context)

@@ -23,9 +23,9 @@ from pagefault_dialects.media.base64_runs import decode_undeclared, find_runs, h
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from pagefault_dialects.media.block_shapes import (
     MediaClaim,
-    byte_sequence,
-    embedded_claims,
-    is_handle,
+    find_embedded_claims,
+    is_media_source,
+    parse_byte_sequence,
 )
 from pagefault_dialects.media.block_table import MemberPath
 from pagefault_dialects.media.bytes_literals import (
@@ -42,7 +42,7 @@ from pagefault_dialects.media.data_uris import (
 from pagefault_dialects.media.line_lists import joined_lines
 from pagefault_dialects.media.types import is_strong_signature, is_textual, sniff
 from pagefault_dialects.model.media import MediaSource
-from pagefault_dialects.model.normalized import ClaimedKind
+from pagefault_dialects.model.normalized import DeclaredKind
 from pagefault_dialects.results.collector import Collector, Pointer, as_source
 from pagefault_dialects.text_windows import search_windows
 
@@ -179,7 +179,7 @@ def _extract_member(
     if isinstance(value, str):
         text = extractor.collector.repair_text(value, extractor.pointer)
         return _extract_from_string(text, claims.get(()), extractor)
-    if is_handle(value):
+    if is_media_source(value):
         return extractor.add_medium(value, claims.get((), MediaClaim()))
     if not isinstance(value, dict | list):
         return value
@@ -189,7 +189,7 @@ def _extract_member(
     inner = {path: claim for path, claim in claims.items() if path}
     if isinstance(value, list):
         return _Frame(iter(enumerate(value)), [], extractor.pointer, inner)
-    claims = embedded_claims(value) | inner
+    claims = find_embedded_claims(value) | inner
     return _Frame(iter(value.items()), {}, extractor.pointer, claims)
 
 
@@ -303,7 +303,7 @@ def _decode_claimed_text(text: str, claim: MediaClaim) -> bytes | None:
 
 def _decode_claimed_numbers(value: object, claim: MediaClaim | None) -> bytes | None:
     """Return the bytes of a list of numbers that is declared as media."""
-    data = byte_sequence(value) if claim else None
+    data = parse_byte_sequence(value) if claim else None
     if claim is None or data is None:
         return None
     min_chars = CERTAIN_BASE64_CHARS if claim.min_chars is None else claim.min_chars
@@ -319,7 +319,7 @@ def _join_lines(value: object, claim: MediaClaim | None) -> str | None:
     return None if is_single and not is_declared else joined_lines(value, is_declared=is_declared)
 
 
-def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
+def is_recognised(data: bytes, kind: DeclaredKind | None) -> bool:
     """Return whether bytes begin with the signature of a known file format.
 
     A weak signature, which other data may have by chance, counts only for a format of this kind.

@@ -1,11 +1,12 @@
 """JSON texts scanned while they arrive; their long base64 strings are kept aside.
 
-    json_stream              the scanner: which strings are long, where they end
-    long_strings             one long string: its bytes in a draft, its text and escapes
-    placeholders             short texts in the places of long strings
-    placeholder_reading      a text read with placeholders, until each of them is a medium
-    json_digests             the digest of a value, however it is written
-    text_weight              how much memory work on a text takes
+    json_stream              scans a body for long strings
+    long_strings             decodes one long string into a draft, and restores its JSON
+    placeholders             short strings that replace long strings while a body is parsed
+    placeholder_reading      parses a body with placeholders, and finds those that are media
+    json_digests             digests of JSON values, equal for equal values in any spelling
+    text_weight              estimates the memory for work on a JSON text
 
-Where drafts are kept is for the caller to say.
+A draft is a temporary file for the decoded bytes of a string. The caller passes a function that
+creates drafts, since this package does no I/O.
 """

@@ -1,16 +1,17 @@
-"""Digests of JSON values, which are equal for equal values in any spelling.
+"""Digests of JSON values, equal for equal values in any spelling.
 
-Members are sorted by their keys, escapes of strings do not count, and numbers are compared by
-value: integers exactly, other numbers as doubles, so `1`, `1.0` and `1e0` are equal. The last value
-of a repeated key counts, as in JSON parsers.
+Idempotency compares requests by these digests. A digest is the SHA-256 of a canonical JSON text:
 
-Integers below 10^16 are written in digits. Larger ones that are doubles are written like Python's
-`repr` of the double: `10000000000000000` and `1e16` are both `1e+16`, while `10000000000000001`,
-which is not a double, is unchanged. So the canonical form of a number is never much longer.
-
-Long strings are replaced by short names, which are equal for equal texts only. The name of base64
-or of a data URI is the SHA-256 of its bytes and its spelling, that of another string the SHA-256 of
-its text. So the name of a medium does not need its text in memory.
+- Members are sorted by their keys, and strings have no optional escapes. The last value of a
+  repeated key counts, as in JSON parsers.
+- Integers are compared exactly, other numbers as doubles: `1`, `1.0` and `1e0` are equal. Integers
+  below 10^16 are written in digits. Larger integers are written like Python's `repr` of the double
+  if they are equal to it: `10000000000000000` and `1e16` are both `1e+16`. `10000000000000001`,
+  which no double equals, is written in digits. So the canonical text of a number is never much
+  longer than the number.
+- Strings of at least `NAMED_CHARS` characters are replaced by names. The name of base64 or of a
+  data URI is a SHA-256 of its decoded bytes and its spelling, so it can be computed without the
+  text in memory. The name of any other string is the SHA-256 of its text.
 """
 
 import hashlib
@@ -22,28 +23,28 @@ from json.encoder import encode_basestring
 
 from pagefault_dialects.json.numbers import number_value
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.media.base64_text import Base64Lines, NotStrictBase64Error
+from pagefault_dialects.media.base64_text import Base64Decoder, NotStrictBase64Error
 from pagefault_dialects.media.data_uris import base64_head_end
 
 SCHEME = "json:"
 """The prefix of a stored digest of JSON."""
 
 NAMED_CHARS = 65_536
-"""The least number of characters of a string that is replaced by its name."""
+"""The length from which a string is replaced by its name."""
 
 _NO_NAMES: Mapping[str, str] = {}
-# The largest text that is encoded at once.
-_SHORT_BYTES = 1024 * 1024
-# Shorter than any string with a name.
-_SHORT_CHARS = 4_096
-_FLUSHED_CHARS = 64 * 1024
-# Of a value that is encoded at once, with the values in it.
-_FEW_NODES = 64
-# Of an array of numbers, however long it is.
-_MEMBERS_AT_ONCE = 1_000
-# The beginning of most texts shows that they are no base64.
-_FIRST_CHARS = 4_096
-_NEXT_CHARS = 768 * 1024
+# The largest body whose value is encoded at once.
+_MAX_ENCODED_BYTES = 1024 * 1024
+# A string below this length has no name, and is no placeholder of a long string.
+_UNNAMED_CHARS = 4_096
+_BUFFER_CHARS = 64 * 1024
+# The most values in an object or array that is encoded at once, with itself.
+_MAX_SMALL_NODES = 64
+# The members of a long array of scalars that are encoded at once.
+_BATCH_MEMBERS = 1_000
+# Most texts that are no base64 show that in their first characters.
+_FIRST_PIECE_CHARS = 4_096
+_PIECE_CHARS = 768 * 1024
 
 
 def json_digest(
@@ -58,21 +59,21 @@ def json_digest(
     Args:
         value: The value, as returned by the parsers of this package.
         prefix: Bytes that are hashed before the value.
-        body_bytes: The size of the JSON text, if it is known.
-        names: The names of strings that are placeholders.
+        body_bytes: The size of the JSON text, if it is known. Small texts are encoded at once.
+        names: The names of the long strings that were replaced by placeholders, by the placeholder.
     """
     sha256 = hashlib.sha256(prefix)
-    is_short = body_bytes is not None and body_bytes <= _SHORT_BYTES and not names
-    text = _compact(value) if is_short and isinstance(value, dict | list) else None
-    if text is not None and (len(text) < NAMED_CHARS or not _has_long_strings(text)):
-        sha256.update(_bytes(text))
+    is_short = body_bytes is not None and body_bytes <= _MAX_ENCODED_BYTES and not names
+    text = _encode_canonical(value) if is_short and isinstance(value, dict | list) else None
+    if text is not None and (len(text) < NAMED_CHARS or not _may_have_long_strings(text)):
+        sha256.update(_encode_utf8(text))
     else:
-        _Canonical(sha256, names).write(value)
+        _CanonicalWriter(sha256, names).write(value)
     return SCHEME + sha256.hexdigest()
 
 
 def _canonical_number(node: int | float | Decimal) -> int | float | Decimal:
-    """Return the number whose `repr` is the canonical form, or an integer too long for one."""
+    """Return the number whose `repr` is the canonical text; a `Decimal` for very long integers."""
     number = number_value(node)
     if isinstance(number, int) and abs(number) >= _LEAST_WITH_EXPONENT:
         try:
@@ -84,7 +85,8 @@ def _canonical_number(node: int | float | Decimal) -> int | float | Decimal:
     return number
 
 
-def _encodable(node: object) -> int | float:
+def _to_encodable(node: object) -> int | float:
+    """Return a `Decimal` as a number that `json` encodes; raise `TypeError` if it cannot."""
     value = _canonical_number(node) if isinstance(node, Decimal) else node
     if isinstance(value, Decimal) or not isinstance(value, int | float):
         raise TypeError
@@ -99,23 +101,24 @@ _ENCODER = json.JSONEncoder(
     check_circular=False,
     sort_keys=True,
     separators=(",", ":"),
-    default=_encodable,
+    default=_to_encodable,
 )
 _STRING = re.compile(r'("(?:[^"\\]++|\\.)*+")')
 # Integers with at least the digits of the least one that may be written as a double.
 _LONG_INTEGER = re.compile(r"(?<=[\[:,])-?[0-9]{17,}+(?=[,\]}])")
 _LONG_INTEGER_CHARS = 17
-# Marks of texts that are not canonical yet. Separate expressions with literal beginnings take half
-# of the time of a single one.
-_TO_BE_REWRITTEN = tuple(
+# A text with one of these has numbers that are not canonical. Separate expressions that begin with
+# literal characters take half of the time of a single one.
+_NONCANONICAL_NUMBERS = tuple(
     map(re.compile, (r"\.0[,\]}]", r'":-?[0-9]{17}', r"\[-?[0-9]{17}", r",-?[0-9]{17}"))
 )
 
 
-def _compact(value: JsonValue) -> str | None:
-    """Return the canonical text of an object or array; `None` if the encoder cannot write it.
+def _encode_canonical(value: JsonValue) -> str | None:
+    """Return the canonical text of an object or array, encoded at once.
 
-    That is so if its nesting is too deep, an integer too long, or a string may begin like a name.
+    Return `None` if its nesting is too deep or an integer too long for the encoder, or if a string
+    begins with NUL, as names do.
     """
     try:
         text = _ENCODER.encode(value)
@@ -123,15 +126,15 @@ def _compact(value: JsonValue) -> str | None:
         return None
     if '"\\u0000' in text:
         return None
-    if any(item.search(text) for item in _TO_BE_REWRITTEN):
+    if any(pattern.search(text) for pattern in _NONCANONICAL_NUMBERS):
         pieces = _STRING.split(text)
-        pieces[::2] = map(_with_canonical_numbers, pieces[::2])
+        pieces[::2] = map(_rewrite_numbers, pieces[::2])
         return "".join(pieces)
     return text
 
 
-def _with_canonical_numbers(bare: str) -> str:
-    """Return the JSON between two strings, with numbers in their canonical form."""
+def _rewrite_numbers(bare: str) -> str:
+    """Return the JSON text between two strings with its numbers in canonical form."""
     if ".0" in bare:
         for end in ",]}":
             # Exponents have at least two digits, so `-0` is a whole number here.
@@ -141,20 +144,20 @@ def _with_canonical_numbers(bare: str) -> str:
     return bare
 
 
-def _has_long_strings(text: str) -> bool:
+def _may_have_long_strings(text: str) -> bool:
     """Return whether a string of a canonical text may be long enough to have a name."""
     bare = text.replace("\\\\", "..").replace('\\"', "..") if "\\" in text else text
     return max(map(len, bare.split('"'))) >= NAMED_CHARS
 
 
-class _Raw(str):
-    """JSON text on the stack, beside values."""
+class _JsonText(str):
+    """JSON text to write, as opposed to a string to encode."""
 
     __slots__ = ()
 
 
-class _Canonical:
-    """Writer of values of any nesting in canonical form, a few at a time, into a hash."""
+class _CanonicalWriter:
+    """A writer of canonical text into a hash, a few members at a time, for values of any depth."""
 
     def __init__(self, sha256: "hashlib._Hash", names: Mapping[str, str]) -> None:
         self._sha256 = sha256
@@ -163,44 +166,45 @@ class _Canonical:
         self._chars = 0
 
     def write(self, value: JsonValue) -> None:
+        # Values and text that are still to be written, in reverse order.
         stack: list[JsonValue] = [value]
         while stack:
             node = stack.pop()
-            if isinstance(node, _Raw):
-                self._put(node)
+            if isinstance(node, _JsonText):
+                self._write_text(node)
             elif not isinstance(node, dict | list):
-                self._put(self._leaf(node))
-            elif _is_small(node) and (text := _compact(node)) is not None:
-                self._put(text)
+                self._write_text(self._scalar_text(node))
+            elif _is_small(node) and (text := _encode_canonical(node)) is not None:
+                self._write_text(text)
             elif isinstance(node, dict):
                 self._open_object(node, stack)
-            elif _is_plain(node):
-                self._put_plain_array(node)
+            elif _has_only_scalars(node):
+                self._write_plain_array(node)
             else:
                 _open_array(node, stack)
         self._flush()
 
-    def _put_plain_array(self, node: list[JsonValue]) -> None:
-        self._put("[")
-        for start in range(0, len(node), _MEMBERS_AT_ONCE):
-            members = node[start : start + _MEMBERS_AT_ONCE]
-            text = _compact(members)
-            listed = ",".join(map(self._leaf, members)) if text is None else text[1:-1]
-            self._put(f",{listed}" if start else listed)
-        self._put("]")
+    def _write_plain_array(self, node: list[JsonValue]) -> None:
+        self._write_text("[")
+        for start in range(0, len(node), _BATCH_MEMBERS):
+            members = node[start : start + _BATCH_MEMBERS]
+            text = _encode_canonical(members)
+            listed = ",".join(map(self._scalar_text, members)) if text is None else text[1:-1]
+            self._write_text(f",{listed}" if start else listed)
+        self._write_text("]")
 
     def _open_object(self, node: dict[str, JsonValue], stack: list[JsonValue]) -> None:
-        members = {self._named(key): member for key, member in node.items()}
-        stack.append(_Raw("}"))
+        members = {self._shorten(key): member for key, member in node.items()}
+        stack.append(_JsonText("}"))
         keys = sorted(members, reverse=True)
         for index, key in enumerate(keys, start=1):
             comma = "" if index == len(keys) else ","
-            stack += (members[key], _Raw(f"{comma}{encode_basestring(key)}:"))
-        stack.append(_Raw("{"))
+            stack += (members[key], _JsonText(f"{comma}{encode_basestring(key)}:"))
+        stack.append(_JsonText("{"))
 
-    def _leaf(self, node: JsonValue) -> str:
+    def _scalar_text(self, node: JsonValue) -> str:
         if isinstance(node, str):
-            return encode_basestring(self._named(node))
+            return encode_basestring(self._shorten(node))
         if node is None or isinstance(node, bool):
             return json.dumps(node)
         number = _canonical_number(node)
@@ -208,8 +212,9 @@ class _Canonical:
             return repr(number)
         return format(number, "f")
 
-    def _named(self, text: str) -> str:
-        if len(text) >= _SHORT_CHARS:
+    def _shorten(self, text: str) -> str:
+        """Return the name of a long string, the string itself if it is short."""
+        if len(text) >= _UNNAMED_CHARS:
             name = self._names.get(text)
             if name is not None:
                 return name
@@ -218,31 +223,32 @@ class _Canonical:
         # Only names begin with a single NUL.
         return f"\0{text}" if text.startswith("\0") else text
 
-    def _put(self, piece: str) -> None:
+    def _write_text(self, piece: str) -> None:
         self._pieces.append(piece)
         self._chars += len(piece)
-        if self._chars > _FLUSHED_CHARS:
+        if self._chars > _BUFFER_CHARS:
             self._flush()
 
     def _flush(self) -> None:
-        self._sha256.update(_bytes("".join(self._pieces)))
+        self._sha256.update(_encode_utf8("".join(self._pieces)))
         self._pieces.clear()
         self._chars = 0
 
 
 def _open_array(node: list[JsonValue], stack: list[JsonValue]) -> None:
-    stack.append(_Raw("]"))
+    stack.append(_JsonText("]"))
     for index in range(len(node) - 1, -1, -1):
         stack.append(node[index])
         if index:
-            stack.append(_Raw(","))
-    stack.append(_Raw("["))
+            stack.append(_JsonText(","))
+    stack.append(_JsonText("["))
 
 
-def _is_plain(members: list[JsonValue]) -> bool:
+def _has_only_scalars(members: list[JsonValue]) -> bool:
     """Return whether an array has only scalar members without long strings."""
     return not any(
-        isinstance(member, dict | list) or (isinstance(member, str) and len(member) >= _SHORT_CHARS)
+        isinstance(member, dict | list)
+        or (isinstance(member, str) and len(member) >= _UNNAMED_CHARS)
         for member in members
     )
 
@@ -256,19 +262,19 @@ def _is_small(value: JsonValue) -> bool:
             nodes += node.values()
         elif isinstance(node, list):
             nodes += node
-        elif isinstance(node, str) and len(node) >= _SHORT_CHARS:
+        elif isinstance(node, str) and len(node) >= _UNNAMED_CHARS:
             return False
-        if len(nodes) > _FEW_NODES:
+        if len(nodes) > _MAX_SMALL_NODES:
             return False
     return True
 
 
-def _bytes(text: str) -> bytes:
+def _encode_utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
 def name_of_text(text: str) -> str:
-    """Return the name of a text: itself if it is short."""
+    """Return the name of a text; a text of fewer than `NAMED_CHARS` characters is its own name."""
     if len(text) < NAMED_CHARS:
         return text
     head_end = base64_head_end(text[:NAMED_CHARS]) if text[0] in "dD" else 0
@@ -276,30 +282,35 @@ def name_of_text(text: str) -> str:
         return _name_of_base64_text(text, head_end)
     except (NotStrictBase64Error, UnicodeEncodeError):
         sha256 = hashlib.sha256()
-        for start in range(0, len(text), _NEXT_CHARS):
+        for start in range(0, len(text), _PIECE_CHARS):
             # The bytes are only hashed, so surrogate pairs may be split.
-            sha256.update(text[start : start + _NEXT_CHARS].encode("utf-8", "surrogatepass"))
+            sha256.update(text[start : start + _PIECE_CHARS].encode("utf-8", "surrogatepass"))
         return f"\0text:{sha256.hexdigest()}"
 
 
-def name_of_base64(head: str, form: str, digest: str) -> str:
+def name_of_base64(head: str, spelling: str, digest: str) -> str:
     """Return the name of a base64 string.
 
     Args:
-        head: The text before the base64.
-        form: The spelling of the base64, `Base64Lines.form`.
-        digest: The SHA-256 of its bytes, in hex.
+        head: The text before the base64, such as the head of a data URI.
+        spelling: The spelling of the base64, `Base64Decoder.spelling`.
+        digest: The SHA-256 of the decoded bytes, in hex.
     """
-    whole = f"{len(head)} {head}{form} {digest}"
-    return f"\0base64:{hashlib.sha256(whole.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    identity = f"{len(head)} {head}{spelling} {digest}"
+    return f"\0base64:{hashlib.sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _name_of_base64_text(text: str, start: int) -> str:
-    lines = Base64Lines()
+    """Return the name of a text that is base64 from `start` on.
+
+    Raises:
+        NotStrictBase64Error, UnicodeEncodeError: The text is not base64.
+    """
+    decoder = Base64Decoder()
     sha256 = hashlib.sha256()
-    position, step = start, _FIRST_CHARS
+    position, step = start, _FIRST_PIECE_CHARS
     while position < len(text):
-        sha256.update(lines.take(text[position : position + step].encode("ascii")))
-        position, step = position + step, _NEXT_CHARS
-    sha256.update(lines.finish())
-    return name_of_base64(text[:start], lines.form, sha256.hexdigest())
+        sha256.update(decoder.decode(text[position : position + step].encode("ascii")))
+        position, step = position + step, _PIECE_CHARS
+    sha256.update(decoder.finish())
+    return name_of_base64(text[:start], decoder.spelling, sha256.hexdigest())

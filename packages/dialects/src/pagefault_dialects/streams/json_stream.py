@@ -1,7 +1,7 @@
-r"""A scanner of JSON bodies that writes long base64 strings to drafts while they arrive.
+r"""A scanner of JSON bodies that decodes long base64 strings into drafts while they arrive.
 
-One expression skips short strings, and in long ones only the end is searched. The scanner does not
-validate JSON; the parser of the remaining text does.
+The scanner is fast: one regular expression skips all short strings of a piece, and in a long string
+only the closing quotation mark is searched. It does not validate JSON; the parser of the body does.
 """
 
 import hashlib
@@ -14,29 +14,31 @@ from pagefault_dialects.media.base64_text import NotStrictBase64Error
 from pagefault_dialects.streams.long_strings import (
     DraftT,
     LongString,
-    raw_head_end,
-    without_open_escape,
+    find_raw_head_end,
+    split_open_escape,
 )
 
 LONG_CHARS = 65_536
-"""The minimum length of a long string in characters; each character of an escape counts."""
+"""The length from which a string is long, in bytes of raw JSON."""
 
 _TO_STRING_END = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
 _BACKSLASHES = re.compile(rb"\\*\Z")
-# The end of base64 may have padding, two characters that may be escaped as `\u003d`.
+# Padding at the end of base64: at most two characters, which may be escaped as `\u003d`.
 _MAX_PADDING_BYTES = 12
 
 
 class JsonStream(Generic[DraftT]):
-    """A body as pieces of JSON text and long strings.
+    """A JSON body as pieces of text and long base64 strings, in order.
 
-    Calls block, and must not run in two threads at once.
+    The scanner is a state machine: `_scan` is the method for the current state, which takes a piece
+    of data and a position, and returns the position at which the next state begins. Calls block,
+    and must not run in two threads at once.
 
     Args:
         new_draft: Creates a draft for a long string. The caller discards it.
-        reserve_text: Reserves memory for a number of bytes of text, or raises an error. Called when
-            a draft is discarded and its string becomes text again.
-        long_chars: The minimum length of a long string in characters.
+        reserve_text: Reserves memory for a number of bytes of text, or raises an error. It is
+            called when a string turns out not to be base64, so its text is kept in memory.
+        long_chars: The length from which a string is long, in bytes of raw JSON.
     """
 
     def __init__(
@@ -49,24 +51,27 @@ class JsonStream(Generic[DraftT]):
         self._new_draft = new_draft
         self._reserve_text = reserve_text
         self._long_chars = long_chars
-        self._short_strings = _short_strings(long_chars)
+        self._short_strings = _compile_short_strings(long_chars)
         self._pieces: list[bytes | LongString[DraftT]] = []
-        self._scan: Callable[[bytes, int], int] = self._outside
+        self._scan: Callable[[bytes, int], int] = self._scan_outside
+        # The string that is being read, until it has ended or is long.
         self._opening = bytearray()
-        self._long: LongString[DraftT] | None = None
-        self._raw = b""
+        self._long_string: LongString[DraftT] | None = None
+        # An escape of the long string that the end of the data may have cut.
+        self._open_escape = b""
+        # Whether the first byte of the next data is escaped by a backslash before it.
         self._is_escaped = False
         self.is_whole = False
-        """The body was added by one call of `feed_whole`."""
+        """True if the body was added by one call of `feed_whole`."""
 
     @property
     def has_data(self) -> bool:
-        """Return whether the stream has data."""
+        """Return whether any data was added."""
         return bool(self._pieces)
 
     @property
     def kept_bytes(self) -> int:
-        """Return the number of bytes in memory."""
+        """Return the number of bytes of text in memory, without long strings."""
         return sum(map(len, self.texts))
 
     def feed_whole(self, data: bytes) -> None:
@@ -94,16 +99,20 @@ class JsonStream(Generic[DraftT]):
 
     def finish(self) -> None:
         """End the body. A string without a closing quotation mark is kept as it is."""
-        if self._long is not None and self._scan == self._in_base64:
-            self._pieces.append(self._long)
-        self._pieces += (bytes(self._opening), self._raw)
+        if self._long_string is not None and self._scan == self._scan_base64:
+            self._pieces.append(self._long_string)
+        self._pieces += (bytes(self._opening), self._open_escape)
         self._opening.clear()
 
     def clear(self) -> None:
-        """Release all bytes now. Reference cycles would delay it until garbage collection."""
+        """Release all bytes.
+
+        The stream is part of a reference cycle, so without this call its bytes would be freed only
+        by the garbage collector.
+        """
         self._pieces.clear()
         self._opening.clear()
-        self._long, self._raw = None, b""
+        self._long_string, self._open_escape = None, b""
 
     @property
     def texts(self) -> list[bytes]:
@@ -131,30 +140,33 @@ class JsonStream(Generic[DraftT]):
         return sha256.hexdigest()
 
     def body(self, raw_strings: Iterable[bytes]) -> bytes:
-        """Return the body with its long strings replaced by raw JSON, in order.
+        """Return the body with other raw JSON in place of its long strings.
 
-        With the raw JSON of the strings themselves it is the original body, byte for byte.
+        Args:
+            raw_strings: For each long string, in order, the bytes between the quotation marks. With
+                `LongString.raw` of each, the result is the original body.
         """
         replacements = iter(raw_strings)
         joined = b"".join(
             piece if isinstance(piece, bytes) else next(replacements) for piece in self._pieces
         )
         if not self.long_strings:
-            # Frees the separate pieces.
+            # The separate pieces are freed.
             self._pieces = [joined]
         return joined
 
-    def _outside(self, data: bytes, start: int) -> int:
+    def _scan_outside(self, data: bytes, start: int) -> int:
+        """Read text between strings, and all short strings that end in this data."""
         skipped = self._short_strings.match(data, start)
         quote = data.find(b'"', skipped.end() if skipped else start)
         end = quote + 1 or len(data)
         self._pieces.append(data[start:end])
         if quote >= 0:
-            self._scan = self._at_start
+            self._scan = self._scan_opening
         return end
 
-    def _at_start(self, data: bytes, start: int) -> int:
-        """Read until the string has ended or is long."""
+    def _scan_opening(self, data: bytes, start: int) -> int:
+        """Read the beginning of a string, until it has ended or is long."""
         limit = start + self._long_chars - len(self._opening)
         quote = data.find(b'"', start, limit)
         end = min(limit, len(data)) if quote < 0 else quote
@@ -162,14 +174,15 @@ class JsonStream(Generic[DraftT]):
         if quote >= 0:
             self._continue_as_text(self._pop_opening())
         elif len(self._opening) >= self._long_chars:
-            self._begin_long(self._pop_opening())
+            self._start_long_string(self._pop_opening())
         return end
 
-    def _in_text(self, data: bytes, start: int) -> int:
+    def _scan_text_string(self, data: bytes, start: int) -> int:
+        """Read the rest of a string that is kept as text."""
         quote = data.find(b'"', start)
         if quote >= 0 and not self._is_escaped and data.find(b"\\", start, quote) < 0:
             self._pieces.append(data[start : quote + 1])
-            self._scan = self._outside
+            self._scan = self._scan_outside
             return quote + 1
         match = _TO_STRING_END.match(data, start + self._is_escaped)
         end = match.end() if match else start
@@ -177,60 +190,64 @@ class JsonStream(Generic[DraftT]):
         if end < len(data):
             # The match ends at the quotation mark, or at a backslash at the end of the data.
             end += 1
-            self._scan = self._in_text if self._is_escaped else self._outside
+            self._scan = self._scan_text_string if self._is_escaped else self._scan_outside
         self._pieces.append(data[start:end])
         return end
 
-    def _in_base64(self, data: bytes, start: int) -> int:
+    def _scan_base64(self, data: bytes, start: int) -> int:
+        """Read the rest of a long string."""
         quote = data.find(b'"', start)
         end = len(data) if quote < 0 else quote
         plain_end = end if quote < 0 else max(start, end - _MAX_PADDING_BYTES)
-        if not self._raw and self._long is not None:
-            if self._long.take_plain(data, start, plain_end):
+        if not self._open_escape and self._long_string is not None:
+            if self._long_string.add_plain(data, start, plain_end):
                 start = plain_end
             if start == len(data):
                 return start
-        raw, self._raw = self._raw + data[start:end], b""
+        raw, self._open_escape = self._open_escape + data[start:end], b""
         if quote < 0:
-            raw, self._raw = without_open_escape(raw)
-        self._take(raw, is_end=quote >= 0)
+            raw, self._open_escape = split_open_escape(raw)
+        self._decode_raw(raw, is_end=quote >= 0)
         return end
 
-    def _begin_long(self, raw: bytes) -> None:
-        whole, self._raw = without_open_escape(raw)
+    def _start_long_string(self, raw: bytes) -> None:
+        """Decode the beginning of a long string; continue it as text if it is not base64."""
+        whole, self._open_escape = split_open_escape(raw)
         try:
-            head_end = raw_head_end(whole)
-            self._long = LongString(whole[:head_end], self._new_draft())
-            self._long.take(whole[head_end:])
+            head_end = find_raw_head_end(whole)
+            self._long_string = LongString(whole[:head_end], self._new_draft())
+            self._long_string.add(whole[head_end:])
         except NotStrictBase64Error:
-            self._raw = b""
+            self._open_escape = b""
             self._continue_as_text(raw)
         else:
-            self._scan = self._in_base64
+            self._scan = self._scan_base64
 
-    def _take(self, raw: bytes, *, is_end: bool) -> None:
-        long = self._long
-        if long is None:
+    def _decode_raw(self, raw: bytes, *, is_end: bool) -> None:
+        """Decode raw JSON of the long string; continue the string as text if it is not base64."""
+        string = self._long_string
+        if string is None:
             return
         try:
-            long.take(raw)
+            string.add(raw)
             raw = b""
             if not is_end:
                 return
-            long.finish()
-            self._pieces.append(long)
-            self._scan = self._in_text
+            string.finish()
+            self._pieces.append(string)
+            # Reads the closing quotation mark.
+            self._scan = self._scan_text_string
         except NotStrictBase64Error:
-            self._reserve_text(self.kept_bytes + long.raw_bytes)
-            self._pieces += long.abandoned()
-            unread, self._raw = self._raw, b""
-            self._continue_as_text(raw + unread)
+            self._reserve_text(self.kept_bytes + string.raw_bytes)
+            self._pieces += string.abandon()
+            open_escape, self._open_escape = self._open_escape, b""
+            self._continue_as_text(raw + open_escape)
 
     def _continue_as_text(self, raw: bytes) -> None:
         self._pieces.append(raw)
         backslashes = _BACKSLASHES.search(raw)
         self._is_escaped = backslashes is not None and len(backslashes[0]) % 2 == 1
-        self._scan = self._in_text
+        self._scan = self._scan_text_string
 
     def _pop_opening(self) -> bytes:
         raw = bytes(self._opening)
@@ -239,9 +256,9 @@ class JsonStream(Generic[DraftT]):
 
 
 def _may_have_long_strings(data: bytes, long_chars: int) -> bool:
-    """Return whether a run of `long_chars` bytes may have no quotation mark.
+    """Return whether there may be `long_chars` bytes in a row without quotation marks.
 
-    Any such run contains one of the blocks of half its size that are searched.
+    Such a run contains a whole block of half its size, so only these blocks are searched.
     """
     block = max(1, long_chars // 2)
     starts = range(0, len(data) - block + 1, block)
@@ -249,7 +266,8 @@ def _may_have_long_strings(data: bytes, long_chars: int) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _short_strings(long_chars: int) -> re.Pattern[bytes]:
+def _compile_short_strings(long_chars: int) -> re.Pattern[bytes]:
+    """Return a pattern for text with short strings, up to the beginning of a long string."""
     is_long = rf"[^\"]{{{long_chars}}}"
     pattern = rf"(?:[^\"]*+\"(?!{is_long})(?:[^\"\\]++|\\.)*+\")*+"
     return re.compile(pattern.encode(), re.DOTALL)

@@ -1,12 +1,14 @@
-r"""Long base64 strings of a body: their bytes in drafts, their text, and their placeholders.
+r"""Long base64 strings of a JSON body, decoded while the body arrives.
 
-The place of a string says whether it is a medium, and is known only at the end of the body. Until
-then the string is stored in a form that serves as text and as medium, and a short placeholder
-replaces it. The placeholder has the same beginning, end, alphabet and lines, and a unique middle.
+Whether a string is a medium depends on the members around it, and is known only at the end of the
+body. Until then the decoded bytes are in a draft, and a short placeholder replaces the string when
+the body is parsed. The placeholder has the same beginning, end, alphabet and line breaks, and a
+unique middle.
 
-The escapes are recorded while the string is read, so that its raw JSON can be restored. PHP writes
-`\/`, .NET `\u002B`, Gson `\u003d`. A writer uses one spelling for each character, so one entry for
-each is enough for gigabytes. Strings with mixed spellings are not decoded here.
+If the string is no medium, its raw JSON is written again from the draft. For that, its escapes are
+recorded: PHP writes `\/`, .NET `\u002B`, Gson `\u003d`. Each writer spells a character in one way,
+so one spelling for each character is enough, however long the string is. Strings with mixed
+spellings are not decoded here, and are kept as text.
 """
 
 import codecs
@@ -19,7 +21,7 @@ from typing import Generic, Protocol, TypeVar
 
 import pybase64
 
-from pagefault_dialects.media.base64_text import Base64Lines, NotStrictBase64Error
+from pagefault_dialects.media.base64_text import Base64Decoder, NotStrictBase64Error
 from pagefault_dialects.media.data_uris import base64_head_end
 from pagefault_dialects.streams.json_digests import NAMED_CHARS, name_of_base64, name_of_text
 from pagefault_dialects.streams.placeholders import Placeholder
@@ -34,6 +36,7 @@ _OPTIONAL_ESCAPES = (
     (b"/", b"\\u002F"),
 )
 _OPTIONALLY_ESCAPED = (b"/", b"+", b"=")
+# JSON requires these.
 _BREAK_ESCAPES = ((b"\r\n", b"\\r\\n"), (b"\n", b"\\n"), (b"\r", b"\\r"))
 _LONGEST_ESCAPE = 6
 _HIGH = rb"\\u[dD][89abAB][0-9a-fA-F]{2}"
@@ -45,76 +48,78 @@ _CHARACTER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class JsonEscapes:
-    """The spellings of the characters whose escape is optional in JSON.
-
-    A character that has not occurred yet has no spelling.
-    """
+    """The spellings of `/`, `+` and `=` in one string, whose escapes are optional in JSON."""
 
     spellings: Mapping[bytes, bytes] = field(default_factory=dict)
+    """The raw JSON of each character that has occurred so far."""
 
     @property
-    def escaped(self) -> bytes:
-        """Return the spellings that are escapes, joined; line breaks are not counted."""
+    def joined(self) -> bytes:
+        """Return the spellings that are escapes, joined in order; empty if there are none."""
         return b"".join(
             sorted(spelling for spelling in self.spellings.values() if len(spelling) > 1)
         )
 
-    def read(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:
-        """Return the text of raw JSON, and the escapes with those that occur in it.
+    def unescape(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:
+        """Return the text of raw JSON, and these spellings with those of the text.
 
         Args:
             raw: The bytes between the quotation marks, or a part of them with whole escapes.
 
         Raises:
-            NotStrictBase64Error: `written` would return other bytes.
+            NotStrictBase64Error: `escape` would return other bytes for the text.
         """
         if b"\n" in raw or b"\r" in raw:
             # JSON requires escapes for them.
             raise NotStrictBase64Error
-        text, learnt = self._unescaped(raw) if b"\\" in raw else (raw, self)
-        learnt = learnt.after_plain(text, 0, len(text))
-        if (text is not raw or learnt.escaped) and learnt.written(text) != raw:
+        text, escapes = self._unescape_known(raw) if b"\\" in raw else (raw, self)
+        escapes = escapes.with_plain(text, 0, len(text))
+        if (text is not raw or escapes.joined) and escapes.escape(text) != raw:
             raise NotStrictBase64Error
-        return text, learnt
+        return text, escapes
 
-    def after_plain(self, data: bytes, start: int, end: int) -> "JsonEscapes":
-        """Return the escapes with the characters of `data[start:end]`, which has no escapes.
+    def with_plain(self, data: bytes, start: int, end: int) -> "JsonEscapes":
+        """Return these spellings with the characters of `data[start:end]`, which has no escapes.
 
-        The caller checks that no character of it has another spelling already.
+        The caller checks that none of the characters was escaped before.
         """
-        new = [char for char in _OPTIONALLY_ESCAPED if char not in self.spellings]
-        occurring = {char: char for char in new if data.find(char, start, end) >= 0}
+        missing = [char for char in _OPTIONALLY_ESCAPED if char not in self.spellings]
+        occurring = {char: char for char in missing if data.find(char, start, end) >= 0}
         return JsonEscapes({**self.spellings, **occurring}) if occurring else self
 
-    def written(self, text: bytes) -> bytes:
-        """Return the raw JSON of a text whose characters have all been read."""
+    def escape(self, text: bytes) -> bytes:
+        """Return the raw JSON of a text in these spellings."""
         # No spelling contains a character that a later step replaces.
         for chars, spelling in (*self.spellings.items(), *_BREAK_ESCAPES):
             if spelling != chars:
                 text = text.replace(chars, spelling)
         return text
 
-    def _unescaped(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:
+    def _unescape_known(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:
+        """Replace the escapes of `/`, `+`, `=` and line breaks in raw JSON.
+
+        Raises:
+            NotStrictBase64Error: There are other escapes, such as an escaped backslash.
+        """
         text, spellings = raw, dict(self.spellings)
-        known = [(char, spelling) for char, spelling in spellings.items() if spelling != char]
-        for chars, escape in (*known, *_BREAK_ESCAPES, *_OPTIONAL_ESCAPES):
+        recorded = [(char, spelling) for char, spelling in spellings.items() if spelling != char]
+        for chars, escape in (*recorded, *_BREAK_ESCAPES, *_OPTIONAL_ESCAPES):
             replaced = text.replace(escape, chars)
             if len(replaced) < len(text) and chars in _OPTIONALLY_ESCAPED:
                 spellings.setdefault(chars, escape)
             text = replaced
             if b"\\" not in text:
                 return text, JsonEscapes(spellings)
-        # Another escape, or an escaped backslash.
         raise NotStrictBase64Error
 
 
-def without_open_escape(raw: bytes) -> tuple[bytes, bytes]:
-    """Split bytes before an escape at the end that may be incomplete."""
+def split_open_escape(raw: bytes) -> tuple[bytes, bytes]:
+    """Split raw JSON into a part with whole escapes, and a rest that may begin an escape."""
     found = raw.find(b"\\", max(0, len(raw) - _LONGEST_ESCAPE))
     return (raw, b"") if found < 0 else (raw[:found], raw[found:])
 
 
-def raw_head_end(raw: bytes) -> int:
+def find_raw_head_end(raw: bytes) -> int:
     """Return the start of the base64 of a data URI in the raw JSON of a string, otherwise 0.
 
     Args:
@@ -127,26 +132,27 @@ def raw_head_end(raw: bytes) -> int:
         return 0
     try:
         text: str = json.loads(b'"%b"' % raw)
-        chars = base64_head_end(text)
-        *_, last = (0, *(found.end() for found in islice(_CHARACTER.finditer(raw), chars)))
-        if json.loads(b'"%b"' % raw[:last]) != text[:chars]:
+        head_chars = base64_head_end(text)
+        *_, end = (0, *(found.end() for found in islice(_CHARACTER.finditer(raw), head_chars)))
+        if json.loads(b'"%b"' % raw[:end]) != text[:head_chars]:
             raise NotStrictBase64Error
     except ValueError as exc:
         raise NotStrictBase64Error from exc
-    return last
+    return end
 
 
-# Whole quads, and more than any reader inspects to recognize a string.
-_KEPT_CHARS = 4_096
-# Whole quads.
+# A placeholder copies at least so many characters from the beginning and the end of the string: a
+# multiple of four, and more than any reader inspects to recognize a medium.
+_COPIED_CHARS = 4_096
+# A multiple of three, so that each piece is base64 without padding.
 _PIECE_BYTES = 3 * 256 * 1024
-# Bytes that no readable text has, so that a placeholder is not taken for text.
-_UNREADABLE = bytes(3)
+# No readable text has this byte, so a placeholder is not taken for base64 of a text.
+_UNREADABLE = b"\0"
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
 class Draft(Protocol):
-    """Bytes that are stored while a text is read. Its methods may block and raise."""
+    """A file that is written while a body arrives. Its methods may block and raise."""
 
     @property
     def size_bytes(self) -> int:
@@ -169,17 +175,19 @@ DraftT = TypeVar("DraftT", bound=Draft)
 
 
 class LongString(Generic[DraftT]):
-    """One string, read from its first character to its last. Blocks; one thread at a time.
+    """A base64 string that is decoded into a draft piece by piece.
+
+    Methods block, and must not run in two threads at once.
 
     Args:
-        head: The raw JSON of the head of a data URI, or nothing.
-        draft: Stores the bytes.
+        head: The raw JSON of the head of a data URI; empty for bare base64.
+        draft: The file for the decoded bytes.
     """
 
     def __init__(self, head: bytes, draft: DraftT) -> None:
         self._head = head
         self.draft = draft
-        self._lines = Base64Lines()
+        self._decoder = Base64Decoder()
         self._escapes = JsonEscapes()
         self._last_bytes = 0
         self.raw_bytes = len(head)
@@ -188,131 +196,142 @@ class LongString(Generic[DraftT]):
         self._is_readable = True
 
     @property
-    def must_be_text(self) -> bool:
-        """Return whether the whole text of the string is needed.
+    def needs_whole_text(self) -> bool:
+        """Return whether no placeholder can replace the string.
 
-        The meaning of base64 of readable text depends on all of it, and the line length of a single
-        line is unknown.
+        That is so if its bytes are readable text, since readers then look at all characters, and if
+        it has two lines, since the length of further lines is unknown.
         """
-        return self._is_readable or self._lines.line_lengths == (0, 0)
+        return self._is_readable or self._decoder.line_lengths == (0, 0)
 
     @property
     def plain_spelling(self) -> tuple[bool, bool] | None:
-        """Return whether it has the URL-safe alphabet, and whether padding; after its end only.
+        """Return whether the alphabet is URL-safe and whether there is padding, after `finish`.
 
-        `None` if its text cannot be restored from the head and the bytes.
+        Return `None` if these flags, the head and the bytes do not determine the string.
         """
         start = self.draft.size_bytes - self._last_bytes
-        return self._lines.plain_spelling(self.draft.read(start, self._last_bytes))
+        return self._decoder.plain_spelling(self.draft.read(start, self._last_bytes))
 
-    def take(self, raw: bytes) -> None:
-        """Decode and store raw JSON with whole escapes.
+    def add(self, raw: bytes) -> None:
+        """Decode the next piece of raw JSON, which has whole escapes, and store its bytes.
 
         Raises:
-            NotStrictBase64Error: It is not base64, or could not be restored byte for byte. None of
-                these bytes was stored.
+            NotStrictBase64Error: The piece is not base64, or cannot be restored byte for byte.
+                Nothing of it was stored.
             PayloadTooLargeError: The string is larger than a medium may be.
             StoreUnavailableError: The draft cannot store it.
         """
-        text, escapes = self._escapes.read(raw)
-        decoded = self._lines.take(text)
+        text, escapes = self._escapes.unescape(raw)
+        decoded = self._decoder.decode(text)
         self._escapes = escapes
         self.raw_bytes += len(raw)
-        self._keep(decoded)
+        self._store(decoded)
 
-    def take_plain(self, data: bytes, start: int, end: int) -> bool:
-        """Store the data from `start` to `end` if it is plain base64; return whether it was.
+    def add_plain(self, data: bytes, start: int, end: int) -> bool:
+        """Decode and store `data[start:end]` if all its characters are plain base64.
 
-        Other data may have an escape, a line break or the end of the string. It is not stored, and
-        the caller passes it to `take`.
+        Return `False` if there may be escapes, line breaks or padding. Nothing was stored then, and
+        the caller passes the piece to `add`.
 
         Raises:
-            Exception: As `take`.
+            Exception: As `add`.
         """
-        if self._escapes.escaped:
+        if self._escapes.joined:
             return False
-        decoded = self._lines.take_plain(data, start, end)
+        decoded = self._decoder.decode_plain(data, start, end)
         if decoded is None:
             return False
-        self._escapes = self._escapes.after_plain(data, start, end)
+        self._escapes = self._escapes.with_plain(data, start, end)
         self.raw_bytes += end - start
-        self._keep(decoded)
+        self._store(decoded)
         return True
 
     def finish(self) -> None:
-        """Store the last bytes.
+        """Store the last bytes, after the last piece.
 
         Raises:
-            NotStrictBase64Error: The end is not that of base64, and was not stored.
-            Exception: As `take`.
+            NotStrictBase64Error: The string does not end like base64. Nothing was stored.
+            Exception: As `add`.
         """
-        last = self._lines.finish()
-        self._keep(last, is_end=True)
+        last = self._decoder.finish()
+        self._store(last, is_end=True)
         self._last_bytes = len(last)
         self.draft.rest()
 
     def raw(self) -> bytes:
         """Return the raw JSON so far, byte for byte."""
         whole = self.draft.read(0, self.draft.size_bytes - self._last_bytes)
-        return self._written(pybase64.b64encode(whole))
+        return self._restore(pybase64.b64encode(whole))
 
-    def abandoned(self) -> Iterator[bytes]:
-        """Close the draft, and yield the raw JSON so far in pieces. Nothing can be added then.
+    def abandon(self) -> Iterator[bytes]:
+        """Close the draft, and yield the raw JSON so far in pieces.
 
-        A text with line breaks is one piece, because their places depend on the text before them.
+        A string with line breaks is yielded as one piece, since the position of each depends on the
+        text before it. No method may be called afterwards.
         """
         self.draft.rest()
-        if self._lines.line_lengths is not None:
+        if self._decoder.line_lengths is not None:
             yield self.raw()
             return
         yield self._head
         size_bytes = self.draft.size_bytes - self._last_bytes
         for start in range(0, size_bytes, _PIECE_BYTES):
             data = self.draft.read(start, min(_PIECE_BYTES, size_bytes - start))
-            yield self._escapes.written(self._lines.in_alphabet(pybase64.b64encode(data)))
-        yield self._escapes.written(self._lines.written(self._lines.quad))
+            yield self._escapes.escape(self._decoder.to_alphabet(pybase64.b64encode(data)))
+        yield self._escapes.escape(self._decoder.restore(self._decoder.quad))
 
     def raw_identity(self) -> bytes:
-        """Return a unique replacement for the raw JSON: its head, its digest and its spelling.
+        """Return the bytes that replace the raw JSON in digests of earlier versions.
 
-        Earlier versions hashed bodies with it. Raw JSON has no NUL, so no other part of a body can
-        be equal.
+        They have the head, the digest and the spelling of the string, between NUL bytes, which raw
+        JSON cannot have.
         """
-        spelled = f"{self.draft.digest()} {self._lines.spelling}".encode()
-        escaped = b" " + self._escapes.escaped if self._escapes.escaped else b""
-        return b"\0%b %b%b\0" % (self._head, spelled, escaped)
+        spelling = f"{self.draft.digest()} {self._decoder.legacy_spelling}".encode()
+        escapes = b" " + self._escapes.joined if self._escapes.joined else b""
+        return b"\0%b %b%b\0" % (self._head, spelling, escapes)
 
-    def name(self) -> str:
-        """Return the name of its text, see `json_digests`; after its end only."""
-        # A head and line breaks may add to it.
+    def compute_name(self) -> str:
+        """Return the name of the string for a digest of the body, after `finish`.
+
+        `json_digests` describes the names.
+        """
+        # Without the head and line breaks.
         least_chars = self.draft.size_bytes // 3 * 4
         if least_chars < NAMED_CHARS:
             text: str = json.loads(b'"%b"' % self.raw())
             return name_of_text(text)
         head: str = json.loads(b'"%b"' % self._head)
-        return name_of_base64(head, self._lines.form, self.draft.digest())
+        return name_of_base64(head, self._decoder.spelling, self.draft.digest())
 
-    def placeholder(self, mark: bytes) -> Placeholder | None:
-        """Return a placeholder for this string; `None` if the string is too short for one."""
+    def make_placeholder(self, mark: bytes) -> Placeholder | None:
+        """Return a placeholder for this string; `None` if the string is too short for one.
+
+        Args:
+            mark: The bytes that make the placeholder unique.
+        """
         size_bytes = self.draft.size_bytes
         chars = (size_bytes - self._last_bytes) // 3 * 4
-        first, line_chars = self._lines.line_lengths or (0, 4)
-        end = first + _up(max(_KEPT_CHARS - first, 0), line_chars)
-        start = first + (chars - first - _KEPT_CHARS) // line_chars * line_chars
-        if start < end:
+        first_chars, line_chars = self._decoder.line_lengths or (0, 4)
+        # The beginning, the middle and the end are whole lines, so that line breaks fit.
+        head_chars = first_chars + _round_up(max(_COPIED_CHARS - first_chars, 0), line_chars)
+        tail_start = first_chars + (chars - first_chars - _COPIED_CHARS) // line_chars * line_chars
+        if tail_start < head_chars:
             return None
-        middle_chars = _up(len(mark) // 3 * 4 + 4, line_chars)
-        middle = mark.ljust(middle_chars // 4 * 3, _UNREADABLE[:1])
-        tail = self.draft.read(start // 4 * 3, size_bytes)
-        data = self.draft.read(0, end // 4 * 3) + middle + tail
+        middle_chars = _round_up(len(mark) // 3 * 4 + 4, line_chars)
+        middle = mark.ljust(middle_chars // 4 * 3, _UNREADABLE)
+        tail = self.draft.read(tail_start // 4 * 3, size_bytes)
+        data = self.draft.read(0, head_chars // 4 * 3) + middle + tail
         return Placeholder(
-            self._written(pybase64.b64encode(data[: len(data) - self._last_bytes])), data
+            self._restore(pybase64.b64encode(data[: len(data) - self._last_bytes])), data
         )
 
-    def _written(self, compact: bytes) -> bytes:
-        return self._head + self._escapes.written(self._lines.written(compact + self._lines.quad))
+    def _restore(self, compact: bytes) -> bytes:
+        """Return the raw JSON of the base64 of whole groups and the last characters."""
+        text = self._decoder.restore(compact + self._decoder.quad)
+        return self._head + self._escapes.escape(text)
 
-    def _keep(self, data: bytes, *, is_end: bool = False) -> None:
+    def _store(self, data: bytes, *, is_end: bool = False) -> None:
         if data:
             self.draft.append(data)
         if not self._is_readable:
@@ -325,6 +344,6 @@ class LongString(Generic[DraftT]):
             self._is_readable = not _CONTROL.search(text)
 
 
-def _up(chars: int, step: int) -> int:
-    """Return the next multiple of a step."""
+def _round_up(chars: int, step: int) -> int:
+    """Return the least multiple of a step that is not below a number of characters."""
     return -(-chars // step) * step

@@ -1,4 +1,7 @@
-"""Reading and digests of JSON texts with placeholders for their long strings."""
+"""Parse JSON bodies with placeholders for their long strings, and compute their digests.
+
+The streaming routes call these functions once a body has arrived completely.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,11 +13,11 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.streams.json_digests import json_digest
 from pagefault_dialects.streams.json_stream import JsonStream
 from pagefault_dialects.streams.long_strings import DraftT, LongString
-from pagefault_dialects.streams.placeholders import Placeholder, PlaceholderMarks, numbers_in
+from pagefault_dialects.streams.placeholders import Placeholder, PlaceholderMarks, find_numbers
 
 _Read = TypeVar("_Read")
 _Result = TypeVar("_Result")
-_PLACE = re.compile(r"\b((?:column|byte) )(\d+)")
+_POSITION = re.compile(r"\b((?:column|byte) )(\d+)")
 
 
 def read_with_placeholders(
@@ -24,33 +27,35 @@ def read_with_placeholders(
     *,
     read: Callable[[bytes], _Read],
     find_media: Callable[[_Read, dict[int, Placeholder]], tuple[_Result, set[int]]],
-    hold_text: Callable[[int], None],
+    reserve_text: Callable[[int], None],
 ) -> tuple[_Result, dict[int, Placeholder]]:
-    """Read a body with placeholders for its long strings, until each of these is a medium.
+    """Read a body in which placeholders replace long strings.
 
-    Readers need no knowledge of placeholders, which are short strings to them. If a placeholder
-    becomes a medium and nothing else, its draft is the medium. Otherwise the string is needed as
-    text, and the body is read again with it. Errors are the same as for the whole body.
+    `read` does not know of placeholders: they are short strings of base64. If a placeholder becomes
+    a medium in its result, the draft of the string is that medium. Otherwise the string is needed
+    as text, and the body is read again with the string itself, until all placeholders left are
+    media. Errors are the same as for the body without placeholders.
 
     Args:
         json: The body.
-        placeholders: The placeholders by the numbers of long strings. Other strings are read whole.
+        placeholders: The placeholders by the indexes of long strings. Other strings are read as
+            text.
         marks: The marks of the placeholders.
         read: Parses and checks a body.
-        find_media: Returns the result of a body, and the numbers of placeholders that are no media
-            in it. Those strings are read whole the next time.
-        hold_text: Reserves memory for the bytes of strings that are read whole.
+        find_media: Returns the result of a body, and the indexes of the placeholders that did not
+            become media. Those strings are read as text the next time.
+        reserve_text: Reserves memory for a number of bytes of strings that are read as text.
 
     Returns:
-        The result of the body, and the placeholders that are left in it.
+        The result of the body, and the placeholders that are media in it.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `reserve_text`.
     """
     strings = json.long_strings
-    as_text = set(range(len(strings))) - placeholders.keys()
+    text_numbers = set(range(len(strings))) - placeholders.keys()
     while True:
-        hold_text(sum(strings[number].raw_bytes for number in as_text))
+        reserve_text(sum(strings[number].raw_bytes for number in text_numbers))
         try:
             raw_strings = (
                 placeholders[number].raw if number in placeholders else string.raw()
@@ -58,20 +63,20 @@ def read_with_placeholders(
             )
             value = read(json.body(raw_strings))
         except InvalidJsonError as exc:
-            raise _as_of_whole_body(exc, strings, placeholders) from exc
+            raise _locate_in_whole_body(exc, strings, placeholders) from exc
         except InvalidPayloadError as exc:
             # The key in the pointer of a fault may be a long string.
-            as_text = numbers_in(exc.faults, marks) & placeholders.keys()
-            if not as_text:
+            text_numbers = find_numbers(exc.faults, marks) & placeholders.keys()
+            if not text_numbers:
                 raise
         else:
-            result, as_text = find_media(value, placeholders)
-            if not as_text:
+            result, text_numbers = find_media(value, placeholders)
+            if not text_numbers:
                 return result, placeholders
         placeholders = {
             number: placeholder
             for number, placeholder in placeholders.items()
-            if number not in as_text
+            if number not in text_numbers
         }
 
 
@@ -82,28 +87,29 @@ def stream_digest(
     *,
     prefix: bytes = b"",
 ) -> str:
-    """Return the digest of the JSON value of a text; see `json_digest`. Blocks.
+    """Return the digest of the JSON value of a body, as `json_digest` does. Blocks.
 
     Args:
-        json: The text.
+        json: The body.
         value: Its value, with placeholders.
-        placeholders: The placeholders by the numbers of long strings.
+        placeholders: The placeholders by the indexes of long strings.
         prefix: Bytes that are hashed before the value.
     """
     strings = json.long_strings
-    named: dict[str, dict[str, None]] = {}
+    # A dictionary without values is an ordered set.
+    names_by_text: dict[str, dict[str, None]] = {}
     for number, placeholder in placeholders.items():
-        # Strings with the same mark may differ in a character that the placeholder lacks.
-        named.setdefault(placeholder.text, {})[strings[number].name()] = None
-    names = {text: "".join(item) for text, item in named.items()}
+        # Strings with the same placeholder may differ in characters that it does not copy.
+        names_by_text.setdefault(placeholder.text, {})[strings[number].compute_name()] = None
+    names = {text: "".join(ordered) for text, ordered in names_by_text.items()}
     body_bytes = None if strings else json.kept_bytes
     return json_digest(value, prefix=prefix, body_bytes=body_bytes, names=names)
 
 
-def _as_of_whole_body(
+def _locate_in_whole_body(
     error: InvalidJsonError, strings: list[LongString[DraftT]], placeholders: dict[int, Placeholder]
 ) -> InvalidJsonError:
-    """Return the error with its place in the whole body."""
+    """Return an error of a body with placeholders, with its position in the body without them."""
     cause = error.__cause__
     if isinstance(cause, JSONDecodeError):
         body = cause.doc[: cause.pos].encode()
@@ -113,7 +119,7 @@ def _as_of_whole_body(
         return error
     # Long strings have no line breaks, so lines are the same, and only columns differ.
     start = body.rfind(b"\n") + 1 if isinstance(cause, JSONDecodeError) else 0
-    missing = 0
+    missing_bytes = 0
     ends: dict[bytes, int] = {}
     for number, placeholder in placeholders.items():
         # Equal strings have equal placeholders, so each search starts behind the last match.
@@ -121,7 +127,7 @@ def _as_of_whole_body(
         if at >= 0:
             ends[placeholder.raw] = at + len(placeholder.raw)
         if at >= start:
-            missing += strings[number].raw_bytes - len(placeholder.raw)
+            missing_bytes += strings[number].raw_bytes - len(placeholder.raw)
     return InvalidJsonError(
-        _PLACE.sub(lambda found: f"{found[1]}{int(found[2]) + missing}", error.detail)
+        _POSITION.sub(lambda found: f"{found[1]}{int(found[2]) + missing_bytes}", error.detail)
     )

@@ -1,4 +1,8 @@
-"""Placeholders: short texts that replace the long strings of a JSON text while it is read."""
+"""Placeholders: short strings that replace the long strings of a JSON body while it is parsed.
+
+`LongString.make_placeholder` creates them, and `placeholder_reading` finds which of them became
+media.
+"""
 
 import json
 import re
@@ -21,63 +25,68 @@ _ENCODED_NUMBER = re.compile(rf"[0-9A-Za-z]{{{_NUMBER_CHARS}}}")
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """A replacement for a long string: its raw JSON, and the bytes that it encodes."""
+    """A replacement for a long string."""
 
     raw: bytes
+    """The raw JSON between the quotation marks."""
     data: bytes
+    """The bytes that the base64 in `raw` encodes."""
 
     @property
     def text(self) -> str:
-        """Return the string of its raw JSON."""
+        """Return the string that parsers read from `raw`."""
         text: str = json.loads(b'"%b"' % self.raw)
         return text
 
 
 class PlaceholderMarks:
-    """Unguessable bytes for the middle of placeholders."""
+    """Marks: unguessable bytes in the middle of placeholders, by which texts are searched for them.
+
+    A mark is a random token and a number of six digits.
+    """
 
     def __init__(self) -> None:
         token = secrets.token_hex(_TOKEN_BYTES // 2)
         encoded = pybase64.b64encode(token.encode()).decode()
         self._token = token
         self._encoded = encoded
-        self._sharing: dict[int, set[int]] = {}
+        self._numbers_by_first: dict[int, set[int]] = {}
 
     def mark(self, number: int, *, first: int | None = None) -> bytes:
-        """Return bytes for the placeholder of a string; in base64 they are letters and digits.
+        """Return the mark of a long string.
 
         Args:
-            number: The number of the long string.
-            first: The first string of the same bytes, which has the same mark, so that equal
-                strings have equal placeholders.
+            number: The index of the long string.
+            first: The index of the first long string with the same bytes. Both get the same mark,
+                so that equal strings have equal placeholders.
         """
         first = number if first is None else first
-        self._sharing.setdefault(first, set()).add(number)
+        self._numbers_by_first.setdefault(first, set()).add(number)
         return f"{self._token}{first:0{_NUMBER_DIGITS}}".encode()
 
-    def numbers_in(self, text: str) -> set[int]:
-        """Return the numbers of placeholders whose mark is in a text, plain or in base64.
-
-        Strings that share a mark are returned together.
-        """
-        found = {*_following(text, self._token, _NUMBER_DIGITS)}
-        found |= {
-            pybase64.b64decode(item, validate=True).decode("latin-1")
-            for item in _following(text, self._encoded, _NUMBER_CHARS)
-            if _ENCODED_NUMBER.fullmatch(item)
+    def find_numbers(self, text: str) -> set[int]:
+        """Return the indexes of the long strings whose mark is in a text, plain or in base64."""
+        suffixes = {*_texts_behind(text, self._token, _NUMBER_DIGITS)}
+        suffixes |= {
+            pybase64.b64decode(encoded, validate=True).decode("latin-1")
+            for encoded in _texts_behind(text, self._encoded, _NUMBER_CHARS)
+            if _ENCODED_NUMBER.fullmatch(encoded)
         }
-        firsts = (int(digits) for digits in found if _NUMBER.fullmatch(digits))
-        return {number for first in firsts for number in self._sharing.get(first, ())}
+        firsts = (int(suffix) for suffix in suffixes if _NUMBER.fullmatch(suffix))
+        return {number for first in firsts for number in self._numbers_by_first.get(first, ())}
 
 
-def numbers_in(value: object, marks: PlaceholderMarks) -> set[int]:
-    """Return the numbers of placeholders in the texts of a value and its media in memory."""
+def find_numbers(value: object, marks: PlaceholderMarks) -> set[int]:
+    """Return the indexes of the long strings whose marks are in a value.
+
+    All strings are searched, also those in dataclasses, and the bytes of media in memory.
+    """
     numbers: set[int] = set()
     stack = [value]
     while stack:
         node = stack.pop()
         if isinstance(node, str):
-            numbers |= marks.numbers_in(node)
+            numbers |= marks.find_numbers(node)
         elif isinstance(node, dict):
             stack += (*node.keys(), *node.values())
         elif isinstance(node, list | tuple):
@@ -90,12 +99,14 @@ def numbers_in(value: object, marks: PlaceholderMarks) -> set[int]:
 
 
 @cache
-def _field_names(kind: Hashable) -> tuple[str, ...]:
-    """Return the names of the fields of a dataclass, or none for another type."""
-    return tuple(field.name for field in fields(cast(Any, kind))) if is_dataclass(kind) else ()
+def _field_names(value_type: Hashable) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass; an empty tuple for other types."""
+    if not is_dataclass(value_type):
+        return ()
+    return tuple(field.name for field in fields(cast(Any, value_type)))
 
 
-def _following(text: str, word: str, chars: int) -> Iterator[str]:
+def _texts_behind(text: str, word: str, chars: int) -> Iterator[str]:
     """Yield the characters behind each occurrence of a word in a text."""
     at = text.find(word)
     while at >= 0:

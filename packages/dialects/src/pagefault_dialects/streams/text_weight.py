@@ -1,34 +1,39 @@
-"""Estimates of the memory for work on a JSON text.
+"""Estimate the memory that parsing and serialising a JSON text takes.
 
-Work on a text takes several times its bytes: for the joined body, the decoded text, the parsed
-values and their JSON. The factor depends on the text. CPython stores one, two or four bytes for
-each character of a string, depending on its widest one, and containers take more than their
-brackets.
+It is several times the size of the text: for the joined body, the decoded text, the parsed values
+and their JSON. The factor depends on the text. CPython stores each character of a string in one,
+two or four bytes, depending on the widest character of the string, and each object or array takes
+some hundred bytes. The service reserves this memory before it parses a body.
 """
 
 import re
 
-# A text of quotation marks alone is split into as many pieces.
+# Data is examined in pieces, since data of only quotation marks is split into as many parts.
 _PIECE_BYTES = 64 * 1024
-# Measured with texts of 8 MiB: 4.0 times the text where all of it is Latin-1, 6.8 and 10 times
-# where strings are two and four bytes wide.
+# Measured with texts of 8 MiB: 4.0 times the text if all of it is Latin-1, 6.8 and 10 times if
+# strings take two or four bytes for each character.
 _BYTE_COPIES = 3
 _TEXT_COPIES = 2
 _CONTAINER_BYTES = 320
 _MEMBER_BYTES = 96
 _LONGEST_ESCAPE = 6
-# U+0100 and above are two bytes or four in a string, and begin with these in UTF-8.
+# The first bytes in UTF-8 of characters that take at least two bytes in a string, then four bytes.
 _WIDE = re.compile(rb"[\xc4-\xef]|\\u")
 _WIDEST = re.compile(rb"[\xf0-\xf4]|\\u[dD][89a-fA-F]")
 
 
 class TextWeight:
-    """An estimate of the memory for work on a JSON text. Any thread, one at a time."""
+    """An estimate of the memory for work on a JSON text that is added piece by piece.
+
+    It may be used in any thread, but only in one at a time.
+    """
 
     def __init__(self) -> None:
+        # The bytes for each character: 1, 2 or 4.
         self._width = 1
+        # The memory of objects, arrays and their members.
         self._value_bytes = 0
-        self._end = b""
+        self._last_bytes = b""
         self._is_in_string = False
         self._is_escaped = False
 
@@ -39,24 +44,29 @@ class TextWeight:
         bare = b"".join(
             piece
             for start in range(0, len(data), _PIECE_BYTES)
-            for piece in self._outside_strings(data[start : start + _PIECE_BYTES])
+            for piece in self._split_outside_strings(data[start : start + _PIECE_BYTES])
         )
         containers = bare.count(b"[") + bare.count(b"{")
         self._value_bytes += containers * _CONTAINER_BYTES + bare.count(b",") * _MEMBER_BYTES
         if self._width < 4:
-            self._widen(data)
-            # An escape may be cut in two.
-            self._widen(self._end + data[:_LONGEST_ESCAPE])
-            self._end = data[-_LONGEST_ESCAPE:]
+            self._update_width(data)
+            # The end of the previous data may have cut an escape.
+            self._update_width(self._last_bytes + data[:_LONGEST_ESCAPE])
+            self._last_bytes = data[-_LONGEST_ESCAPE:]
 
     def work_bytes(self, text_bytes: int) -> int:
-        """Return an upper estimate of the memory for work on a number of bytes of this text."""
+        """Return an upper estimate of the memory in bytes for work on this text.
+
+        Args:
+            text_bytes: The size of the text, or of its part that is parsed.
+        """
         return text_bytes * (_BYTE_COPIES + _TEXT_COPIES * self._width) + self._value_bytes
 
-    def _outside_strings(self, data: bytes) -> list[bytes]:
-        """Return the pieces between the strings.
+    def _split_outside_strings(self, data: bytes) -> list[bytes]:
+        """Return the parts of data that are outside of strings.
 
-        Elsewhere a backslash is an error, so no values are parsed behind it.
+        Escapes are recognised there as well: the parser raises an error at a backslash outside of a
+        string, so nothing behind it takes memory.
         """
         has_escapes = b"\\" in data
         if self._is_escaped:
@@ -71,7 +81,7 @@ class TextWeight:
         self._is_escaped = self._is_in_string and data.endswith(b"\\")
         return outside
 
-    def _widen(self, data: bytes) -> None:
+    def _update_width(self, data: bytes) -> None:
         # A search for one byte is much faster than for two.
         if data.isascii() and (b"\\" not in data or b"\\u" not in data):
             return

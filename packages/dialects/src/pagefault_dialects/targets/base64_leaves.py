@@ -30,7 +30,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import MediaPiece, Rendering, rendering_of
 from pagefault_dialects.text_windows import without_lone_surrogates
-from pagefault_dialects.texts.json_strings import MediaPlaces
+from pagefault_dialects.texts.json_strings import MediaMarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,20 +158,20 @@ def json_pieces(document: Node) -> Rendering:
         document: A tree of small depth, whose members and items keep their order. A value of a
             record, which may be deeply nested, is in a `JsonLeaf`.
     """
-    places = MediaPlaces()
+    marks = MediaMarks()
     encoder = json.JSONEncoder(
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),
-        default=partial(_leaf, place=partial(_leaf_text, media=places)),
+        default=partial(_leaf, place=partial(_leaf_text, marks=marks)),
     )
     try:
         text = b"".join(map(_encode_utf8, _encode_in_batches(document, encoder)))
     except (TypeError, RecursionError):
         # A number keeps its spelling, or a value is nested deeper than the encoder allows.
-        places = MediaPlaces()
-        text = _encode_utf8("".join(_write_node(document, places)))
-    return rendering_of(places.pieces(text))
+        marks = MediaMarks()
+        text = _encode_utf8("".join(_write_node(document, marks)))
+    return rendering_of(marks.split(text))
 
 
 def _encode_in_batches(document: Node, encoder: json.JSONEncoder) -> Iterator[str]:
@@ -227,32 +227,32 @@ _DIGEST_ENCODER = json.JSONEncoder(
 )
 
 
-def _leaf_text(leaf: Base64Leaf, media: MediaPlaces) -> str:
+def _leaf_text(leaf: Base64Leaf, marks: MediaMarks) -> str:
     """Return the string of a leaf: the base64 of its bytes, or a mark if they are stored."""
     source, size_bytes = leaf.attachment.source, leaf.attachment.size_bytes
     if isinstance(source, InlineBytes):
         return leaf.head + pybase64.b64encode(source.data).decode()
     digest = source.digest if isinstance(source, StoredBytes) else ""
-    return leaf.head + media.mark(MediaPiece(digest, size_bytes))
+    return leaf.head + marks.add(MediaPiece(digest, size_bytes))
 
 
-def _write_node(node: Node, media: MediaPlaces) -> Iterator[str]:
+def _write_node(node: Node, marks: MediaMarks) -> Iterator[str]:
     """Yield the JSON of a document, value by value; slower, but of any depth."""
     if isinstance(node, dict):
         yield "{"
         for index, (name, member) in enumerate(node.items()):
             yield f"{',' if index else ''}{json_text(name)}:"
-            yield from _write_node(member, media)
+            yield from _write_node(member, marks)
         yield "}"
     elif isinstance(node, list):
         yield "["
         for index, item in enumerate(node):
             if index:
                 yield ","
-            yield from _write_node(item, media)
+            yield from _write_node(item, marks)
         yield "]"
     elif isinstance(node, Base64Leaf):
-        yield json_text(_leaf_text(node, media))
+        yield json_text(_leaf_text(node, marks))
     else:
         yield json_text(node.value if isinstance(node, JsonLeaf) else node)
 

@@ -1,6 +1,8 @@
-"""JSON text in pieces: strings of bytes of files as they arrive, and marks for media.
+"""Write JSON text with the contents of stored files in its strings, piece by piece.
 
-A piece has at most a quarter of a MiB, since slow readers keep it in memory for long.
+`MediaMarks` splits a JSON text at the strings whose contents are stored media, and the writers
+encode the bytes of these media as they are read from the store. Each written piece has at most a
+quarter of a MiB, since it stays in memory until a slow client has received it.
 """
 
 import secrets
@@ -13,18 +15,19 @@ from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, StoredTextPiece
 from pagefault_dialects.text_windows import text_decoder, text_encoding
 
-_IN_BASE64 = 3
-_ENCODED_BYTES = 192 * 1024
-# Escaped, a character may be six times as long.
-_ESCAPED_BYTES = 32 * 1024
+_BASE64_GROUP_BYTES = 3
+# The bytes that are written as one piece. Base64 adds a third, and an escape is up to six times as
+# long as its character.
+_BYTES_PER_BASE64_PIECE = 192 * 1024
+_BYTES_PER_TEXT_PIECE = 32 * 1024
 
 
 class Base64Writer:
-    """A writer of base64, as the inside of one string.
+    """A writer of bytes as base64 inside one JSON string.
 
     Args:
         is_urlsafe: Write `-` and `_` rather than `+` and `/`.
-        is_padded: Fill the last group with `=`.
+        is_padded: Pad the last group with `=`.
     """
 
     def __init__(self, *, is_urlsafe: bool = False, is_padded: bool = True) -> None:
@@ -33,74 +36,80 @@ class Base64Writer:
         self._is_padded = is_padded
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the base64 of further bytes; consume it before the next call."""
-        for start in range(0, len(chunk), _ENCODED_BYTES):
-            piece = memoryview(chunk)[start : start + _ENCODED_BYTES]
-            # Copied only if bytes of the previous piece remain.
+        """Yield the base64 of the next bytes. Exhaust the iterator before the next call."""
+        for start in range(0, len(chunk), _BYTES_PER_BASE64_PIECE):
+            piece = memoryview(chunk)[start : start + _BYTES_PER_BASE64_PIECE]
+            # Bytes are copied only if some of the previous piece are left.
             data = memoryview(self._rest + piece) if self._rest else piece
-            # Only three bytes at a time can be written without padding in the middle.
-            # Only groups of three bytes have no padding.
-            whole = len(data) - len(data) % _IN_BASE64
-            self._rest = bytes(data[whole:])
-            yield self._encode(data[:whole])
+            # Only whole groups of three bytes are encoded without padding.
+            whole_bytes = len(data) - len(data) % _BASE64_GROUP_BYTES
+            self._rest = bytes(data[whole_bytes:])
+            yield self._encode(data[:whole_bytes])
 
     def finish(self) -> bytes:
-        """Return the remaining base64."""
+        """Return the base64 of the last bytes, after the last chunk."""
         written = self._encode(self._rest)
         return written if self._is_padded else written.rstrip(b"=")
 
 
 class TextWriter:
-    """A writer of a text's characters, escaped, with the interface of `Base64Writer`.
+    """A writer of the bytes of a text file as characters inside one JSON string.
+
+    It has the methods of `Base64Writer`.
 
     Args:
-        encoding: The encoding of the bytes; by default, that of their byte order mark.
+        encoding: The encoding of the bytes. Without it, the byte order mark decides, or it is
+            UTF-8.
     """
 
     def __init__(self, encoding: str | None = None) -> None:
         self._decoder = None if encoding is None else text_decoder(encoding)
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """See `Base64Writer.feed`; the first call needs four bytes, if there are so many."""
+        """Yield the escaped characters of the next bytes.
+
+        The first chunk has to have at least four bytes, unless the file is shorter.
+        """
         if self._decoder is None:
             self._decoder = text_decoder(text_encoding(chunk[:4]))
-        for start in range(0, len(chunk), _ESCAPED_BYTES):
-            yield _escaped(self._decoder.decode(chunk[start : start + _ESCAPED_BYTES]))
+        for start in range(0, len(chunk), _BYTES_PER_TEXT_PIECE):
+            yield _escape(self._decoder.decode(chunk[start : start + _BYTES_PER_TEXT_PIECE]))
 
     def finish(self) -> bytes:
-        """See `Base64Writer.finish`."""
-        return _escaped(self._decoder.decode(b"", final=True)) if self._decoder else b""
+        """Return the escaped characters of incomplete bytes at the end."""
+        return _escape(self._decoder.decode(b"", final=True)) if self._decoder else b""
 
 
 StringWriter: TypeAlias = Base64Writer | TextWriter
-"""A writer of one string; its pieces, joined, are the inside of it."""
+"""A writer of one JSON string, without its quotation marks."""
 
 
-def _escaped(text: str) -> bytes:
+def _escape(text: str) -> bytes:
     return json_text(text)[1:-1].encode()
 
 
-class MediaPlaces:
-    """The stored media of one JSON text, and the marks in their places.
+class MediaMarks:
+    """The stored media of one JSON value, each with a mark that stands for its characters.
 
-    A mark is part of a string of the value. It has only characters that JSON does not escape, and
-    is random, so that no other text equals it.
+    The caller puts marks into strings of the value, serialises the value, and splits the text at
+    the marks. A mark has only characters that JSON does not escape, and a random token, so that no
+    other part of the text equals it.
     """
 
     def __init__(self) -> None:
-        self._mark = secrets.token_hex(16)
+        self._token = secrets.token_hex(16)
         self._media: list[MediaPiece | StoredTextPiece] = []
 
-    def mark(self, piece: MediaPiece | StoredTextPiece) -> str:
-        """Return the mark in place of a medium's characters."""
+    def add(self, piece: MediaPiece | StoredTextPiece) -> str:
+        """Add a medium, and return its mark."""
         self._media.append(piece)
-        return f"{self._mark}:{len(self._media) - 1};"
+        return f"{self._token}:{len(self._media) - 1};"
 
-    def pieces(self, text: bytes) -> list[JsonPiece]:
-        """Return the text in pieces: bytes first and last, and a medium between each two."""
-        first, *rest = text.split(f"{self._mark}:".encode())
-        split: list[JsonPiece] = [first]
-        for item in rest:
-            number, _, following = item.partition(b";")
-            split += [self._media[int(number)], following]
-        return split
+    def split(self, text: bytes) -> list[JsonPiece]:
+        """Split a JSON text at its marks: bytes first and last, and a medium between each two."""
+        first, *rest = text.split(f"{self._token}:".encode())
+        pieces: list[JsonPiece] = [first]
+        for marked in rest:
+            index, _, following = marked.partition(b";")
+            pieces += [self._media[int(index)], following]
+        return pieces
