@@ -1,10 +1,11 @@
-"""The errors of the service, each with the status and title of its answers.
+"""The errors of the service, each with the status and title of its response.
 
-`pagefault_dialects.errors` has the errors of parsing as well: `InvalidJsonError`,
-`InvalidPayloadError` and `PayloadTooLargeError`.
+The errors of parsing are in `pagefault_dialects.errors`: `InvalidJsonError`, `InvalidPayloadError`
+and `PayloadTooLargeError`.
 
-Each class has a stable `code`, and a docstring that is its section in `docs/errors.md`. Details
-never repeat input, since an echoed lone surrogate turns a 422 into a 500.
+Each class has a stable `code`, and a docstring that is its section in `docs/errors.md`. The detail
+of an error never repeats input: a response with a lone surrogate cannot be encoded, and would be a
+500 instead of a 422.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 
 
 class ServiceError(PagefaultError):
-    """Base of the errors of the service, which have the status, title and headers of an answer."""
+    """Base of the errors of the service, which have the status, title and headers of a response."""
 
     status: ClassVar[int]
     title: ClassVar[str]
@@ -49,7 +50,7 @@ class DigestMismatchError(MalformedRequestError, code="digest-mismatch"):
 
 
 class UnauthorizedError(ServiceError, code="unauthorized"):
-    """No key, or one that is unknown, malformed or revoked."""
+    """The request has no API key, or the key is unknown, malformed or revoked."""
 
     status = 401
     title = "An API key is needed"
@@ -61,7 +62,7 @@ class UnauthorizedError(ServiceError, code="unauthorized"):
 
 
 class ForbiddenLinkError(ServiceError, code="invalid-link"):
-    """A signed link that is expired, altered, or for another file."""
+    """The signed link has expired, was altered, or is for another file."""
 
     status = 403
     title = "The link is not valid"
@@ -127,7 +128,7 @@ class GoneError(ServiceError, code="gone"):
 
 
 class ConflictError(ServiceError, code="conflict"):
-    """The request contradicts the stored records."""
+    """The request contradicts the stored records. The narrower code says how."""
 
     status = 409
     title = "The request contradicts what is stored"
@@ -142,7 +143,7 @@ class PreconditionFailedError(ServiceError, code="precondition-failed"):
 
 
 class TusVersionError(PreconditionFailedError, code="tus-version"):
-    """The request has another version of the protocol for resumable uploads than 1.0.0."""
+    """The request does not have version 1.0.0 of the protocol for resumable uploads (tus)."""
 
     title = "The upload speaks another protocol"
     sentence = "Uploads in pieces speak tus 1.0.0: send `Tus-Resumable: 1.0.0` with the request."
@@ -186,7 +187,7 @@ class RangeNotSatisfiableError(ServiceError, code="range-not-satisfiable"):
 
 
 class MissingAttachmentError(ServiceError, InvalidPayloadError, code="missing-attachment"):
-    """Attached files that are not resources of this project. All of them are listed."""
+    """Attached files are not resources of this project. `errors` lists all of them."""
 
     status = 422
     title = "An attached file is missing"
@@ -194,14 +195,14 @@ class MissingAttachmentError(ServiceError, InvalidPayloadError, code="missing-at
 
 
 class InvalidBundleError(ServiceError, InvalidPayloadError, code="invalid-bundle"):
-    """The bundle is damaged, or was not made by this service. Nothing of it was stored."""
+    """The bundle is damaged, or was not made by this service. Nothing was stored."""
 
     status = 422
     title = "The bundle is damaged"
 
 
 class ChecksumMismatchError(ServiceError, code="checksum-mismatch"):
-    """The bytes of a piece of an upload do not have the checksum sent with them; none was kept."""
+    """The bytes of a piece do not have the checksum that was sent. The piece was not stored."""
 
     status = 460
     title = "The checksum does not match"
@@ -212,7 +213,7 @@ class ChecksumMismatchError(ServiceError, code="checksum-mismatch"):
 
 
 class FetchBlockedError(ServiceError, code="fetch-blocked"):
-    """The service does not fetch this URL: its scheme, its address, its port or its size."""
+    """The service does not fetch this URL, because of its scheme, address, port or size."""
 
     status = 422
     title = "The URL is not fetched"
@@ -226,7 +227,7 @@ class UpstreamError(ServiceError, code="upstream-error"):
 
 
 class UpstreamTimeoutError(UpstreamError, code="upstream-timeout"):
-    """The server of a URL took too long. Nothing was stored; try again later."""
+    """The server of a URL took too long. Nothing was stored. Try again later."""
 
     status = 504
     title = "The URL's server took too long"
@@ -263,7 +264,7 @@ class StreamLimitError(ServiceError, code="too-many-streams"):
 
 
 class OverloadedError(ServiceError, code="overloaded"):
-    """The service is processing the maximal number of requests. Send it again in a moment."""
+    """The service is processing the maximal number of requests. Send the request again later."""
 
     status = 503
     title = "Too many requests at once"
@@ -275,11 +276,11 @@ class OverloadedError(ServiceError, code="overloaded"):
 
 
 class MemoryExhaustedError(OverloadedError, code="memory-exhausted"):
-    """The memory that the request, or its answer, needs is in use. Send it again in a moment.
+    """The memory that the request or its response needs is in use. Send the request again later.
 
-    Nothing was stored: answers to writes are sent even without free memory.
-    `PAGEFAULT_LIMITS__MEMORY_BYTES` is the limit; see `docs/operations.md` (Memory) for its
-    choice.
+    Nothing was stored, because responses to writes are sent even without free memory.
+    `PAGEFAULT_LIMITS__MEMORY_BYTES` is the limit; `docs/operations.md` (Memory) explains how to
+    choose it.
     """
 
     title = "The memory is in use"
@@ -308,14 +309,14 @@ class StoreCause(NamedTuple):
 
 
 class StoreUnavailableError(ServiceError, code="store-unavailable"):
-    """A store did not answer. The outcome of a write may be unknown: send it again.
+    """A store did not answer. The outcome of a write may be unknown: send the request again.
 
-    With the same `Idempotency-Key`, tool call or id it is not stored twice. If nothing was stored,
-    the detail states it.
+    With the same `Idempotency-Key`, tool call or id, a write is not stored twice. If nothing was
+    stored, the detail says so.
 
     Args:
-        store: The name of the store, which the `sentence` of a class may contain.
-        detail: The message if something was stored, or may have been.
+        store: The name of the store, for the `{store}` in the `sentence` of the class.
+        detail: The message, if something was stored or may have been; by default the `sentence`.
         cause: The cause, if it is known.
     """
 
@@ -333,9 +334,9 @@ class StoreUnavailableError(ServiceError, code="store-unavailable"):
 
 
 class StoreMisconfiguredError(StoreUnavailableError, code="store-misconfigured"):
-    """A store refuses the service, as for a wrong password, key or bucket, until the operator acts.
+    """A store refuses the service, as with a wrong password, key or bucket. The operator must act.
 
-    Nothing was stored. `cause` has the reason, as have the lines `database failed` and `blob store
+    Nothing was stored. The reason is in `cause`, and in the lines `database failed` and `blob store
     failed` of the log. `docs/deployment.md` (The database, The bucket) has the remedies.
     """
 
@@ -363,7 +364,7 @@ class StoredBytesQuotaError(StoreFullError, code="stored-bytes-quota"):
         quota_bytes: The limit.
         stored_bytes: The bytes that are stored.
         reserved_bytes: The bytes of writes in progress.
-        needed_bytes: The bytes that the request needs, at the least.
+        needed_bytes: The bytes that the request needs, or fewer if its size is unknown.
     """
 
     title = "The project keeps as much as it may"
@@ -381,7 +382,7 @@ class StoredBytesQuotaError(StoreFullError, code="stored-bytes-quota"):
 
 
 class BlobSweptError(StoreUnavailableError, code="blob-swept"):
-    """The sweep removed the bytes before their record was written, since that took too long.
+    """The request took so long that the sweep removed its bytes before their record was written.
 
     Nothing was stored. Send the same request again.
     """

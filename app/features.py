@@ -1,21 +1,21 @@
 """The features of the service: for each, its routes, services, records and commands.
 
-Features refer to objects by names of the form `module:object`, like entry points, and import them
-when they are needed: a command needs no routes, and `--help` needs no services. Other distributions
-add features with entry points.
+A feature refers to its objects by names of the form `module:object`, like entry points. They are
+imported when they are needed: a command needs no routes, and `--help` needs no services. Other
+distributions add features with entry points.
 """
 
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from configparser import ConfigParser
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.wiring.startup_errors import SettingError
 
@@ -23,33 +23,29 @@ if TYPE_CHECKING:
     from app.config.settings import Settings
     from app.wiring.services import Services
 
-GROUP = "pagefault.features"
-"""The group of entry points; each refers to a `Feature`."""
-_RELEASED = re.compile(r"pagefault(?:_mcp|_bundles|_doctor)?-[^-]+\.dist-info")
+ENTRY_POINT_GROUP = "pagefault.features"
+"""The group of entry points with which other distributions add a `Feature`."""
+_RELEASED_METADATA = re.compile(r"pagefault(?:_mcp|_bundles|_doctor)?-[^-]+\.dist-info")
 """Matches the metadata directories of the distributions that are released together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """An optional part of the service."""
+    """A part of the service. The fields are names of the form `module:object`."""
 
     name: str
     routers: Sequence[str] = ()
     """Routers, in the order in which routes are matched."""
     services: Sequence[str] = ()
-    """Sequences of `Provider`."""
+    """Sequences of `Provider`, which create the services."""
     repositories: Sequence[str] = ()
-    """Repositories that no other feature defines."""
+    """Repositories, each of which belongs to one feature."""
     commands: Mapping[str, str] = field(default_factory=dict)
     """The Typer application of each command."""
     middleware: Sequence[str] = ()
-    """ASGI middleware outside of that of the service, the innermost first."""
+    """ASGI middleware around the middleware of the service, the innermost first."""
     requires: Sequence[str] = ()
-    """Packages of an extra. Without one of them, the feature is not loaded."""
-
-    def load(self, names: Sequence[str]) -> Iterator[Any]:
-        """Import and yield the objects with these names."""
-        yield from map(resolve_name, names)
+    """Packages that are installed with an extra. If one is missing, the feature is omitted."""
 
 
 FEATURES = (
@@ -185,53 +181,54 @@ def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:
     Raises:
         SettingError: A distribution is not installed, or has no features.
     """
-    found = {feature.name: feature for feature in FEATURES}
-    found |= released_features()
+    features = {feature.name: feature for feature in FEATURES}
+    features |= find_released_features()
     for name in distributions:
-        added = _added_features(name)
+        added = _load_features(name)
         if not added:
             raise SettingError(
                 f"PAGEFAULT_FEATURES names {name}: no distribution of this name is installed that "
-                f"has entry points in the group {GROUP}."
+                f"has entry points in the group {ENTRY_POINT_GROUP}."
             )
-        found |= added
-    return tuple(feature for feature in found.values() if all(map(find_spec, feature.requires)))
+        features |= added
+    return tuple(feature for feature in features.values() if all(map(find_spec, feature.requires)))
 
 
-def released_features() -> dict[str, Feature]:
+def find_released_features() -> dict[str, Feature]:
     """Return the features of the distributions that are released together, by name.
 
-    Every command calls this. `importlib.metadata` would take 13 ms and 2.6 MiB in each proxy that a
-    host starts.
+    This reads the files of entry points directly, because every command calls it, and importing
+    `importlib.metadata` would take 13 ms and 2.6 MiB in each proxy that a host starts.
     """
     entries = ConfigParser(delimiters="=")
     for folder in reversed(sys.path):
         with suppress(OSError):
-            names = filter(_RELEASED.fullmatch, os.listdir(folder or "."))
+            names = filter(_RELEASED_METADATA.fullmatch, os.listdir(folder or "."))
             entries.read(Path(folder, name, "entry_points.txt") for name in names)
-    if not entries.has_section(GROUP):
+    if not entries.has_section(ENTRY_POINT_GROUP):
         return {}
-    return {name: resolve_name(entry) for name, entry in entries.items(GROUP)}
+    return {name: resolve_name(entry) for name, entry in entries.items(ENTRY_POINT_GROUP)}
 
 
 def find_commands() -> dict[str, str]:
-    """Return the Typer applications of all commands, as names, by command.
+    """Return the name of the Typer application of each command, by command, in the order of help.
 
-    The commands of `operations` come first, because one of them starts the service.
+    The commands of the feature `operations` come first, because one of them starts the service.
     """
     features = sorted(FEATURES, key=lambda feature: feature.name != "operations")
-    features += released_features().values()
+    features += find_released_features().values()
     return {command: app for feature in features for command, app in feature.commands.items()}
 
 
-def _added_features(name: str) -> dict[str, Feature]:
+def _load_features(distribution_name: str) -> dict[str, Feature]:
+    """Return the features of a distribution; none if it is not installed."""
     from importlib.metadata import (  # noqa: PLC0415 - most commands do not need it
         PackageNotFoundError,
         distribution,
     )
 
     try:
-        entries = distribution(name).entry_points.select(group=GROUP)
+        entries = distribution(distribution_name).entry_points.select(group=ENTRY_POINT_GROUP)
     except PackageNotFoundError:
         return {}
     return {entry.name: entry.load() for entry in entries}
@@ -241,7 +238,7 @@ def _added_features(name: str) -> dict[str, Feature]:
 async def open_services(
     settings: "Settings", features: Iterable[Feature] = FEATURES
 ) -> AsyncIterator["Services"]:
-    """Open both stores, and create and run the services of features, while the block runs.
+    """Open both stores, and run the services of the features until the block ends.
 
     Raises:
         DataDirectoryError: The data directory cannot be created.
@@ -256,8 +253,8 @@ async def open_services(
     providers = [
         provider
         for feature in features
-        for provided in feature.load(feature.services)
-        for provider in provided
+        for name in feature.services
+        for provider in resolve_name(name)
     ]
     async with open_stores(settings) as values:
         services = Services(providers, values)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from pkgutil import resolve_name
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -38,12 +39,13 @@ EXPOSED_HEADERS = (
     "X-Request-ID",
     *tus.HEADERS,
 )
+"""The response headers that web pages of other origins may read (CORS)."""
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """Return the service as an ASGI application; its lifespan opens stores and services.
+    """Return the service as an ASGI application. Its lifespan opens the stores and the services.
 
-    `app.server.uvicorn_config.served_app` configures the process of a server.
+    `app.server.uvicorn_config.served_app` calls this in the process of a server.
 
     Args:
         settings: The settings; by default they are read from the environment.
@@ -70,8 +72,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description="Takes in whatever a tool returned, keeps every medium once, and gives back "
         "one clean, typed, small record, today and after a restart, byte for byte the same.",
         lifespan=lifespan,
-        # FastAPI only makes spans of requests. `app.telemetry` exports them, without paths and
-        # queries, and it logs and counts requests.
+        # FastAPI only creates the spans of requests. `app.telemetry` exports the spans, without
+        # paths and queries; it also logs and counts requests.
         telemetry={
             "tracing": is_traced,
             "metrics": False,
@@ -92,31 +94,36 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     _add_middleware(app, settings)
     for feature in features:
         # Added last, so it wraps the middleware above.
-        for middleware in feature.load(feature.middleware):
-            app.add_middleware(middleware)
+        for name in feature.middleware:
+            app.add_middleware(resolve_name(name))
     return app
 
 
 def _add_routes(app: FastAPI, settings: Settings, features: Iterable[Feature]) -> None:
     app.add_route("/docs/plain", get_api_page, methods=["GET"], include_in_schema=False)
-    routers = [router for feature in features for router in feature.load(feature.routers)]
-    routes = [route for router in routers for route in router.routes]
-    viewer_routes = viewer.viewer_router(settings.viewer_dir, settings.content_url)
+    routers = [resolve_name(name) for feature in features for name in feature.routers]
+    routers.append(viewer.viewer_router(settings.viewer_dir, settings.content_url))
+    # Its path matches more than those of the other routers, so it is the last one.
+    routers.append(page_levels.odd_ids_router)
     # `include_router` would create the routes again for each application, in its first request.
-    app.router.routes += [*routes, *viewer_routes.routes, *page_levels.odd_ids_router.routes]
+    app.router.routes += [route for router in routers for route in router.routes]
 
 
 def _add_middleware(app: FastAPI, settings: Settings) -> None:
-    if origins := _cors_origins(settings):
+    cors_origins = settings.cors_origins
+    if settings.content_url is not None and settings.origin is not None:
+        # The viewer loads content from the host of the content URL, which is another origin.
+        cors_origins = (*cors_origins, settings.origin)
+    if cors_origins:
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=origins,
+            allow_origins=cors_origins,
             allow_methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
             allow_headers=["*"],
             expose_headers=EXPOSED_HEADERS,
             max_age=3600,
         )
-    # Wraps the CORS middleware, so a preflight with a foreign host name is refused as well.
+    # Wraps the CORS middleware, so preflights with a foreign host name are refused as well.
     app.add_middleware(
         BrowserGuard,
         is_open=settings.auth == "none",
@@ -128,13 +135,15 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(
         RequestContextMiddleware,
         max_at_once=limits.requests_at_once,
-        # Clients that disconnect while they wait are still counted, so this has to be limited.
+        # A request keeps waiting after its client has disconnected, so the number of connections
+        # alone does not limit the number of waiting requests.
         max_waiting=limits.connections_at_once,
     )
     app.add_middleware(tus.TusMiddleware)
 
 
 def _add_content_host(app: FastAPI, settings: Settings) -> None:
+    """Serve content on the host of the content URL, if there is one, and nothing else there."""
     if settings.content_url is None:
         return
     app.router.middleware_stack = ContentHost(
@@ -144,10 +153,3 @@ def _add_content_host(app: FastAPI, settings: Settings) -> None:
         hosts=host_names(settings.content_url),
         resource_policy=settings.link_resource_policy,
     )
-
-
-def _cors_origins(settings: Settings) -> tuple[str, ...]:
-    """Return the origins of CORS; with a content URL, that of the service is one of them."""
-    if settings.content_url is None or settings.origin is None:
-        return settings.cors_origins
-    return (*settings.cors_origins, settings.origin)

@@ -47,13 +47,14 @@ RUNTIME_LOCK: Final = ROOT / "requirements" / "runtime.lock"
 _USE_OF_FEATURE: Final = """
 import sys
 from importlib import import_module
+from pkgutil import resolve_name
 folder, package = sys.argv[1:]
 sys.path.insert(0, folder)
 module = import_module(f"{package}.feature")
 assert module.__file__.startswith(folder)
 feature = module.FEATURE
 for names in (feature.routers, feature.services, feature.middleware, feature.commands.values()):
-    assert all(each is not None for each in feature.load(names))
+    assert all(resolve_name(name) is not None for name in names)
 """
 _USE_OF_LIBRARY: Final = """
 from pagefault_dialects import heal, normalize

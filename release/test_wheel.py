@@ -295,7 +295,7 @@ def test_feature_is_found_once_though_two_distributions_add_it(
 ) -> None:
     python = install_wheel(packages.wheel, mcp, root=tmp_path)
     names = subprocess.run(
-        [python, "-c", "from app.features import released_features as f; print([*f()])"],
+        [python, "-c", "from app.features import find_released_features as f; print([*f()])"],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,

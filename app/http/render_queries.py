@@ -1,4 +1,4 @@
-"""Query parameters of renderings of records and of sessions."""
+"""Query parameters for rendering records and sessions: targets, options and frontiers."""
 
 from typing import Annotated
 
@@ -23,14 +23,17 @@ SinceQuery = Annotated[Count, Query(description=SINCE)]
 FrontierQuery = Annotated[
     ClientId | None,
     Doc(
-        "The name of the frontier with the eviction of earlier renderings. It is read here and "
-        "not moved: POST to this address, or a turn, moves it."
+        "The name of the frontier, which records what earlier renderings evicted. This request "
+        "reads it and does not move it; POST to this address and turns move it."
     ),
 ]
 
 
 class OptionsQuery(OptionsModel):
-    """Options as query parameters. Others are ignored here; `ApiRoute` refuses unknown names."""
+    """Render options as query parameters.
+
+    Other parameters of the query are ignored here. `ApiRoute` refuses unknown ones.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
@@ -39,8 +42,8 @@ class OptionsQuery(OptionsModel):
         return members_of(self, RenderOptions)
 
 
-class AnswerOptionsQuery(OptionsQuery):
-    """The options for rendering the result that a request stores."""
+class ResultOptionsQuery(OptionsQuery):
+    """The options for rendering a tool result in the response to the request that stores it."""
 
     handles: Handles = False
     max_text: MaxText = None
@@ -53,13 +56,16 @@ class RecordQuery(OptionsQuery, RecordRenderOptions):
 
     target: TargetQuery
 
-    def query(self) -> RenderQuery:
+    def render_query(self) -> RenderQuery:
         """Return the target and options."""
         return RenderQuery(self.target, self.options())
 
 
 class PageQuery(RecordQuery):
-    """The target of a rendering of a page, by default for specification 000, and its options."""
+    """The target of a rendering of a page, and its options.
+
+    The default target writes the tool message of specification 000.
+    """
 
     target: TargetQuery = "openai-compat"
 
@@ -77,6 +83,6 @@ class SessionQuery(OptionsQuery, RenderOptions):
     target: TargetQuery
     at: Annotated[Count | None, Doc(AT)] = None
 
-    def query(self) -> RenderQuery:
+    def render_query(self) -> RenderQuery:
         """Return the target and options."""
         return RenderQuery(self.target, self.options(), self.at)

@@ -68,7 +68,7 @@ async def get_alias(api_request: ApiRequestDep, aliases: AliasesDep, alias: Alia
     status_code=201,
     openapi_extra=json_body(AliasDraft),
     responses={
-        200: {"model": AliasRecord, "description": "It was there, or names another one now."},
+        200: {"model": AliasRecord, "description": "The alias existed before."},
         **problem_responses(ConflictError, PreconditionFailedError, *BODY_ERRORS),
     },
 )
@@ -79,10 +79,10 @@ async def put_alias(
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
 ) -> Response:
-    """Give a resource an alias, by which attachments of interactions may name it.
+    """Give a resource an alias, which attachments of interactions may use instead of its URI.
 
-    The same request again changes nothing. If the alias names another resource, the answer is a
-    409, unless `If-Match` has its ETag. Attachments that were bound before keep their resource.
+    The same request again changes nothing. If the alias names another resource, the response is a
+    409, unless `If-Match` has the ETag of the alias. Existing attachments keep their resource.
     """
     draft = await api_request.model(AliasDraft)
     written, is_new = await aliases.put(
@@ -110,5 +110,4 @@ async def delete_alias(
     if_match: IfMatchHeader = None,
 ) -> None:
     """Remove an alias. The resource and the interactions that were written with it stay."""
-    condition = api_request.condition()
-    await aliases.delete(api_request.project_id, alias, condition=condition)
+    await aliases.delete(api_request.project_id, alias, condition=api_request.condition())

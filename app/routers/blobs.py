@@ -1,4 +1,4 @@
-"""`/api/blobs`: stored bytes at an address that is computed from them."""
+"""`/api/blobs`: stored bytes at an address that has their SHA-256."""
 
 import re
 from typing import Annotated
@@ -26,7 +26,7 @@ from app.services.resources.resources import Resources
 router = APIRouter(prefix="/api/blobs", tags=["resources"], route_class=ApiRoute)
 
 _ADDRESS = re.compile(r"sha256-([0-9a-f]{64})\Z")
-_NO_ADDRESS = (
+_ADDRESS_SYNTAX = (
     "The address of a blob is `sha256-` and the SHA-256 of its bytes as 64 lower-case hex digits."
 )
 
@@ -62,17 +62,17 @@ async def get_blob(
     sources: Annotated[ContentSources, Depends(service(ContentSources))],
     published: Annotated[PublishedContent, Depends(service(PublishedContent))],
     address: AddressPath,
-    download: Annotated[bool, Query(description="Send it as an attachment.")] = False,
+    download: Annotated[bool, Query(description="Send the bytes as an attachment.")] = False,
     filename: FilenameQuery = None,
 ) -> Response:
     """Read the bytes with this digest, if the project has a resource with them.
 
-    Type and name are those of the first such resource. The address is known before the upload, and
-    is a 404 until then, and after the last such resource was deleted.
+    The type and the file name are those of the first such resource. A client can compute the
+    address before the upload. Without a resource with these bytes, the response is a 404.
     """
     match = _ADDRESS.match(address)
     if match is None:
-        raise NotFoundError("blob", detail=_NO_ADDRESS)
+        raise NotFoundError("blob", detail=_ADDRESS_SYNTAX)
     resource = await resources.get_by_digest(api_request.project_id, match[1])
     source = sources.of(api_request.project_id, resource.digest)
     return content_response(

@@ -1,12 +1,11 @@
-"""`/api/sessions/{session_id}/history`: a whole conversation, as the client has it."""
+"""`/api/sessions/{session_id}/history`: append what is new in a whole conversation."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import ConflictError
-from app.http.api_requests import ApiRequest, ApiRequestDep
+from app.http.api_requests import ApiRequestDep
 from app.http.api_route import ApiRoute
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
@@ -27,7 +26,9 @@ router = APIRouter(
 )
 
 ConversationPutsDep = Annotated[ConversationPuts, Depends(service(ConversationPuts))]
-_LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/x-jsonlines"})
+_JSON_LINES_TYPES = frozenset(
+    {"application/x-ndjson", "application/jsonl", "application/x-jsonlines"}
+)
 
 
 @router.put(
@@ -40,7 +41,7 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
     api_request: ApiRequestDep,
     puts: ConversationPutsDep,
     session_id: SessionIdPath,
-    options: Annotated[SessionOptionsQuery, Query()],
+    query: Annotated[SessionOptionsQuery, Query()],
     render: Annotated[
         Target | None, Query(description="Render the session for this target afterwards.")
     ] = None,
@@ -49,8 +50,8 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
         Literal["refuse", "fork"],
         Query(
             alias="onDivergence",
-            description="What to do if the session has something else: `refuse` with a 409, or "
-            "`fork` it where both are still equal.",
+            description="If the session and the conversation differ: `refuse` with a 409, or "
+            "`fork` the session after the last equal entry.",
         ),
     ] = "refuse",
     fork_id: Annotated[
@@ -58,30 +59,34 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
     ] = None,
     expected_seq: Annotated[
         Count | None,
-        Query(alias="expectedSeq", description="The last `seq` you know of; another one is a 409."),
+        Query(
+            alias="expectedSeq",
+            description="The last `seq` that the client has; if the session has another, a 409.",
+        ),
     ] = None,
 ) -> Response:
     """Append the entries of this conversation that the session does not have yet.
 
-    The body is a request of any provider, a list of messages, a response, or a transcript; its
-    lines may come as `application/x-ndjson`. Its messages are compared with the stored ones,
-    without ids, times, usage and cache markers, and all new ones are appended in one transaction.
-    The newest system prompt, tools and model are used from then on. Sent again, nothing is
-    appended.
+    The body is a request to any provider, a list of messages, a response, or a transcript, whose
+    lines may be sent as `application/x-ndjson`. Its messages are compared with the stored ones,
+    without ids, times, usage and cache markers, and the new ones are appended in one transaction.
+    Later renderings use the newest system prompt, tools and model. The same body again appends
+    nothing.
     """
     if (on_divergence == "fork") != (fork_id is not None):
         raise InvalidPayloadError(
             "A fork needs an id: send `onDivergence=fork&as=NEWID`.",
             faults=[Fault("/query/as", "belongs to `onDivergence=fork`")],
         )
-    rendering = RenderQuery(render, options.options()) if render else None
-    query = ConversationQuery(expected_seq, fork_id, rendering, since)
-    body = await puts.put(api_request.project_id, session_id, _chunks(api_request), query)
+    rendering = RenderQuery(render, query.options()) if render else None
+    content_type = (
+        api_request.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    )
+    has_lines = content_type in _JSON_LINES_TYPES
+    body = await puts.put(
+        api_request.project_id,
+        session_id,
+        join_lines(api_request.body()) if has_lines else api_request.json_body(),
+        ConversationQuery(expected_seq, fork_id, rendering, since),
+    )
     return rendered_response(api_request.request, body)
-
-
-def _chunks(api_request: ApiRequest) -> AsyncIterator[bytes]:
-    content_type = api_request.request.headers.get("content-type", "")
-    if content_type.partition(";")[0].strip().lower() in _LINES:
-        return join_lines(api_request.body())
-    return api_request.json_body()

@@ -1,8 +1,9 @@
-"""Streams of events: server-sent events, WebSockets, and tickets for browsers.
+"""Streams of events: as server-sent events, over WebSockets, and tickets to open them in browsers.
 
-Over a WebSocket the client sends `{"after": seq}` to select its position, at the beginning or at
-any time. Without a message in the first second, or with `{}`, it gets the events since the
-handshake. The service sends `{event, id, data}` as text, with the values of server-sent events.
+Over a WebSocket the client sends `{"after": seq}` to get the events after this number. It may send
+such a message at any time. If it sends no message in the first second, or `{}`, it gets the events
+since the handshake. The service sends `{event, id, data}` as text, with the values of server-sent
+events.
 """
 
 import asyncio
@@ -49,40 +50,40 @@ LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
 
 _RETRY_MILLISECONDS = 1_000
 _TICKET_SECONDS = 60
-# With their keys, the cached blocks have 2 MiB.
-_MAX_CACHED_BLOCKS = 64
+# The cached events and their keys take at most 2 MiB.
+_MAX_CACHED_EVENTS = 64
 _MAX_SHARED_BYTES = 16 * 1024
 
-_STREAM: dict[int | str, dict[str, Any]] = {
+_STREAM_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
         "description": "Events, whose fields `event`, `id` and `data` are those of `StreamEvent`. "
-        "Two kinds of blocks have no `data` and so are no events: the first one, whose `id` and "
-        "`retry` say where to come back to and how soon, and comments, which keep the stream open.",
+        "Two kinds of blocks have no `data`, so clients do not report them: the first block, whose "
+        "`id` and `retry` are for reconnecting, and comments, which keep the connection open.",
     },
     **problem_responses(InvalidPayloadError, OverloadedError, StreamLimitError),
 }
 
 
-@router.get("/events", response_class=Response, responses=_STREAM)
+@router.get("/events", response_class=Response, responses=_STREAM_RESPONSES)
 async def stream_events(stream: ProjectStreamDep) -> Response:
     """Listen to all writes to the project, as server-sent events.
 
-    `id` is the event's number in the project's log: 1, 2, 3 … in the order of the commits. Resume
-    with the last number seen, and no event is missed or repeated. After a `reset` this is not
-    possible any more, and the displayed state has to be loaded again.
+    `id` is the event's number in the project's log: 1, 2, 3 … in the order of the commits. A client
+    that resumes after the last number it has received misses no event and gets none twice. An event
+    `reset` says that this was not possible, and that the client has to load its state again.
     """
-    return EventStreamResponse(_write_batches(stream))
+    return EventStreamResponse(_event_blocks(stream))
 
 
-@router.get("/sessions/{session_id}/events", response_class=Response, responses=_STREAM)
+@router.get("/sessions/{session_id}/events", response_class=Response, responses=_STREAM_RESPONSES)
 async def stream_session_events(stream: SessionStreamDep) -> Response:
     """Listen to all writes to a session, as server-sent events.
 
     `id` is the session's `seq`, the same as in its history: read the history, then listen `after`
-    its last `seq`. The session may still be empty.
+    its last `seq`. The session does not have to exist yet.
     """
-    return EventStreamResponse(_write_batches(stream))
+    return EventStreamResponse(_event_blocks(stream))
 
 
 @router.post(
@@ -93,8 +94,8 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
 async def create_event_ticket(request: Request, _: BearerDep, signer: LinkSignerDep) -> Response:
     """Create a ticket for opening a stream, for browsers, whose EventSource sends no headers.
 
-    It is valid for a minute and permits nothing else. Open streams continue after that, until the
-    key is revoked.
+    The ticket is valid for a minute and permits nothing else. Streams that were opened with it
+    continue after this minute, until the key is revoked.
     """
     caller = await caller_by_key(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
@@ -110,37 +111,39 @@ async def create_event_ticket(request: Request, _: BearerDep, signer: LinkSigner
     )
 
 
-async def _write_batches(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
-    # A block without data is no event, but a client that has received no event resumes from its id.
-    # Before a reset there is no id.
+async def _event_blocks(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
+    """Yield the first block of a stream, and then the bytes of each batch of events."""
+    # A client that is disconnected before the first event resumes from the id of this block. A
+    # stream that begins with a reset has no position to resume from.
     event_id = None if stream.start.is_reset else str(stream.start.position)
     yield [format_sse_event(id=event_id, retry=_RETRY_MILLISECONDS)]
     async with aclosing(stream.batches()) as batches:
         async for batch in batches:
-            yield _pieces(batch)
+            yield _encode_batch(batch)
 
 
-def _pieces(batch: Sequence[EventItem]) -> Iterator[bytes]:
-    """Yield the bytes of events: small events joined, large ones in slices.
+def _encode_batch(batch: Sequence[EventItem]) -> Iterator[bytes]:
+    """Yield the bytes of events: successive small events joined, large ones in slices.
 
-    A connection buffers whole slices, so a slice limits its memory. All listeners share the bytes
-    of the data.
+    A connection buffers each yielded object whole, so slices limit its memory. The data of an event
+    are not copied for each listener.
     """
     small: list[bytes] = []
     for item in batch:
         if len(item.data) <= _MAX_SHARED_BYTES:
-            small.append(_shared_block(item.type, item.data, item.position))
+            small.append(_encode_event(item.type, item.data, item.position))
             continue
         if small:
             yield b"".join(small)
             small = []
-        yield from _slice(item)
+        yield from _encode_large_event(item)
     if small:
         yield b"".join(small)
 
 
-def _slice(item: EventItem) -> Iterator[bytes]:
-    head, tail = _split_block(item.type, item.position)
+def _encode_large_event(item: EventItem) -> Iterator[bytes]:
+    """Yield the bytes of an event in slices."""
+    head, tail = _split_event(item.type, item.position)
     yield head
     # JSON text has no line ends, so the data is a single line.
     for start in range(0, len(item.data), _MAX_SHARED_BYTES):
@@ -148,32 +151,34 @@ def _slice(item: EventItem) -> Iterator[bytes]:
     yield tail
 
 
-@lru_cache(maxsize=_MAX_CACHED_BLOCKS)
-def _split_block(kind: str, position: int) -> tuple[bytes, bytes]:
+@lru_cache(maxsize=_MAX_CACHED_EVENTS)
+def _split_event(kind: str, position: int) -> tuple[bytes, bytes]:
+    """Return the bytes of an event before and after its data."""
     head, _, tail = format_sse_event(event=kind, data_str="\0", id=str(position)).partition(b"\0")
     return head, tail
 
 
-# All listeners get the same blocks, mostly at about the same time.
-@lru_cache(maxsize=_MAX_CACHED_BLOCKS)
-def _shared_block(kind: str, data: bytes, position: int) -> bytes:
+# All listeners get the same events, mostly at about the same time.
+@lru_cache(maxsize=_MAX_CACHED_EVENTS)
+def _encode_event(kind: str, data: bytes, position: int) -> bytes:
     return format_sse_event(event=kind, data_str=data.decode(), id=str(position))
 
 
 _FIRST_MESSAGE_SECONDS = 1.0
 _CLOSING_SECONDS = 5.0
+# Status codes of the closing handshake of a WebSocket.
 _TRY_AGAIN_LATER = 1013
 _INVALID_MESSAGE = 1007
-_EXPLANATION = 'send {"after": <the last seq you have seen>}, or {}'
+_INVALID_MESSAGE_REASON = 'send {"after": <the last seq you have seen>}, or {}'
 
 
 class _StreamRequest(Struct, forbid_unknown_fields=True):
-    """A message of a client."""
+    """A message that a client sends over a WebSocket."""
 
     after: Annotated[int, Meta(ge=0, le=LARGEST_POSITION)] | None = None
 
 
-_STREAM_REQUESTS = msgspec.json.Decoder(_StreamRequest)
+_REQUEST_DECODER = msgspec.json.Decoder(_StreamRequest)
 
 
 async def check_socket_query(websocket: WebSocket) -> None:
@@ -189,7 +194,11 @@ async def listen_to_session(
     ticket: TicketQuery = None,
     after: AfterQuery = None,
 ) -> None:
-    """Send the events of a session until the client disconnects, or is disconnected with 1013."""
+    """Send the events of a session until the client disconnects.
+
+    After an invalid message the service closes the connection with 1007. If the stream ends, since
+    the client reads too slowly, its key was revoked or the service stops, the code is 1013.
+    """
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
     caller = await authorised_caller(websocket, ticket)
@@ -199,7 +208,10 @@ async def listen_to_session(
 
 
 class _SocketStream:
-    """A WebSocket that sends the events after the position that the client requested last."""
+    """Sends the events after the position that the client of a WebSocket has requested last.
+
+    Two tasks share an object: `receive` reads the messages of the client, and `run` sends events.
+    """
 
     def __init__(
         self, websocket: WebSocket, streams: EventStreams, caller: Caller, session_id: str
@@ -211,55 +223,58 @@ class _SocketStream:
         self._position: int | None = None
         self._requested: asyncio.Queue[int | None] = asyncio.Queue(1)
         self._is_open = asyncio.Event()
-        # Set if a request for a position is queued, or if no more requests can come.
+        # Set while a requested position is queued, and after the last message of the client.
         self._has_request = asyncio.Event()
-        self._is_over = self._has_gone = False
+        self._is_input_over = self._is_disconnected = False
 
     async def receive(self) -> None:
-        """Receive messages until the client disconnects, or sends an invalid one."""
+        """Receive messages until the client disconnects, or sends an invalid message."""
         await self._is_open.wait()
         try:
             while True:
                 text = await self._websocket.receive_text()
-                await self._requested.put(_STREAM_REQUESTS.decode(text).after)
+                await self._requested.put(_REQUEST_DECODER.decode(text).after)
                 self._has_request.set()
         except WebSocketDisconnect:
-            self._has_gone = True
+            self._is_disconnected = True
         except (MsgspecError, KeyError, TypeError):
-            # `run` closes the connection.
+            # The message is invalid. `run` closes the connection.
             return
         finally:
-            self._is_over = True
+            self._is_input_over = True
             self._has_request.set()
 
     async def run(self, after: int | None) -> None:
-        """Send events until the end. Another request for a position restarts the stream."""
+        """Send events until the client or the stream ends. A new request restarts the stream."""
         is_first = after is None
         while True:
             async with self._streams.open(
                 self._caller, session_id=self._session_id, after=after
             ) as stream:
                 await self._open()
-                # The position of a reset counts after the reset was sent.
+                # A reset changes the position only when it is sent.
                 self._position = after if stream.start.is_reset else stream.start.position
                 position = await self._first_position() if is_first else None
                 if position is None:
                     await self._send(stream)
-            if self._is_over:
-                if not self._has_gone:
-                    await self._close(_INVALID_MESSAGE, _EXPLANATION)
+            if self._is_input_over:
+                if not self._is_disconnected:
+                    await self._close(_INVALID_MESSAGE, _INVALID_MESSAGE_REASON)
                 return
             if position is None:
                 if self._requested.empty():
                     await self._close(_TRY_AGAIN_LATER, "come back with the last seq you have seen")
                     return
-                # After a later `{}` without a position, the stream continues after the last event.
-                requested = self._take()
+                # `{}` requests no position, so the stream continues after the last event.
+                requested = self._take_request()
                 position = self._position if requested is None else requested
             after, is_first = position, False
 
     async def _open(self) -> None:
-        """Accept the handshake; the stream is open, so no later write is missed."""
+        """Accept the handshake, unless that is done.
+
+        The stream is open already, so the client gets the events of all writes after the handshake.
+        """
         if not self._is_open.is_set():
             await self._websocket.accept()
             self._is_open.set()
@@ -268,11 +283,11 @@ class _SocketStream:
         """Return the position that the client requests within a second, or None."""
         with anyio.move_on_after(_FIRST_MESSAGE_SECONDS):
             await self._has_request.wait()
-        return None if self._requested.empty() else self._take()
+        return None if self._requested.empty() else self._take_request()
 
-    def _take(self) -> int | None:
-        """Return the requested position, and allow the next request."""
-        if not self._is_over:
+    def _take_request(self) -> int | None:
+        """Return the requested position, and let `receive` queue the next one."""
+        if not self._is_input_over:
             self._has_request.clear()
         return self._requested.get_nowait()
 
@@ -282,20 +297,21 @@ class _SocketStream:
             return
         async with anyio.create_task_group() as group:
             stream.abort = group.cancel_scope.cancel
-            group.start_soon(self._end_on_message, stream, group.cancel_scope)
+            group.start_soon(self._stop_on_message, stream, group.cancel_scope)
             # A disconnection is not an error; `receive` detects it.
             with suppress(Exception):
                 await self._send_all(stream)
             group.cancel_scope.cancel()
 
-    async def _end_on_message(self, stream: EventStream, sending: anyio.CancelScope) -> None:
+    async def _stop_on_message(self, stream: EventStream, send_scope: anyio.CancelScope) -> None:
         """End a stream when the client sends a message; abort it if the client reads nothing."""
         await self._has_request.wait()
         stream.cut("left")
         await anyio.sleep(_CLOSING_SECONDS)
-        sending.cancel()
+        send_scope.cancel()
 
     async def _send_all(self, stream: EventStream) -> None:
+        """Send the events of a stream, and keep the position of the last one."""
         async with aclosing(stream.items()) as items:
             async for item in items:
                 await self._websocket.send_text(_frame(item))
@@ -307,5 +323,6 @@ class _SocketStream:
 
 
 def _frame(item: EventItem) -> str:
+    """Return the message of an event for a WebSocket. Its data are JSON already."""
     name = json_text(item.type)
     return f'{{"event":{name},"id":{item.position},"data":{item.data.decode()}}}'

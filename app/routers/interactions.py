@@ -1,4 +1,4 @@
-"""`/api/sessions/{session_id}/interactions`: user turns with files, and their answers."""
+"""`/api/sessions/{session_id}/interactions`: user turns with files, and the agent's outputs."""
 
 from typing import Annotated, Literal
 
@@ -49,7 +49,7 @@ AttachmentsQuery = Annotated[
     status_code=201,
     openapi_extra=json_body(InteractionDraft),
     responses={
-        200: {"model": InteractionRecord, "description": "The same request, answered before."},
+        200: {"model": InteractionRecord, "description": "The same request was stored before."},
         **problem_responses(NotFoundError, ConflictError, MissingAttachmentError, *BODY_ERRORS),
     },
 )
@@ -60,11 +60,12 @@ async def create_interaction(
     attachments: AttachmentsQuery = "known",
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
-    """Append a user's turn: text, a `MultiModalInput`, or a legacy object, kept whole.
+    """Append a user's turn: text, a `MultiModalInput`, or a legacy object, which is not changed.
 
-    Attached files are resources of the project, by URI, bare id or alias, and stay bound to them.
-    If some are missing, the error lists all of them. With `attachments=any` they are accepted, and
-    their `status` is `unknown`. With `input_kind` an input of another kind is refused.
+    An attachment names a resource of the project by its URI, bare id or alias, and stays bound to
+    this resource. If resources are missing, the error lists all of them. With `attachments=any`
+    such attachments are accepted, and their `status` is `unknown`. If the body has `input_kind`, an
+    input of another kind is an error.
     """
     attached = await interactions.create(
         api_request.project_id,
@@ -92,16 +93,16 @@ async def list_interactions(
     interactions: InteractionsDep,
     session_id: SessionIdPath,
     input_kind: Annotated[
-        InputKind | None, Query(description="Only interactions with such an input.")
+        InputKind | None, Query(description="Only interactions with an input of this kind.")
     ] = None,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
-    """List the interactions of a session in the order of `seq`, with their answers."""
-    page, next_cursor = await interactions.list(
+    """List the interactions of a session in the order of `seq`, with their outputs."""
+    listed, next_cursor = await interactions.list(
         api_request.project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(_record, page), next_cursor)
+    return list_response(api_request.request, map(_record, listed), next_cursor)
 
 
 @router.get(
@@ -115,7 +116,7 @@ async def get_interaction(
     session_id: SessionIdPath,
     interaction_id: str,
 ) -> Response:
-    """Read an interaction, with its answer if it has one."""
+    """Read an interaction, with its output if it has one."""
     return record_response(
         api_request.request,
         _record(await interactions.get(api_request.project_id, session_id, interaction_id)),
@@ -137,9 +138,9 @@ async def set_interaction_output(
     interaction_id: str,
     if_match: IfMatchHeader = None,
 ) -> Response:
-    """Set the answer of an interaction, once: the same again changes nothing, another is a 409.
+    """Set the output of an interaction. The same output again changes nothing, another is a 409.
 
-    The answer is an entry of the session's history of its own.
+    The output is a separate entry of the session's history.
     """
     attached = await interactions.set_output(
         api_request.project_id,

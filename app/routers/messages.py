@@ -51,8 +51,8 @@ HistoryDep = Annotated[History, Depends(service(History))]
 HistoryMediaQuery = Annotated[
     MediaForm,
     Query(
-        description="`inline` puts the media of messages back in their places, byte for byte; "
-        "tool results keep their references."
+        description="`inline` returns messages with their media, as they were sent. Tool results "
+        "keep their references."
     ),
 ]
 
@@ -73,10 +73,10 @@ async def list_messages(
     cursor: CursorQuery = None,
     after: AfterSeqQuery = None,
 ) -> Response:
-    """Replay a session: everything written to it in the order of `seq`, each as it was written.
+    """List the history of a session in the order of `seq`, each entry as it was written.
 
-    Tool results, page faults, messages, interactions and their answers share one numbering with
-    the writes of the session's pages, which are only in its events.
+    Entries are tool results, page faults, messages, interactions and their outputs. Writes of the
+    session's pages take numbers of the same sequence, and appear only in the session's events.
     """
     request = api_request.request
     if media == "inline":
@@ -115,11 +115,11 @@ async def append_message(
 ) -> Response:
     """Append a message as an SDK, a framework or a provider writes it, in any of the dialects.
 
-    It is kept as it is, member for member. With only `role`, `content`, `name`, `tool_calls` and
-    `tool_call_id` its entry has these members; any other one stands in `message` of its entry,
-    which says the `dialect` and the `role`. Media from 1,024 bytes on are moved to the resources,
-    and `@blob:` references take their places. A tool call has one answer: the same message of
-    answers again gives the stored one, with 200.
+    All members are stored. If a message has only `role`, `content`, `name`, `tool_calls` and
+    `tool_call_id`, its entry has these members. Otherwise `message` of the entry is the message,
+    with its `dialect` and `role` beside it. Media of 1,024 bytes or more are moved to the resources
+    and replaced by `@blob:` references. A tool call has one result: the same message with results
+    again returns the stored one, with 200.
     """
     appended = await messages.append(
         api_request.project_id, session_id, api_request.json_body(), idempotency_key=idempotency_key

@@ -1,4 +1,4 @@
-"""Health, readiness, version and metrics of the service."""
+"""`/healthz`, `/readyz`, `/metrics` and `/api/version`: the state of the process, for operators."""
 
 from typing import Annotated
 
@@ -45,8 +45,8 @@ async def get_readiness(records: RecordsDep, blobs: BlobStoreDep, broker: Broker
     return Readiness(status="ready", database="ok", blobs="ok", events=events)
 
 
-# The version is public in `/openapi.json`. This route needs a key, since all under `/api/` do: a
-# rule without exceptions can be tested on every route.
+# The version is public in `/openapi.json`. This route needs a key nevertheless, because tests check
+# that all routes under `/api/` need one.
 async def get_version() -> Version:
     """Return the version of the service."""
     return Version(name="pagefault", version=VERSION)

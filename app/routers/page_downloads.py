@@ -1,4 +1,4 @@
-"""`/api/pages/{page_id}/download`: a page at a level, as a file."""
+"""`/api/pages/{page_id}/download`: the content of a page at a level, as a file."""
 
 from typing import Annotated
 
@@ -80,8 +80,8 @@ async def download_page(
 ) -> Response:
     """Download a page as a file, by default its FULL level.
 
-    The file behind an address is fetched once and kept, guarded: only public addresses, or those
-    that `PAGEFAULT_FETCH__ALLOW` names.
+    If the content is a URL, its file is fetched once and stored. Files are fetched only from public
+    addresses, and from those in `PAGEFAULT_FETCH__ALLOW`.
     """
     file = await downloads.open_file(api_request.project_id, page_id, level or Level.FULL)
     content = ContentToSend(

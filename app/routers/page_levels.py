@@ -1,4 +1,4 @@
-"""`/api/pages/{page_id}/…`: a page at a level: typed, as blocks, as a tool message."""
+"""`/api/pages/{page_id}/…`: the content of a page at a level, typed, as blocks or as a message."""
 
 from typing import Annotated, Any
 
@@ -32,7 +32,8 @@ router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 PageReadingDep = Annotated[PageReading, Depends(service(PageReading))]
 PageFaultsDep = Annotated[PageFaults, Depends(service(PageFaults))]
 
-# Its pattern is checked by the service, which has a tool message for the model that sent it.
+# The pattern is only documented here. The service checks it, to return an invalid id as an error
+# with a tool message for the model that sent the id.
 FaultedIdPath = Annotated[
     str,
     Path(
@@ -51,23 +52,27 @@ MediaQuery = Annotated[
 
 async def get_blocks_options(
     media: MediaQuery = "inline",
-    detail: Annotated[ImageDetail, Query(description="Of the image, for the model.")] = "low",
+    detail: Annotated[
+        ImageDetail, Query(description="The `detail` of the image for the model.")
+    ] = "low",
     max_chars: Annotated[
-        int | None, Query(ge=1, description="How much of the level's text; media are never cut.")
+        int | None, Query(ge=1, description="The most characters of text; media are never cut.")
     ] = None,
-    offset: Annotated[Count, Query(description="Where in the text to begin.")] = 0,
+    offset: Annotated[
+        Count, Query(description="The number of characters of the text to skip.")
+    ] = 0,
 ) -> BlocksOptions:
-    """Return the options for blocks."""
+    """Return the options of the query for a page as blocks."""
     return BlocksOptions(media, detail, max_chars, offset)
 
 
 BlocksOptionsDep = Annotated[BlocksOptions, Depends(get_blocks_options)]
 
 
-def _with_message(
+def _problem_with_message(
     error_class: type[PagefaultError], status: int, shape: type[Problem]
 ) -> dict[str, Any]:
-    """Return the documentation of an error that has a tool message for the model."""
+    """Return the OpenAPI response of an error that has a tool message for the model."""
     content = {PROBLEM_MEDIA_TYPE: {"schema": reference(shape)}}
     return {**problem_responses(error_class)[status], "content": content}
 
@@ -84,8 +89,8 @@ async def get_page_content(
 ) -> Response:
     """Read the content of a page at a level, typed by its modality.
 
-    Without `level`, the page's own level is used. Every field is present: null is unknown, and
-    `0.0` is a duration.
+    Without `level`, the page's current level is used. Every field is present; if a value is
+    unknown, it is null, and never `0.0`.
     """
     content = await reading.content(api_request.project_id, page_id, level, media)
     return rendered_response(api_request.request, content)
@@ -106,9 +111,9 @@ async def get_page_blocks(
 ) -> Response:
     """Read a page as the content of a tool message: an image with its annotation, or text.
 
-    The image is attached at FULL and REDUCED, if its bytes are available. `level` is the level of
-    the content: if `requested_level` has the same content as FULL, it is FULL. `truncated`,
-    `total_chars` and `next_offset` describe the text that `max_chars` left out.
+    At the levels FULL and REDUCED the image is attached, if its bytes are available. `level` in the
+    response is FULL if the requested level has the same content as FULL. `truncated`, `total_chars`
+    and `next_offset` describe the text beyond `max_chars`.
     """
     render = reading.json_form if form == "json" else reading.blocks
     blocks = await render(api_request.project_id, page_id, level, options)
@@ -121,8 +126,8 @@ async def get_page_blocks(
     openapi_extra=json_body(FaultRequest, required=False),
     responses={
         **problem_responses(ConflictError, *BODY_ERRORS),
-        404: _with_message(NotFoundError, 404, PageFaultProblem),
-        422: _with_message(InvalidPayloadError, 422, PageFaultRefusal),
+        404: _problem_with_message(NotFoundError, 404, PageFaultProblem),
+        422: _problem_with_message(InvalidPayloadError, 422, PageFaultRefusal),
     },
 )
 async def fault_page(
@@ -131,11 +136,11 @@ async def fault_page(
     page_id: FaultedIdPath,
     form: FormQuery = None,
 ) -> Response:
-    """Fault a page in: the tool message that puts it before a model.
+    """Fault a page in: return the tool message with its content, for the model.
 
     With `session_id` the message is appended to the session's history; the same `tool_call_id`
-    again gives the same message. A page that is not there is a 404, and an id or a level that
-    cannot be is a 422, that carries the tool message to give to the model instead.
+    again returns the same message. A missing page is a 404, and an invalid id or level a 422. Both
+    have a tool message about the error, for the model.
     """
     body = await read_small_json(api_request.request, api_request.limits)
     query = read_fault_request(body, page_id, form)
@@ -144,7 +149,7 @@ async def fault_page(
 
 
 odd_ids_router = APIRouter(prefix="/api/pages", include_in_schema=False)
-"""Faults of ids with a slash in them, or of none; it comes behind every other router."""
+"""The route of faults for empty ids and ids with a slash. The application matches it last."""
 odd_ids_router.add_api_route(
     "/{page_id:path}/fault", fault_page, methods=["POST"], name="fault_odd_page"
 )

@@ -1,4 +1,4 @@
-"""`/api/pages/{page_id}/representations`: levels of a page, supplied and withdrawn."""
+"""`/api/pages/{page_id}/representations`: read, supply and remove the levels of a page."""
 
 from typing import Annotated
 
@@ -36,7 +36,7 @@ PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
 async def get_page_representation(
     api_request: ApiRequestDep, reading: PageReadingDep, page_id: PageIdPath, level: LevelPath
 ) -> Response:
-    """Read one level as it is stored, and whether it was stored, supplied or derived."""
+    """Read one level as it is stored, and its origin: the page itself, supplied, or derived."""
     record = await reading.representation(api_request.project_id, page_id, level)
     return record_response(api_request.request, record)
 
@@ -59,7 +59,8 @@ async def put_page_representation(
 ) -> Response:
     """Supply a level above FULL: a summary, a transcript, a caption, or a smaller image.
 
-    It may not be longer than the level below it. Derived levels above it are derived again.
+    A supplied level may not be longer than the level below it. Derived levels above it are derived
+    again.
     """
     written = await changes.supply_level(
         api_request.project_id,
@@ -90,7 +91,7 @@ async def delete_page_representation(
     level: LevelPath,
     if_match: IfMatchHeader = None,
 ) -> None:
-    """Remove a supplied level. It is derived again if that is possible."""
+    """Remove a supplied level. If possible, the level is derived again."""
     await changes.withdraw_level(
         api_request.project_id, page_id, level, condition=api_request.condition()
     )

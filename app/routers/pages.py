@@ -1,4 +1,4 @@
-"""`/api/pages`: memory pages, written, read, listed and searched."""
+"""`/api/pages`: write, read, list, search and delete memory pages."""
 
 from typing import Annotated
 
@@ -52,6 +52,15 @@ from pagefault_dialects.model.page import MediaForm, Modality, PageFilters, Page
 router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 
 PageListsDep = Annotated[PageLists, Depends(service(PageLists))]
+PagesDep = Annotated[Pages, Depends(service(Pages))]
+PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
+PageReadingDep = Annotated[PageReading, Depends(service(PageReading))]
+
+PageMediaQuery = Annotated[
+    MediaForm,
+    Query(description="`inline` returns `data:` URIs that were moved to the resources unchanged."),
+]
+_VARY_ACCEPT = {"Vary": "Accept"}
 
 
 async def get_page_filters(
@@ -61,7 +70,7 @@ async def get_page_filters(
     page_type: PageType | None = None,
     pinned: bool | None = None,
 ) -> PageFilters:
-    """Return the filters of a list of pages."""
+    """Return the filters of the query of a list of pages."""
     return PageFilters(session_id, modality, page_type, pinned, level)
 
 
@@ -69,7 +78,7 @@ async def get_search_filters(
     session_id: ClientId | None = None,
     modality: Modality | None = None,
 ) -> PageFilters:
-    """Return the filters of a search of pages."""
+    """Return the filters of the query of a search, which has fewer than a list."""
     return PageFilters(session_id, modality)
 
 
@@ -90,10 +99,10 @@ async def list_pages(
     cursor: CursorQuery = None,
 ) -> Response:
     """List pages, newest first, without their contents. `level` selects pages by their level."""
-    found, next_cursor = await lists.list(
+    pages, next_cursor = await lists.list(
         api_request.project_id, filters, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(page_summary, found), next_cursor)
+    return list_response(api_request.request, map(page_summary, pages), next_cursor)
 
 
 # Declared before `/{page_id}`, which would match `/search`.
@@ -112,9 +121,9 @@ async def search_pages(
 ) -> Response:
     """Search hint, caption, transcript, scenes and text of pages; best match first.
 
-    A page whose id is searched for is the first result. Then come pages with all words, then pages
-    with most of them. Words match in all their forms. If a search matches very many pages, only the
-    newest 1,000 are ranked.
+    If the query is the id of a page, this page is the first result. Then come pages with all words,
+    then pages with most of them. Words match in all their forms. If a search matches more than
+    1,000 pages, only the newest 1,000 are ranked.
     """
     hits, next_cursor = await lists.search(
         api_request.project_id, q, filters, cursor=cursor, limit=limit
@@ -123,36 +132,23 @@ async def search_pages(
     return list_response(api_request.request, items, next_cursor)
 
 
-_VARY_ACCEPT = {"Vary": "Accept"}
-
-
-PagesDep = Annotated[Pages, Depends(service(Pages))]
-PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
-PageReadingDep = Annotated[PageReading, Depends(service(PageReading))]
-
-
-PageMediaQuery = Annotated[
-    MediaForm, Query(description="`inline` gives moved data URIs back, byte for byte.")
-]
-
-
 @router.post(
     "",
     response_model=PageRecord,
     status_code=201,
     openapi_extra=json_body(PageDraft),
     responses={
-        200: {"model": PageRecord, "description": "The same request, answered before."},
+        200: {"model": PageRecord, "description": "The same request created this page before."},
         **problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
     },
 )
 async def create_page(
     api_request: ApiRequestDep, pages: PagesDep, idempotency_key: IdempotencyKeyHeader = None
 ) -> Response:
-    """Create a page. It gets a new id, unless the body has one that no other page has.
+    """Create a page, with the id in the body or with a new one. An id of another page is a 409.
 
-    With an `Idempotency-Key` the same request again returns the same page in its current version,
-    or a 404 if it was deleted meanwhile. It never creates a second page.
+    With an `Idempotency-Key` the same request again creates no second page: it returns the current
+    version of the first one, or a 404 if the page was deleted meanwhile.
     """
     body = api_request.json_body()
     written = await pages.create(api_request.project_id, body, idempotency_key=idempotency_key)
@@ -169,7 +165,7 @@ async def create_page(
 async def create_pages(api_request: ApiRequestDep, pages: PagesDep) -> Response:
     """Create up to 1,000 pages in one transaction: all of them, or none.
 
-    The answer has the pages in the order of the request, without their contents.
+    The response lists the pages in the order of the request, without their contents.
     """
     written = await pages.create_batch(api_request.project_id, api_request.json_body())
     body = created_pages([item.page for item in written])
@@ -182,7 +178,7 @@ async def create_pages(api_request: ApiRequestDep, pages: PagesDep) -> Response:
     responses={
         200: {
             "content": PLAIN_TEXT,
-            "description": "The page; for people, with `Accept: text/plain`.",
+            "description": "The page as JSON, or with `Accept: text/plain` as text for people.",
         },
         **responses_of_reads(*RECORD_ERRORS),
     },
@@ -228,10 +224,10 @@ async def put_page(
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
 ) -> Response:
-    """Create a page, or replace it. Supplied levels stay as long as the content does.
+    """Create a page, or replace it. If the content is unchanged, supplied levels stay.
 
-    A `data:` URI from 1,024 bytes on, and every recording, is moved to the resources; the page
-    keeps the reference. The same request again changes nothing.
+    `data:` URIs of 1,024 bytes or more, and those of audio and video, are moved to the resources
+    and replaced by references. The same request again changes nothing.
     """
     written = await pages.put(
         api_request.project_id, page_id, api_request.json_body(), condition=api_request.condition()
@@ -253,7 +249,7 @@ async def patch_page(
     page_id: PageIdPath,
     if_match: IfMatchHeader = None,
 ) -> Response:
-    """Change the descriptor of a page by a merge patch (RFC 7396); its content stays.
+    """Change members of a page other than its content, by a merge patch (RFC 7396).
 
     Derived levels are derived again; supplied levels stay.
     """
@@ -273,7 +269,7 @@ async def patch_page(
 async def delete_page(
     api_request: ApiRequestDep, pages: PagesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
 ) -> None:
-    """Delete a page with its levels. Entries of a session's history about it stay."""
+    """Delete a page with its levels. Entries of a session's history about the page stay."""
     await pages.delete(api_request.project_id, page_id, condition=api_request.condition())
 
 

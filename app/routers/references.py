@@ -1,4 +1,4 @@
-"""`/api/resolve`: content in the place of references, for the arguments of the next tool call."""
+"""`/api/resolve`: replace references in the arguments of a tool call by their content."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`…/render`: stored records as messages for any model, with an account of the losses."""
+"""`…/render`: render stored records as messages for any model, and list what was lost."""
 
 from typing import Annotated
 
@@ -38,14 +38,14 @@ ToolCallIdQuery = Annotated[
         alias="toolCallId",
         min_length=1,
         max_length=LONGEST_CALL_ID,
-        description="The call that the page answers; without one, an id made of the page's.",
+        description="The id of the call that loads the page; by default made from the page's id.",
     ),
 ]
 UpToQuery = Annotated[
     Count | None,
     Query(
         alias="upTo",
-        description="Render as if the entry with this `seq` were the last one: an earlier turn.",
+        description="Render as if the entry with this `seq` were the last one of the session.",
     ),
 ]
 
@@ -61,12 +61,14 @@ async def render_tool_result(
     tool_result_id: str,
     query: Annotated[RecordQuery, Query()],
 ) -> Response:
-    """Render a tool result for a model, as the answer to its call.
+    """Render a tool result for a model, as the message with the result of its call.
 
-    Content that the target does not support is reduced, or described in words; `loss` lists it with
-    the reasons. The same request returns the same bytes.
+    Content that the target does not support is reduced, or described in words; `loss` lists such
+    content with the reasons. The same request returns the same bytes.
     """
-    body = await renders.render_tool_result(api_request.project_id, tool_result_id, query.query())
+    body = await renders.render_tool_result(
+        api_request.project_id, tool_result_id, query.render_query()
+    )
     return rendered_response(api_request.request, body)
 
 
@@ -83,15 +85,15 @@ async def render_page(
     query: Annotated[PageQuery, Query()],
     tool_call_id: ToolCallIdQuery = None,
     observe: Annotated[
-        bool, Query(description="Only look: the read is not counted as one by a model.")
+        bool, Query(description="Do not count this request as an access to the page by a model.")
     ] = False,
 ) -> Response:
-    """Render a page at a level for a model, as the answer to the call that faults it in."""
+    """Render a page at a level for a model, as the result of the call that loads the page."""
     body = await renders.render_page(
         api_request.project_id,
         page_id,
         level,
-        query.query(),
+        query.render_query(),
         tool_call_id=tool_call_id,
         counts_access=not observe,
     )
@@ -113,11 +115,11 @@ async def render_session(
 ) -> Response:
     """Render the history of a session as one list of messages, in the provider's order.
 
-    Later entries do not change messages that were rendered before, unless a limit reduces an older
-    medium. `loss` has an entry for that.
+    Later entries change no message that was rendered before, except where a limit reduces an older
+    medium, which `loss` lists.
     """
     body = await renders.render_session(
-        api_request.project_id, session_id, query.query(), since=since, up_to=up_to
+        api_request.project_id, session_id, query.render_query(), since=since, up_to=up_to
     )
     return rendered_response(api_request.request, body)
 
@@ -133,12 +135,12 @@ async def get_working_set(
     session_id: SessionIdPath,
     query: Annotated[SessionQuery, Query()],
 ) -> Response:
-    """Read the part of a session that a model has in context with the same render options.
+    """Read which entries and pages a model has in context, if the session is rendered like this.
 
-    It has the level, tokens and eviction of each entry and page, and the number of recalls by the
-    model. A frontier is read and not moved.
+    Each has its level, tokens, eviction, and the number of recalls by the model. A frontier is read
+    and not moved.
     """
-    body = await working_sets.get(api_request.project_id, session_id, query.query())
+    body = await working_sets.get(api_request.project_id, session_id, query.render_query())
     return long_response(api_request.request, body)
 
 
@@ -173,8 +175,8 @@ async def render_session_on(
 async def render_record(api_request: ApiRequestDep, renders: RendersDep) -> Response:
     """Render a stored record with options too long for an address.
 
-    This stores only reduced images for the next rendering, and the position of a frontier if one is
-    named.
+    The request stores only reduced images for the next rendering, and the position of a frontier if
+    the options name one.
     """
     request = await api_request.model(RenderRequest)
     query = RenderQuery(request.target, request.options())

@@ -78,13 +78,16 @@ router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiR
 ResourcesDep = Annotated[Resources, Depends(service(Resources))]
 PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedContent))]
 LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
+ResourceTextsDep = Annotated[ResourceTexts, Depends(service(ResourceTexts))]
+PostersDep = Annotated[Posters, Depends(service(Posters))]
+ContentSourcesDep = Annotated[ContentSources, Depends(service(ContentSources))]
 
 # curl sends this type with `--data-binary`, whatever the file is.
 _DEFAULT_CURL_TYPE = "application/x-www-form-urlencoded"
 
 AliasQuery = Annotated[
     str | None,
-    Query(description="What another system calls the file; see `PUT /api/aliases/{alias}`."),
+    Query(description="The file's name in another system; see `PUT /api/aliases/{alias}`."),
 ]
 
 
@@ -94,7 +97,7 @@ AliasQuery = Annotated[
     status_code=201,
     openapi_extra=file_body(),
     responses={
-        200: {"model": ResourceRecord, "description": "The same file, kept before."},
+        200: {"model": ResourceRecord, "description": "The same file was stored before."},
         **problem_responses(ConflictError, NotFoundError, *BODY_ERRORS),
     },
 )
@@ -106,17 +109,20 @@ async def create_resource(
     repr_digest: Annotated[
         str | None,
         Header(
-            description="RFC 9530: `sha-256=:…:`, verified; in place of bytes if they are known."
+            description="RFC 9530: `sha-256=:…:`, the digest of the file; it is verified. If the "
+            "project has bytes with this digest, the body may be empty."
         ),
     ] = None,
 ) -> Response:
-    """Store a file: a raw body, or the one file of a multipart form. It is streamed to the store.
+    """Store a file: a raw body, or the only file of a multipart form. The body is not buffered.
 
     The type is detected from the bytes. The same file again returns the same resource, with 200.
-    With `alias` the resource gets that name as well. If another resource has it, nothing is stored.
+    With `alias` the resource gets this alias as well. If another resource has the alias, nothing is
+    stored.
 
-    If the project has the bytes of `Repr-Digest` already, the body may be empty; a 404 says that it
-    has not. With `Expect: 100-continue`, the body is requested only if they are not known.
+    If the project has bytes with the digest in `Repr-Digest`, the body may be empty; if it has not,
+    an empty body is a 404. With `Expect: 100-continue`, the server requests the body only if the
+    project does not have these bytes.
     """
     chunks = api_request.body()
     upload_name = filename or disposition_filename(
@@ -161,8 +167,8 @@ async def list_resources(
     cursor: CursorQuery = None,
 ) -> Response:
     """List resources, newest first."""
-    page, next_cursor = await resources.list(api_request.project_id, cursor=cursor, limit=limit)
-    return list_response(api_request.request, map(resource_record, page), next_cursor)
+    stored, next_cursor = await resources.list(api_request.project_id, cursor=cursor, limit=limit)
+    return list_response(api_request.request, map(resource_record, stored), next_cursor)
 
 
 @router.get("/{uri}", response_model=ResourceRecord, responses=responses_of_reads(NotFoundError))
@@ -175,7 +181,7 @@ async def list_resources(
 async def get_resource(
     api_request: ApiRequestDep, resources: ResourcesDep, uri: UriPath
 ) -> Response:
-    """Read a descriptor."""
+    """Read the descriptor of a resource: its type, size, digest and names, without its bytes."""
     resource = await resources.get(api_request.project_id, uri)
     return record_response(api_request.request, resource_record(resource))
 
@@ -184,7 +190,7 @@ async def get_resource(
 async def delete_resource(
     api_request: ApiRequestDep, resources: ResourcesDep, uri: UriPath
 ) -> None:
-    """Delete a resource without references; a 409 lists the records that refer to it."""
+    """Delete a resource. If records refer to it, the response is a 409 that lists them."""
     await resources.delete(api_request.project_id, uri)
 
 
@@ -200,7 +206,7 @@ async def create_signed_url(
     signer: LinkSignerDep,
     uri: UriPath,
 ) -> SignedUrl:
-    """Create a link that needs no key and expires soon, for `<img>`, `<video>` and the like."""
+    """Create a link to the content that needs no key and expires, as for `<img>` and `<video>`."""
     link_request = await api_request.model(SignedUrlRequest)
     resource = await resources.get(api_request.project_id, uri)
     if link_request.app is not None:
@@ -219,7 +225,12 @@ async def create_signed_url(
 
 
 def _check_app(mime_type: str, published: PublishedContent) -> None:
-    """Raise if a resource cannot be shown as the page of an app."""
+    """Check that a resource can be shown as the page of an MCP App.
+
+    Raises:
+        InvalidPayloadError: The resource is not HTML.
+        ConflictError: The service has no host for content.
+    """
     if mime_type != HTML:
         raise InvalidPayloadError(
             "Only a page of HTML is shown as an app.",
@@ -233,19 +244,15 @@ def _check_app(mime_type: str, published: PublishedContent) -> None:
         )
 
 
-ResourceTextsDep = Annotated[ResourceTexts, Depends(service(ResourceTexts))]
-PostersDep = Annotated[Posters, Depends(service(Posters))]
-ContentSourcesDep = Annotated[ContentSources, Depends(service(ContentSources))]
-
-
 @dataclass(frozen=True, slots=True)
 class ContentAccess:
-    """The permission of a request to read content, by a signed link or by a key."""
+    """How a request may read the content of a resource, according to its signed link or its key."""
 
     project_id: str
     disposition: Disposition
     filename: str | None
     resource_policy: ResourcePolicy
+    """The value of `Cross-Origin-Resource-Policy`."""
     page_headers: Mapping[str, str] | None = None
     """The headers for HTML that is shown as the page of an MCP App; `None` for other content."""
 
@@ -256,22 +263,24 @@ async def get_content_access(
     signer: LinkSignerDep,
     published: PublishedContentDep,
     uri: UriPath,
-    token: Annotated[str | None, Query(max_length=2_048, description="Of a signed URL.")] = None,
-    download: Annotated[bool, Query(description="Send it as an attachment.")] = False,
+    token: Annotated[
+        str | None, Query(max_length=2_048, description="The token of a signed URL.")
+    ] = None,
+    download: Annotated[bool, Query(description="Send the content as an attachment.")] = False,
     filename: FilenameQuery = None,
 ) -> ContentAccess:
-    """Verify the link of a request, or its key if it has no link.
+    """Verify the signed link of a request. If the request has no `token`, verify its key.
 
     Raises:
         ForbiddenLinkError: The link is not valid.
-        UnauthorizedError: There is no link and no valid key.
+        UnauthorizedError: The request has neither a link nor a valid key.
         QuotaExceededError: The key has sent too many requests.
     """
     disposition: Disposition = "attachment" if download else "inline"
     if token is None:
         project_id = await authenticate(request)
         return ContentAccess(project_id, disposition, filename, published.resource_policy)
-    # A link contains the project and the file name.
+    # The token contains the project, the disposition and the file name.
     grant = signer.verify(token, parse_resource_id(uri) or "", utc_now())
     if grant.disposition == "attachment":
         disposition = "attachment"
@@ -288,7 +297,7 @@ async def get_content_access(
 
 
 ContentAccessDep = Annotated[ContentAccess, Depends(get_content_access)]
-FormQuery = Annotated[
+AudioFormatQuery = Annotated[
     Literal["wav"] | None,
     Query(alias="as", description="Send samples without a header as a WAV file."),
 ]
@@ -309,7 +318,7 @@ _CONTENT_ERRORS = (
     responses={
         200: {"description": "The whole content.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
-        307: {"description": "Where the content is, if the store, or another host, sends it."},
+        307: {"description": "The location of the content, if the store or another host sends it."},
         **responses_of_reads(*_CONTENT_ERRORS),
     },
 )
@@ -320,7 +329,7 @@ _CONTENT_ERRORS = (
     openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
     responses={
         200: {"description": "The headers of the whole content.", "headers": CONTENT_HEADERS},
-        307: {"description": "Where they are, if another host sends the content."},
+        307: {"description": "The location of the content, if another host sends it."},
         **responses_of_reads(*_CONTENT_ERRORS),
     },
 )
@@ -330,16 +339,16 @@ async def get_resource_content(
     sources: ContentSourcesDep,
     uri: UriPath,
     access: ContentAccessDep,
-    form: FormQuery = None,
+    audio_format: AudioFormatQuery = None,
 ) -> Response:
-    """Read the bytes: whole, in ranges, or only if they changed (RFC 9110).
+    """Read the bytes of a resource, with ranges and conditions of RFC 9110.
 
     With `as=wav`, samples without a header, such as `audio/pcm;rate=24000`, are sent as a WAV file,
-    which browsers play; the stored bytes stay as they are.
+    which browsers play. The stored bytes are not changed.
     """
     resource = await resources.get(access.project_id, uri)
     content = resource_content(resource, access.disposition, access.filename)
-    if form == "wav":
+    if audio_format == "wav":
         wav = sources.wav_of(access.project_id, resource)
         return content_response(
             request.headers,
@@ -367,40 +376,45 @@ CONTENT_ROUTE = next(
     for route in router.routes
     if isinstance(route, APIRoute) and route.name == "get_resource_content"
 )
-"""The route that links lead to, for `app.http.content_host`."""
+"""The route of signed links, the only one that `app.http.content_host` serves."""
 
-_LINES = "`10-50`, `10-`, `10`, or `-50` for the last fifty; counted from 1, both included"
+_LINE_RANGES = "`10-50`, `10-`, `10`, or `-50` for the last fifty; counted from 1, both included"
 
 
 async def get_text_query(
-    lines: Annotated[str | None, Query(max_length=64, description=f"{_LINES}.")] = None,
+    lines: Annotated[str | None, Query(max_length=64, description=f"{_LINE_RANGES}.")] = None,
     grep: Annotated[
         str | None,
         Query(
             min_length=1,
             max_length=200,
             pattern=r"^[^\r\n]+$",
-            description="Only lines that hold this text; it is no pattern.",
+            description="Only lines that contain this text, which is not a regular expression.",
         ),
     ] = None,
     ignore_case: Annotated[
-        bool, Query(alias="ignoreCase", description="Of `grep`: whether `A` is `a`.")
+        bool, Query(alias="ignoreCase", description="With `grep`: ignore the case of letters.")
     ] = False,
     context: Annotated[
-        int, Query(ge=0, le=10, description="Of `grep`: how many lines around each match.")
+        int,
+        Query(ge=0, le=10, description="With `grep`: the lines before and after each match."),
     ] = 0,
     pointer: Annotated[
         str | None,
-        Query(max_length=4_000, description="A JSON pointer (RFC 6901); empty for the whole."),
+        Query(max_length=4_000, description="A JSON pointer (RFC 6901); empty for the whole text."),
     ] = None,
 ) -> TextQuery:
-    """Return the requested part of a text."""
+    """Return the part of a text that a request selects, by lines or by a JSON pointer.
+
+    Raises:
+        InvalidPayloadError: A parameter is invalid, or cannot be combined with another one.
+    """
     if pointer is None:
         if grep is None and (ignore_case or context):
             raise _query_error("grep", "has to be there for `ignoreCase` and `context`")
         line_range = LineRange() if lines is None else parse_line_range(lines)
         if line_range is None:
-            raise _query_error("lines", f"must be {_LINES}")
+            raise _query_error("lines", f"must be {_LINE_RANGES}")
         return TextQuery(line_range, grep, ignore_case, context)
     if lines is not None or grep is not None or ignore_case or context:
         raise _query_error(
@@ -424,7 +438,8 @@ def _query_error(name: str, sentence: str) -> InvalidPayloadError:
     responses={
         200: {
             "content": PLAIN_TEXT,
-            "description": "The piece; its text alone with `Accept: text/plain`.",
+            "description": "The piece with its position, or with `Accept: text/plain` only its "
+            "text.",
         },
         **responses_of_reads(NotFoundError, InvalidPayloadError),
         **problem_responses(
@@ -438,20 +453,20 @@ async def get_resource_text(
     uri: UriPath,
     query: Annotated[TextQuery, Depends(get_text_query)],
 ) -> Response:
-    """Read a part of a text: a range of lines, the lines that match a text, or a value of its JSON.
+    """Read a part of a text: a range of lines, the lines with a text in them, or a JSON value.
 
-    An answer has 64 KiB of text at most, and `nextLine` is the line to continue with. Instead of a
-    value that is too large, the answer has its shape, and pointers to its members.
+    A response has at most 64 KiB of text, and `nextLine` is the line to continue with. A larger
+    value is replaced by a description of its shape, with pointers to its members.
     """
     text = await texts.find(api_request.project_id, uri, query)
-    is_alone = wants_text(api_request.request)
-    etag = strong_etag(text.digest_alone if is_alone else text.digest)
+    is_plain = wants_text(api_request.request)
+    etag = strong_etag(text.digest_alone if is_plain else text.digest)
     if unchanged := not_modified_response(api_request.request, etag=etag):
         return unchanged
-    answer = await text.read()
-    if is_alone:
-        return text_response(api_request.request, text_alone(answer.found), etag=etag)
-    record = text_record(answer.resource, answer.total_lines, answer.found, answer.charset)
+    piece = await text.read()
+    if is_plain:
+        return text_response(api_request.request, text_alone(piece.found), etag=etag)
+    record = text_record(piece.resource, piece.total_lines, piece.found, piece.charset)
     return record_response(api_request.request, record, etag=etag, headers={"Vary": "Accept"})
 
 
@@ -461,7 +476,7 @@ async def get_resource_text(
     openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
     responses={
         200: {"description": "The poster, a JPEG.", "content": JPEG, "headers": CONTENT_HEADERS},
-        204: {"description": "There is none, and `optional` was given."},
+        204: {"description": "The video has no poster, and `optional` is true."},
         206: RANGES_RESPONSE,
         **responses_of_reads(
             NotFoundError,
@@ -480,13 +495,13 @@ async def get_resource_poster(
     uri: UriPath,
     optional: Annotated[
         bool,
-        Query(description="Answer 204 where there is none, as browsers log every 404."),
+        Query(description="Return 204 instead of 404 if there is no poster; browsers log a 404."),
     ] = False,
 ) -> Response:
     """Read the first key frame of a video as a JPEG of at most 1,280 pixels a side.
 
-    It is created by the first request, if the optional package `av` is installed, and kept until
-    the video is deleted. Videos of more than 3840x2160 pixels have no poster.
+    The first request creates this poster, if the optional package `av` is installed; it is stored
+    until the video is deleted. Videos of more than 3840x2160 pixels have no poster.
     """
     video = await resources.get(api_request.project_id, uri)
     poster = await (posters.get_if_any if optional else posters.get)(api_request.project_id, video)

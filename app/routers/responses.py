@@ -23,7 +23,7 @@ MaxTokensHeader = Annotated[
         alias="pagefault-max-tokens",
         ge=1,
         le=LARGEST_COUNT,
-        description="The most tokens that the item is expanded to.",
+        description="The maximal number of tokens that the item is expanded to.",
     ),
 ]
 
@@ -37,10 +37,10 @@ MaxTokensHeader = Annotated[
 async def compact_response(
     api_request: ApiRequestDep, compactions: CompactionsDep, max_tokens: MaxTokensHeader = None
 ) -> Response:
-    """Store a conversation, and replace it by its user messages and a compaction item.
+    """Store a conversation, and return its user messages and a compaction item instead of it.
 
-    The item has a signed handle of the stored session, valid for 30 days in its project. These two
-    routes and `PUT /api/sessions/{session_id}/history` expand it.
+    The item has a signed handle of the stored session, which is valid for 30 days in its project.
+    The two routes `/v1/responses/…` and `PUT /api/sessions/{session_id}/history` expand the item.
     """
     body = api_request.json_body(api_request.limits.history_bytes)
     return _shape_response(await compactions.compact(api_request.project_id, body, max_tokens))

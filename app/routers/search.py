@@ -1,4 +1,4 @@
-"""`/api/search`: a search over pages, tool results, messages, interactions and file names."""
+"""`/api/search`: search pages, tool results, messages, interactions and file names."""
 
 from typing import Annotated, cast, get_args
 
@@ -37,7 +37,8 @@ async def search(
         str | None,
         Query(
             pattern=f"^({_KINDS})(,({_KINDS}))*$",
-            description="Only these, with commas. `transcript` is a page that is a recording.",
+            description="Only these kinds, separated by commas. A page with a recording is a "
+            "`transcript`.",
         ),
     ] = None,
     session_id: Annotated[
@@ -49,11 +50,12 @@ async def search(
 ) -> Response:
     """Search pages, tool results, messages, interactions and file names; best match first.
 
-    An entry whose id is searched for is the first result. Then come entries with exactly that name,
-    then entries with all words, then entries with most of them. Words match in all their forms.
+    If the query is the id of an entry, this entry is the first result. Then come entries with
+    exactly this name, then entries with all words, then entries with most of them. Words match in
+    all their forms.
     """
     selected = cast("list[SearchKind]", kinds.split(",") if kinds else [])
     request = SearchRequest(q, frozenset(selected), session_id)
-    found = await engine.search(api_request.project_id, request, cursor=cursor, limit=limit)
-    body = search_results(found.hits, found.next_cursor, pending=found.pending)
-    return list_body_response(api_request.request, body, found.next_cursor)
+    results = await engine.search(api_request.project_id, request, cursor=cursor, limit=limit)
+    body = search_results(results.hits, results.next_cursor, pending=results.pending)
+    return list_body_response(api_request.request, body, results.next_cursor)

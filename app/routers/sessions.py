@@ -72,12 +72,12 @@ MemoryTokensQuery = Annotated[
     Count | None,
     Query(
         alias="memoryTokens",
-        description="The most tokens of the text; the first page is always included.",
+        description="The maximal number of tokens of the text, which always has the first page.",
     ),
 ]
 SessionSearchQuery = Annotated[
     str | None,
-    Query(min_length=1, max_length=128, description="Only sessions whose id has this in it."),
+    Query(min_length=1, max_length=128, description="Only sessions whose id contains this text."),
 ]
 
 
@@ -88,7 +88,7 @@ async def get_session_filter(
     ] = None,
     tag: Annotated[Tag | None, Query(description="Only sessions with this tag.")] = None,
 ) -> SessionFilter:
-    """Return the filter of a list of sessions."""
+    """Return the filter of the query of a list of sessions."""
     return SessionFilter(q, pinned, tag)
 
 
@@ -96,14 +96,14 @@ SessionFilterDep = Annotated[SessionFilter, Depends(get_session_filter)]
 
 
 class OutlineQuery(OptionsQuery):
-    """The rendering whose levels an outline contains."""
+    """The rendering, if any, whose levels an outline shows: its target and its options."""
 
     target: Annotated[
         Target | None,
-        Doc("The model for whose rendering each entry has its `stepLevel`."),
+        Doc("The target of a rendering; `stepLevel` is the level of each entry in it."),
     ] = None
     max_tokens: MaxTokens = None
-    frontier: Annotated[ClientId | None, Doc("The frontier that such a rendering reads.")] = None
+    frontier: Annotated[ClientId | None, Doc("The frontier that this rendering reads.")] = None
 
 
 @router.get(
@@ -118,11 +118,11 @@ async def list_sessions(
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
-    """List sessions, the one last written to first, with their counts and sizes."""
-    page, next_cursor = await sessions.list(
+    """List sessions with their counts and sizes, the one with the latest write first."""
+    found, next_cursor = await sessions.list(
         api_request.project_id, session_filter, cursor=cursor, limit=limit
     )
-    items = (session_record(item.session, item.use) for item in page)
+    items = (session_record(item.session, item.use) for item in found)
     return list_response(api_request.request, items, next_cursor)
 
 
@@ -140,7 +140,7 @@ async def list_sessions(
 async def get_session(
     api_request: ApiRequestDep, sessions: SessionsDep, session_id: SessionIdPath
 ) -> Response:
-    """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
+    """Read a session: its counts, its bytes, and the bytes saved compared with inline storage."""
     found = await sessions.get(api_request.project_id, session_id)
     return record_response(api_request.request, session_record(found.session, found.use))
 
@@ -162,7 +162,7 @@ async def put_session(
 ) -> Response:
     """Create an empty session. This is optional, since the first write creates a session as well.
 
-    It takes no body, or an empty object.
+    The body is empty, or an empty object.
     """
     await api_request.model(NoMembers)
     found = await sessions.ensure(
@@ -190,7 +190,7 @@ async def patch_session(
 ) -> Response:
     """Change the marks of a session by a merge patch (RFC 7396): `pinned`, `tags`, `note`.
 
-    They are for people: no rendering has them, and the session keeps its place in the list.
+    Marks are for people. They are not rendered, and do not change the order of the list.
     """
     patch = await api_request.model(SessionPatch, is_optional=False)
     marked = await sessions.mark(
@@ -209,7 +209,8 @@ async def delete_session(
 ) -> Response:
     """Delete a session with its history and its pages, in one transaction.
 
-    The receipt lists each resource of the session: deleted, or kept for its other users.
+    The receipt lists each resource of the session: deleted, or kept since other records refer to
+    it.
     """
     deleted = await sessions.delete(api_request.project_id, session_id)
     return Response(deletion_receipt(deleted), media_type="application/json")
@@ -221,7 +222,7 @@ async def delete_session(
     status_code=201,
     openapi_extra=json_body(ForkRequest),
     responses={
-        200: {"model": SessionRecord, "description": "The same fork, made before."},
+        200: {"model": SessionRecord, "description": "The same fork was made before."},
         202: {"model": PendingFork, "description": "The fork is being copied."},
         **problem_responses(NotFoundError, ConflictError, OverloadedError, *BODY_ERRORS),
     },
@@ -229,10 +230,11 @@ async def delete_session(
 async def fork_session(
     api_request: ApiRequestDep, forks: SessionForksDep, session_id: SessionIdPath
 ) -> Response:
-    """Create a session `as` with a copy of this one's entries up to `upTo`.
+    """Copy the entries of a session up to the one with the `seq` of `upTo` to a new session.
 
-    The entries keep their numbers and get new ids; files are shared. A fork of more than 10,000
-    entries is a 202, and is copied in the background: `Location` is a 404 until all of it is there.
+    `as` is the id of the new session. The entries keep their numbers and get new ids; files are
+    shared. More than 10,000 entries are copied in the background: the response is a 202, and
+    `Location` is a 404 until all entries are copied.
     """
     fork = await api_request.model(ForkRequest)
     forked = await forks.fork(
@@ -253,7 +255,8 @@ async def fork_session(
     responses={
         200: {
             "content": PLAIN_TEXT,
-            "description": "The pages; for a model alone, with `Accept: text/plain`.",
+            "description": "The pages and their text for a model, or with `Accept: text/plain` "
+            "only this text.",
         },
         **responses_of_reads(NotFoundError, InvalidCursorError, InvalidPayloadError),
     },
@@ -266,9 +269,9 @@ async def get_manifest(
     cursor: CursorQuery = None,
     memory_tokens: MemoryTokensQuery = None,
 ) -> Response:
-    """Read the session's pages as a model sees them, with their levels.
+    """Read the list of a session's pages for a model, with their levels: one line for each page.
 
-    Pinned pages come first, then important, then new ones. Each page is one line.
+    Pinned pages come first, then important, then new ones.
     """
     manifest = await manifests.get(
         api_request.project_id, session_id, cursor=cursor, limit=limit, max_tokens=memory_tokens
@@ -297,20 +300,26 @@ async def get_outline(
     api_request: ApiRequestDep,
     outlines: OutlinesDep,
     session_id: SessionIdPath,
-    levels: Annotated[OutlineQuery, Query()],
+    query: Annotated[OutlineQuery, Query()],
     limit: Annotated[
-        int, Query(ge=1, le=2_000, description="How many entries a page holds at most.")
+        int, Query(ge=1, le=2_000, description="The maximal number of entries in the response.")
     ] = 500,
     cursor: CursorQuery = None,
     after: AfterSeqQuery = None,
 ) -> Response:
-    """Outline a session: a line for each entry, with its kind, title, calls, answers and media.
+    """Outline a session: a line for each entry, with its kind, title, calls, results and media.
 
-    It is much smaller than the history, and links results to their calls in every dialect. A page
-    ends early if entries are large; `nextCursor` is null after the last one.
+    An outline is much smaller than the history, and links results to their calls in every dialect.
+    If entries are large, a response has fewer than `limit`; `nextCursor` is null after the last
+    one.
     """
-    query = RenderQuery(levels.target, levels.options()) if levels.target else None
+    rendering = RenderQuery(query.target, query.options()) if query.target else None
     body, next_cursor = await outlines.list(
-        api_request.project_id, session_id, cursor=cursor, after_seq=after, limit=limit, query=query
+        api_request.project_id,
+        session_id,
+        cursor=cursor,
+        after_seq=after,
+        limit=limit,
+        query=rendering,
     )
     return list_body_response(api_request.request, body, next_cursor)

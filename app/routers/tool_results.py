@@ -1,4 +1,4 @@
-"""`/api/tool-results`: raw results in, canonical records out."""
+"""`/api/tool-results`: store the output of tools as canonical records, list and read them."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery
 from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import list_response, record_response, written_response
-from app.http.render_queries import AnswerOptionsQuery
+from app.http.render_queries import ResultOptionsQuery
 from app.http.rendered_responses import json_response
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
@@ -37,12 +37,12 @@ NewCallQuery = Annotated[
     bool,
     Query(
         alias="newCall",
-        description="As `newCall` of the body: the call is another one than that of the same "
-        "id which has its result.",
+        description="Like `newCall` in the body: the call is new, although an earlier call of the "
+        "session has the same id and a result.",
     ),
 ]
 RenderTargetQuery = Annotated[
-    Target | None, Query(description="The target to render the record for, in the same answer.")
+    Target | None, Query(description="Also render the record for this target.")
 ]
 
 
@@ -52,7 +52,7 @@ RenderTargetQuery = Annotated[
     status_code=201,
     openapi_extra=json_body(ToolResultRequest),
     responses={
-        200: {"model": RenderedToolResult, "description": "The same call, answered before."},
+        200: {"model": RenderedToolResult, "description": "The same result was stored before."},
         **problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
     },
 )
@@ -60,18 +60,18 @@ async def create_tool_result(
     api_request: ApiRequestDep,
     results: ToolResultsDep,
     renders: AnswerRendersDep,
-    options: Annotated[AnswerOptionsQuery, Query()],
+    query: Annotated[ResultOptionsQuery, Query()],
     render: RenderTargetQuery = None,
     new_call: NewCallQuery = False,
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
     """Store the output of a tool, in any shape, and return its canonical record.
 
-    Media are moved to the resources, long text is previewed, and nothing is dropped. The same
-    session, `toolCallId` and JSON value return the same record again with 200. Other JSON is a 409,
-    unless the session has a later call of this id. Outside of sessions an `Idempotency-Key` makes
-    retries safe; if the record was deleted meanwhile, the answer is a 404. With `render` the answer
-    also has a rendering.
+    Media are moved to the resources, long text gets a preview, and nothing is dropped. The same
+    session, `toolCallId` and JSON value return the same record again with 200. Another JSON value
+    for the same `toolCallId` is a 409, unless the session has a later call of this id. Outside of
+    sessions an `Idempotency-Key` makes retries safe; if the record was deleted meanwhile, the
+    response is a 404. With `render` the response also has a rendering.
     """
     ingested = await results.ingest(
         api_request.project_id,
@@ -87,7 +87,7 @@ async def create_tool_result(
         api_request.project_id,
         ingested.result.tool_result_id,
         record,
-        RenderQuery(render, options.options()),
+        RenderQuery(render, query.options()),
     )
     status = 201 if ingested.is_new else 200
     return json_response(api_request.request, body, {"Location": path}, status=status)
@@ -105,11 +105,11 @@ async def list_tool_results(
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
-    """List tool results, newest first; of one session, if one is named."""
-    page, next_cursor = await results.list(
+    """List tool results, newest first. With `sessionId`, list only those of this session."""
+    stored_results, next_cursor = await results.list(
         api_request.project_id, session_id=session_id, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(tool_result_record, page), next_cursor)
+    return list_response(api_request.request, map(tool_result_record, stored_results), next_cursor)
 
 
 @router.get(
@@ -120,6 +120,6 @@ async def list_tool_results(
 async def get_tool_result(
     api_request: ApiRequestDep, results: ToolResultsDep, tool_result_id: str
 ) -> Response:
-    """Read a record: the stored bytes, with a strong ETag."""
+    """Read a record exactly as it is stored. Its ETag is strong."""
     stored = await results.get(api_request.project_id, tool_result_id)
     return record_response(api_request.request, tool_result_record(stored))

@@ -1,4 +1,4 @@
-"""`/api/tools` and `…/tool-calls`: the memory's tools for models, and their calls."""
+"""`/api/tools` and `…/tool-calls`: the definitions of the memory's tools, and calls of them."""
 
 from typing import Annotated
 
@@ -39,7 +39,7 @@ OnlyQuery = Annotated[
 ]
 StyleQuery = Annotated[
     InstructionStyle,
-    Query(description="`strict`: answers rest on pages and cite them. `relaxed`: they may."),
+    Query(description="`strict`: the model must answer from pages and cite them. `relaxed`: may."),
 ]
 
 
@@ -51,8 +51,8 @@ async def list_tools(
 ) -> Response:
     """Read the definitions of the memory's tools, in the dialect of a provider.
 
-    They go into the provider's request under `tools`. A model's calls of them go to
-    `POST /api/sessions/{session_id}/tool-calls`, which answers with what to append.
+    Send the definitions to the provider in `tools` of a request. Send a model's calls of these
+    tools to `POST /api/sessions/{session_id}/tool-calls`, which returns the messages to append.
     """
     names = None if only is None else [name.strip() for name in only.split(",")]
     if unknown := [name for name in names or () if name not in TOOLS]:
@@ -88,13 +88,14 @@ async def get_tool_instructions(
     responses=problem_responses(ConflictError, *BODY_ERRORS),
 )
 async def run_tool_call(
-    api_request: ApiRequestDep, calls: ToolCallsDep, session_id: SessionIdPath
+    api_request: ApiRequestDep, tool_calls: ToolCallsDep, session_id: SessionIdPath
 ) -> Response:
-    """Run a model's call of one of the tools; `messages` is what to append to the conversation.
+    """Run a model's call of one of the memory's tools, and return the `messages` to append.
 
-    The answer is a 200 even if the call fails. For wrong arguments and missing records, the message
-    for the model has the remedy, and the provider's mark for errors. Call and answer are entries of
-    the session's history. The same call again returns the same answer and is not run again.
+    The response is a 200 even if the call fails. For wrong arguments and missing records, the
+    message for the model has the remedy, and the provider's mark for errors. Call and result are
+    appended to the session's history. The same call again is not run again, and returns the same
+    result.
     """
-    body = await calls.run(api_request.project_id, session_id, api_request.json_body())
+    body = await tool_calls.run(api_request.project_id, session_id, api_request.json_body())
     return rendered_response(api_request.request, body)

@@ -1,4 +1,4 @@
-"""`/api/sessions/{session_id}/turns`: the entries of one step of an agent, appended at once."""
+"""`/api/sessions/{session_id}/turns`: append all entries of one step of an agent."""
 
 from typing import Annotated
 
@@ -34,11 +34,11 @@ async def append_turn(
     session_id: SessionIdPath,
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
-    """Append messages, tool results and calls of our tools in one transaction, and render.
+    """Append messages, tool results and calls of the memory's tools, and render the session.
 
-    Calls of our tools are run first. If anything fails, nothing is appended. With an
-    `Idempotency-Key` the same turn again is not appended again, but rendered again. With
-    `expectedSeq` a turn is refused if other entries were appended meanwhile.
+    Calls of the memory's tools are run first. All entries are appended in one transaction; if
+    anything fails, nothing is appended. With an `Idempotency-Key` the same turn again is only
+    rendered again. With `expectedSeq` a turn is refused if other entries were appended meanwhile.
     """
     body = await turns.append(
         api_request.project_id, session_id, api_request.json_body(), idempotency_key=idempotency_key

@@ -47,30 +47,40 @@ _PROTOCOL = header(
     "Tus-Resumable", "The version of the protocol.", required=True, **reference(TusVersion)
 )
 _LENGTH = header(
-    "Upload-Length", "Bytes of the whole file.", required=True, type="integer", minimum=0
+    "Upload-Length",
+    "The size of the whole file in bytes.",
+    required=True,
+    type="integer",
+    minimum=0,
 )
 _OFFSET = header(
-    "Upload-Offset", "Where the piece begins.", required=True, type="integer", minimum=0
+    "Upload-Offset",
+    "The offset of the piece in the file.",
+    required=True,
+    type="integer",
+    minimum=0,
 )
 _METADATA = header("Upload-Metadata", "`filename <base64>,filetype <base64>,alias <base64>`.")
 _CHECKSUM = header("Upload-Checksum", "`sha256 <base64>`; also sha1 and sha512.")
 
 _VERSION_HEADER = response_headers(Tus_Resumable=("string", f"`{VERSION}`."))
-_PROGRESS = _VERSION_HEADER | response_headers(
-    Upload_Offset=("integer", "Bytes that have come and are kept."),
-    Upload_Expires=("string", "Until when it is kept; every piece moves it on."),
-    Upload_Resource=("string", "The URI of the resource, once all has come."),
+_PROGRESS_HEADERS = _VERSION_HEADER | response_headers(
+    Upload_Offset=("integer", "The number of bytes that are received and stored."),
+    Upload_Expires=("string", "When the upload expires; each piece extends it."),
+    Upload_Resource=("string", "The URI of the resource, after the last piece."),
 )
-_CREATED = _PROGRESS | response_headers(Location=("string", "Where its pieces go."))
-_STATE = _PROGRESS | response_headers(
-    Upload_Length=("integer", "Bytes of the whole file."),
-    Upload_Metadata=("string", "As it was sent."),
+_CREATED_HEADERS = _PROGRESS_HEADERS | response_headers(
+    Location=("string", "The address to send pieces to.")
 )
-_OPTIONS = _VERSION_HEADER | response_headers(
+_STATE_HEADERS = _PROGRESS_HEADERS | response_headers(
+    Upload_Length=("integer", "The size of the whole file in bytes."),
+    Upload_Metadata=("string", "The metadata as they were sent."),
+)
+_OPTIONS_HEADERS = _VERSION_HEADER | response_headers(
     Tus_Version=("string", f"`{VERSION}`."),
-    Tus_Extension=("string", "What is offered beside the core."),
-    Tus_Max_Size=("integer", "How many bytes a file may have."),
-    Tus_Checksum_Algorithm=("string", "What pieces are verified by."),
+    Tus_Extension=("string", "The supported extensions of the protocol."),
+    Tus_Max_Size=("integer", "The maximal size of a file in bytes."),
+    Tus_Checksum_Algorithm=("string", "The supported algorithms for checksums of pieces."),
 )
 
 
@@ -79,7 +89,7 @@ _OPTIONS = _VERSION_HEADER | response_headers(
     status_code=204,
     response_class=Response,
     responses={
-        204: {"description": "What is spoken here.", "headers": _OPTIONS},
+        204: {"description": "The supported protocol.", "headers": _OPTIONS_HEADERS},
     },
 )
 async def get_upload_options(api_request: ApiRequestDep) -> Response:
@@ -102,7 +112,7 @@ async def get_upload_options(api_request: ApiRequestDep) -> Response:
     dependencies=_REQUIRES_VERSION,
     openapi_extra={"parameters": [_PROTOCOL, _LENGTH, _METADATA]},
     responses={
-        201: {"description": "The upload has begun.", "headers": _CREATED},
+        201: {"description": "The upload has begun.", "headers": _CREATED_HEADERS},
         **problem_responses(
             MalformedRequestError,
             ConflictError,
@@ -115,7 +125,7 @@ async def get_upload_options(api_request: ApiRequestDep) -> Response:
 async def create_upload(
     api_request: ApiRequestDep, uploads: UploadsDep, draft: DraftDep
 ) -> Response:
-    """Begin an upload of a file of known length; `Location` is the address for its pieces."""
+    """Begin an upload of a file of known length. Send its pieces to the address in `Location`."""
     upload = await uploads.create(api_request.project_id, draft)
     location = f"{PATH}/{upload.upload_id}"
     return Response(status_code=201, headers={**progress_headers(upload), "Location": location})
@@ -127,16 +137,16 @@ async def create_upload(
     dependencies=_REQUIRES_VERSION,
     openapi_extra={"parameters": [_PROTOCOL]},
     responses={
-        200: {"description": "Where it is.", "headers": _STATE},
+        200: {"description": "The state of the upload.", "headers": _STATE_HEADERS},
         **problem_responses(NotFoundError, ConflictError, GoneError, TusVersionError),
     },
 )
 async def get_upload_offset(
     api_request: ApiRequestDep, uploads: UploadsDep, upload_id: UploadPath
 ) -> Response:
-    """Return the state of an upload: `Upload-Offset` is the beginning of the next piece.
+    """Return the state of an upload: `Upload-Offset` is the offset of the next piece.
 
-    A piece that is still being sent is ended, and its received bytes are kept.
+    If a request is still sending a piece, this request ends it; the received bytes stay stored.
     """
     return Response(headers=state_headers(await uploads.resume(api_request.project_id, upload_id)))
 
@@ -161,7 +171,7 @@ async def get_upload(
     dependencies=_REQUIRES_VERSION,
     openapi_extra={"parameters": [_PROTOCOL, _OFFSET, _CHECKSUM], **file_body(PIECE_TYPE)},
     responses={
-        204: {"description": "The piece is kept.", "headers": _PROGRESS},
+        204: {"description": "The piece is stored.", "headers": _PROGRESS_HEADERS},
         **problem_responses(
             MalformedRequestError,
             NotFoundError,
@@ -178,9 +188,9 @@ async def get_upload(
 async def append_upload(
     api_request: ApiRequestDep, uploads: UploadsDep, upload_id: UploadPath, piece: PieceDep
 ) -> Response:
-    """Send the next piece. Received bytes are kept, even if the request breaks.
+    """Send the next piece. Received bytes stay stored, even if the connection breaks.
 
-    With the last piece the file is a resource: `Upload-Resource` is its URI.
+    After the last piece the file is a resource: `Upload-Resource` is its URI.
     """
     chunks = api_request.body(api_request.limits.upload_bytes, keeps_received=True)
     upload = await uploads.receive(api_request.project_id, upload_id, piece=piece, chunks=chunks)
@@ -197,5 +207,5 @@ async def append_upload(
 async def delete_upload(
     api_request: ApiRequestDep, uploads: UploadsDep, upload_id: UploadPath
 ) -> None:
-    """Delete an upload. Its resource stays."""
+    """Delete an upload. If it is complete, its resource stays."""
     await uploads.remove(api_request.project_id, upload_id)

@@ -9,7 +9,7 @@
 
 The viewer is public, and calls the API with the user's key. The Content-Security-Policy of its
 document permits only scripts of the build. Files are read for every request, so a new build is
-served immediately. Files outside of the folder are not served, not even through links.
+served immediately. Files outside of the folder are not served, even if links in it lead to them.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ VIEW_PATHS = (
 """The paths of the application's views."""
 
 _READ_METHODS = ["GET", "HEAD"]
-_PUBLIC_FOREVER = "public, max-age=31536000, immutable"
+_CACHE_FOREVER = "public, max-age=31536000, immutable"
 _DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'"
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -64,8 +64,8 @@ _TYPES = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
-_SUFFIXES = {"br": ".br", "gzip": ".gz"}
-"""The compressed files of the build by their content coding, the smallest first."""
+_CODING_SUFFIXES = {"br": ".br", "gzip": ".gz"}
+"""The file name suffix of each content coding, in the order of preference."""
 # File names of a build never begin with a dot, and have no slash.
 _ASSET_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 EXPLORER_POLICY = (
@@ -75,13 +75,13 @@ EXPLORER_POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """The Content-Security-Policy of the explorer: its own files, and responses of the API."""
-_SAFE_HEADERS = {
+_SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_NOT_BUILT = """<!doctype html>
+_NOT_BUILT_PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -129,9 +129,9 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
                 "Content-Type": _TYPES[".html"],
                 "Cache-Control": "no-store",
                 "Content-Security-Policy": _DENY_ALL_POLICY,
-                **_SAFE_HEADERS,
+                **_SECURITY_HEADERS,
             }
-            return _file_response(request, _NOT_BUILT.encode(), headers, status=503)
+            return _file_response(request, _NOT_BUILT_PAGE.encode(), headers, status=503)
 
     async def get_explorer(request: Request) -> Response:
         """Return the explorer of the API, or a plain page if it is not built."""
@@ -143,8 +143,8 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
     async def get_viewer_asset(request: Request, name: str) -> Response:
         """Return a script or a style of the application; its name changes with its content."""
         if not _ASSET_NAME.fullmatch(name):
-            raise _no_such_file()
-        return await _serve_file(request, root, f"assets/{name}", _PUBLIC_FOREVER)
+            raise _missing_file_error()
+        return await _serve_file(request, root, f"assets/{name}", _CACHE_FOREVER)
 
     async def get_viewer_icon(request: Request) -> Response:
         """Return the application's icon."""
@@ -162,50 +162,59 @@ async def _serve_file(
     request: Request, root: Path, name: str, cache_control: str, *, policy: str = _DENY_ALL_POLICY
 ) -> Response:
     """Return a file of the build, compressed if the client accepts it, or a 304."""
-    fields = joined_fields(request.headers)
-    body, coding_headers = await anyio.to_thread.run_sync(_read_file, root, name, fields)
+    body, coding_headers = await anyio.to_thread.run_sync(
+        _read_file, root, name, joined_fields(request.headers)
+    )
     headers = {
         **coding_headers,
         "Content-Type": _TYPES[Path(name).suffix],
         "ETag": strong_etag(hashlib.sha256(body).hexdigest()),
         "Cache-Control": cache_control,
         "Content-Security-Policy": policy,
-        **_SAFE_HEADERS,
+        **_SECURITY_HEADERS,
     }
     unchanged = unchanged_response(request, headers)
     return unchanged or _file_response(request, body, headers)
 
 
-def _read_file(root: Path, name: str, fields: Mapping[str, str]) -> tuple[bytes, dict[str, str]]:
-    """Read a file of the build, if it is in its folder and has a known type.
+def _read_file(
+    root: Path, name: str, request_headers: Mapping[str, str]
+) -> tuple[bytes, dict[str, str]]:
+    """Read a file of the build, if it is in the build's folder and has a known type.
 
     Returns:
-        The bytes in the content coding that `Accept-Encoding` prefers, and the headers about it.
+        The bytes in the content coding that `Accept-Encoding` prefers, and the headers that
+        describe the coding.
+
+    Raises:
+        NotFoundError: There is no such file.
     """
     if Path(name).suffix not in _TYPES:
-        raise _no_such_file()
+        raise _missing_file_error()
     try:
-        within = root.resolve(strict=True)
-        encoded = {coding: within / f"{name}{suffix}" for coding, suffix in _SUFFIXES.items()}
+        viewer_dir = root.resolve(strict=True)
+        encoded = {
+            coding: viewer_dir / f"{name}{suffix}" for coding, suffix in _CODING_SUFFIXES.items()
+        }
         available = [coding for coding, path in encoded.items() if path.is_file()]
-        coding = preferred_encoding(fields, available) if available else None
-        path = (within / name if coding is None else encoded[coding]).resolve(strict=True)
-        if not path.is_relative_to(within):
-            raise _no_such_file()
+        coding = preferred_encoding(request_headers, available) if available else None
+        path = (viewer_dir / name if coding is None else encoded[coding]).resolve(strict=True)
+        if not path.is_relative_to(viewer_dir):
+            raise _missing_file_error()
         headers = {"Vary": "Accept-Encoding"} if available else {}
         return path.read_bytes(), headers | ({"Content-Encoding": coding} if coding else {})
     except (OSError, RuntimeError) as exc:
         # These are raised for folders, circular links and unreadable files, too.
-        raise _no_such_file() from exc
+        raise _missing_file_error() from exc
 
 
 def _file_response(
     request: Request, body: bytes, headers: dict[str, str], status: int = 200
 ) -> Response:
     headers["Content-Length"] = str(len(body))
-    sent = b"" if request.method == "HEAD" else body
-    return Response(sent, status_code=status, headers=headers)
+    content = b"" if request.method == "HEAD" else body
+    return Response(content, status_code=status, headers=headers)
 
 
-def _no_such_file() -> NotFoundError:
+def _missing_file_error() -> NotFoundError:
     return NotFoundError("file", detail="The viewer has no such file.")

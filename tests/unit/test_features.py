@@ -10,7 +10,7 @@ from typer.main import get_group
 import app.routers
 import app.stores.records
 import app.wiring
-from app.features import FEATURES, find_commands, find_features, released_features
+from app.features import FEATURES, find_commands, find_features, find_released_features
 from app.stores.records.unit_of_work import Repository
 from app.wiring.services import Provider
 from app.wiring.startup_errors import SettingError
@@ -65,8 +65,8 @@ def test_no_two_features_have_a_name_or_a_service_of_one_type() -> None:
     providers: list[Provider[object]] = [
         provider
         for feature in FOUND
-        for provided in feature.load(feature.services)
-        for provider in provided
+        for name in feature.services
+        for provider in resolve_name(name)
     ]
     kinds = [provider.kind for provider in providers]
     assert len(kinds) == len(set(kinds))
@@ -94,7 +94,7 @@ def test_feature_whose_packages_are_not_installed_is_left_out(
     assert [feature.name for feature in find_features()] == [
         feature.name for feature in FOUND if feature.name != mcp
     ]
-    assert released_features()[mcp].commands
+    assert find_released_features()[mcp].commands
 
 
 def test_distribution_that_adds_no_feature_is_refused_by_its_name() -> None:

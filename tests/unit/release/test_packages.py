@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.features import GROUP, find_features
+from app.features import ENTRY_POINT_GROUP, find_features
 from tests.kit.process import ROOT
 
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
@@ -67,9 +67,11 @@ def test_every_place_that_lists_the_packages_has_them_all() -> None:
 
 
 def test_features_of_the_packages_are_those_of_the_wheel_and_are_installed() -> None:
-    entries = manifest(ROOT)["project"]["entry-points"][GROUP]
+    entries = manifest(ROOT)["project"]["entry-points"][ENTRY_POINT_GROUP]
     for package in PACKAGES:
-        entries_of_it = manifest(package)["project"].get("entry-points", {}).get(GROUP, {})
+        entries_of_it = (
+            manifest(package)["project"].get("entry-points", {}).get(ENTRY_POINT_GROUP, {})
+        )
         assert entries_of_it.items() <= entries.items()
     # If this fails, `make install` brings the entry points up to date.
     assert entries.keys() <= {feature.name for feature in find_features()}

@@ -26,7 +26,7 @@ def list_tool_results(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.ToolResultPage]:
-    """List tool results, newest first; of one session, if one is named."""
+    """List tool results, newest first. With `sessionId`, list only those of this session."""
     return Call(
         "GET",
         "/api/tool-results",
@@ -79,7 +79,7 @@ def create_tool_result(
 def get_tool_result(
     tool_result_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> Call[models.ToolResultRecord]:
-    """Read a record: the stored bytes, with a strong ETag."""
+    """Read a record exactly as it is stored. Its ETag is strong."""
     return Call(
         "GET",
         f"/api/tool-results/{segment(tool_result_id)}",
@@ -123,9 +123,9 @@ def create_resource(
     alias: str | None = None,
     repr_digest: str | None = None,
 ) -> Call[models.ResourceRecord]:
-    """Store a file: a raw body, or the one file of a multipart form.
+    """Store a file: a raw body, or the only file of a multipart form.
 
-    It is streamed to the store.
+    The body is not buffered.
     """
     return Call(
         "POST",
@@ -147,7 +147,7 @@ def create_resource(
 def get_resource(
     uri: str | int, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> Call[models.ResourceRecord]:
-    """Read a descriptor."""
+    """Read the descriptor of a resource: its type, size, digest and names, without its bytes."""
     return Call(
         "GET",
         f"/api/resources/{segment(uri)}",
@@ -163,7 +163,7 @@ def get_resource(
 def head_resource(
     uri: str | int, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> Call[httpx.Headers]:
-    """Read a descriptor."""
+    """Read the descriptor of a resource: its type, size, digest and names, without its bytes."""
     return Call(
         "HEAD",
         f"/api/resources/{segment(uri)}",
@@ -177,14 +177,14 @@ def head_resource(
 
 
 def delete_resource(uri: str | int) -> Call[None]:
-    """Delete a resource without references; a 409 lists the records that refer to it."""
+    """Delete a resource. If records refer to it, the response is a 409 that lists them."""
     return Call("DELETE", f"/api/resources/{segment(uri)}", decode=nothing_of, is_repeatable=True)
 
 
 def create_signed_url(
     uri: str | int, body: models.SignedUrlRequest | None = None
 ) -> Call[models.SignedUrl]:
-    """Create a link that needs no key and expires soon, for `<img>`, `<video>` and the like."""
+    """Create a link to the content that needs no key and expires, as for `<img>` and `<video>`."""
     return Call(
         "POST",
         f"/api/resources/{segment(uri)}/signed-url",
@@ -209,7 +209,7 @@ def get_resource_content(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[bytes]:
-    """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
+    """Read the bytes of a resource, with ranges and conditions of RFC 9110."""
     return Call(
         "GET",
         f"/api/resources/{segment(uri)}/content",
@@ -246,7 +246,7 @@ def head_resource_content(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[httpx.Headers]:
-    """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
+    """Read the bytes of a resource, with ranges and conditions of RFC 9110."""
     return Call(
         "HEAD",
         f"/api/resources/{segment(uri)}/content",
@@ -279,9 +279,7 @@ def get_resource_text(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.TextPiece]:
-    """Read a part of a text: a range of lines, the lines that match a text, or a value of its
-    JSON.
-    """
+    """Read a part of a text: a range of lines, the lines with a text in them, or a JSON value."""
     return Call(
         "GET",
         f"/api/resources/{segment(uri)}/text",
@@ -449,7 +447,7 @@ def put_alias(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.AliasRecord]:
-    """Give a resource an alias, by which attachments of interactions may name it."""
+    """Give a resource an alias, which attachments of interactions may use instead of its URI."""
     return Call(
         "PUT",
         f"/api/aliases/{segment(alias)}",
@@ -513,7 +511,10 @@ def list_pages(
 def create_page(
     body: models.PageDraft, *, idempotency_key: str | None = None
 ) -> Call[models.PageRecord]:
-    """Create a page. It gets a new id, unless the body has one that no other page has."""
+    """Create a page, with the id in the body or with a new one.
+
+    An id of another page is a 409.
+    """
     return Call(
         "POST",
         "/api/pages",
@@ -614,7 +615,7 @@ def put_page(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.PageRecord]:
-    """Create a page, or replace it. Supplied levels stay as long as the content does."""
+    """Create a page, or replace it. If the content is unchanged, supplied levels stay."""
     return Call(
         "PUT",
         f"/api/pages/{segment(page_id)}",
@@ -631,7 +632,7 @@ def put_page(
 def patch_page(
     page_id: str | int, body: models.PagePatch, *, if_match: str | None = None
 ) -> Call[models.PageRecord]:
-    """Change the descriptor of a page by a merge patch (RFC 7396); its content stays."""
+    """Change members of a page other than its content, by a merge patch (RFC 7396)."""
     return Call(
         "PATCH",
         f"/api/pages/{segment(page_id)}",
@@ -646,7 +647,7 @@ def patch_page(
 
 
 def delete_page(page_id: str | int, *, if_match: str | None = None) -> Call[None]:
-    """Delete a page with its levels. Entries of a session's history about it stay."""
+    """Delete a page with its levels. Entries of a session's history about the page stay."""
     return Call(
         "DELETE",
         f"/api/pages/{segment(page_id)}",
@@ -722,7 +723,7 @@ def fault_page(
     *,
     form: models.PageForm | None = None,
 ) -> Call[models.PageToolMessage]:
-    """Fault a page in: the tool message that puts it before a model."""
+    """Fault a page in: return the tool message with its content, for the model."""
     return Call(
         "POST",
         f"/api/pages/{segment(page_id)}/fault",
@@ -803,7 +804,7 @@ def get_page_representation(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.PageLevelRecord]:
-    """Read one level as it is stored, and whether it was stored, supplied or derived."""
+    """Read one level as it is stored, and its origin: the page itself, supplied, or derived."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}/representations/{segment(level)}",
@@ -839,7 +840,7 @@ def put_page_representation(
 def delete_page_representation(
     page_id: str | int, level: str | int, *, if_match: str | None = None
 ) -> Call[None]:
-    """Remove a supplied level. It is derived again if that is possible."""
+    """Remove a supplied level. If possible, the level is derived again."""
     return Call(
         "DELETE",
         f"/api/pages/{segment(page_id)}/representations/{segment(level)}",
@@ -891,7 +892,7 @@ def list_sessions(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.SessionPage]:
-    """List sessions, the one last written to first, with their counts and sizes."""
+    """List sessions with their counts and sizes, the one with the latest write first."""
     return Call(
         "GET",
         "/api/sessions",
@@ -914,7 +915,7 @@ def list_sessions(
 def get_session(
     session_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> Call[models.SessionRecord]:
-    """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
+    """Read a session: its counts, its bytes, and the bytes saved compared with inline storage."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}",
@@ -930,7 +931,7 @@ def get_session(
 def head_session(
     session_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> Call[httpx.Headers]:
-    """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
+    """Read a session: its counts, its bytes, and the bytes saved compared with inline storage."""
     return Call(
         "HEAD",
         f"/api/sessions/{segment(session_id)}",
@@ -989,7 +990,7 @@ def delete_session(session_id: str | int) -> Call[models.DeletionReceipt]:
 def fork_session(
     session_id: str | int, body: models.ForkRequest
 ) -> Call[models.SessionRecord | models.PendingFork]:
-    """Create a session `as` with a copy of this one's entries up to `upTo`."""
+    """Copy the entries of a session up to the one with the `seq` of `upTo` to a new session."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/fork",
@@ -1008,7 +1009,7 @@ def get_manifest(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.PageManifest]:
-    """Read the session's pages as a model sees them, with their levels."""
+    """Read the list of a session's pages for a model, with their levels: one line for each page."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/manifest",
@@ -1038,7 +1039,7 @@ def get_outline(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.OutlinePage]:
-    """Outline a session: a line for each entry, with its kind, title, calls, answers and media."""
+    """Outline a session: a line for each entry, with its kind, title, calls, results and media."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/outline",
@@ -1069,7 +1070,7 @@ def list_messages(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.MessagePage]:
-    """Replay a session: everything written to it in the order of `seq`, each as it was written."""
+    """List the history of a session in the order of `seq`, each entry as it was written."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/messages",
@@ -1137,7 +1138,7 @@ def list_interactions(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.InteractionPage]:
-    """List the interactions of a session in the order of `seq`, with their answers."""
+    """List the interactions of a session in the order of `seq`, with their outputs."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/interactions",
@@ -1162,7 +1163,7 @@ def create_interaction(
     attachments: Literal["known", "any"] | None = None,
     idempotency_key: str | None = None,
 ) -> Call[models.InteractionRecord]:
-    """Append a user's turn: text, a `MultiModalInput`, or a legacy object, kept whole."""
+    """Append a user's turn: text, a `MultiModalInput`, or a legacy object, which is not changed."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/interactions",
@@ -1185,7 +1186,7 @@ def get_interaction(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.InteractionRecord]:
-    """Read an interaction, with its answer if it has one."""
+    """Read an interaction, with its output if it has one."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/interactions/{segment(interaction_id)}",
@@ -1205,7 +1206,10 @@ def set_interaction_output(
     *,
     if_match: str | None = None,
 ) -> Call[models.InteractionRecord]:
-    """Set the answer of an interaction, once: the same again changes nothing, another is a 409."""
+    """Set the output of an interaction.
+
+    The same output again changes nothing, another is a 409.
+    """
     return Call(
         "PUT",
         f"/api/sessions/{segment(session_id)}/interactions/{segment(interaction_id)}/output",
@@ -1237,7 +1241,7 @@ def render_tool_result(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.RenderedRecord]:
-    """Render a tool result for a model, as the answer to its call."""
+    """Render a tool result for a model, as the message with the result of its call."""
     return Call(
         "GET",
         f"/api/tool-results/{segment(tool_result_id)}/render",
@@ -1287,7 +1291,7 @@ def render_page(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.RenderedRecord]:
-    """Render a page at a level for a model, as the answer to the call that faults it in."""
+    """Render a page at a level for a model, as the result of the call that loads the page."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}/render",
@@ -1425,7 +1429,7 @@ def get_working_set(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.WorkingSet]:
-    """Read the part of a session that a model has in context with the same render options."""
+    """Read which entries and pages a model has in context, if the session is rendered like this."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/working-set",
@@ -1515,7 +1519,7 @@ def get_tool_instructions(
 def run_tool_call(
     session_id: str | int, body: models.ToolCallRequest
 ) -> Call[models.RenderedRecord]:
-    """Run a model's call of one of the tools; `messages` is what to append to the conversation."""
+    """Run a model's call of one of the memory's tools, and return the `messages` to append."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/tool-calls",
@@ -1533,7 +1537,7 @@ def resolve_references(body: models.ResolveRequest) -> Call[models.ResolvedArgum
 def append_turn(
     session_id: str | int, body: models.TurnRequest, *, idempotency_key: str | None = None
 ) -> Call[models.TurnReceipt]:
-    """Append messages, tool results and calls of our tools in one transaction, and render."""
+    """Append messages, tool results and calls of the memory's tools, and render the session."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/turns",
@@ -1614,7 +1618,7 @@ def put_history(
 def compact_response(
     body: models.ResponsesRequest, *, pagefault_max_tokens: str | None = None
 ) -> Call[models.Compaction]:
-    """Store a conversation, and replace it by its user messages and a compaction item."""
+    """Store a conversation, and return its user messages and a compaction item instead of it."""
     return Call(
         "POST",
         "/v1/responses/compact",
@@ -1634,7 +1638,10 @@ def count_input_tokens(body: models.ResponsesRequest) -> Call[models.InputTokenC
 def create_upload(
     *, tus_resumable: str, upload_length: str, upload_metadata: str | None = None
 ) -> Call[httpx.Headers]:
-    """Begin an upload of a file of known length; `Location` is the address for its pieces."""
+    """Begin an upload of a file of known length.
+
+    Send its pieces to the address in `Location`.
+    """
     return Call(
         "POST",
         "/api/uploads",
@@ -1669,7 +1676,7 @@ def get_upload(
 
 
 def get_upload_offset(upload_id: str | int, *, tus_resumable: str) -> Call[httpx.Headers]:
-    """Return the state of an upload: `Upload-Offset` is the beginning of the next piece."""
+    """Return the state of an upload: `Upload-Offset` is the offset of the next piece."""
     return Call(
         "HEAD",
         f"/api/uploads/{segment(upload_id)}",
@@ -1689,7 +1696,7 @@ def append_upload(
     upload_offset: str,
     upload_checksum: str | None = None,
 ) -> Call[httpx.Headers]:
-    """Send the next piece. Received bytes are kept, even if the request breaks."""
+    """Send the next piece. Received bytes stay stored, even if the connection breaks."""
     return Call(
         "PATCH",
         f"/api/uploads/{segment(upload_id)}",
@@ -1705,7 +1712,7 @@ def append_upload(
 
 
 def delete_upload(upload_id: str | int, *, tus_resumable: str) -> Call[None]:
-    """Delete an upload. Its resource stays."""
+    """Delete an upload. If it is complete, its resource stays."""
     return Call(
         "DELETE",
         f"/api/uploads/{segment(upload_id)}",
