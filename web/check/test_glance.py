@@ -56,7 +56,14 @@ def test_header_has_the_title_the_id_and_the_totals(
     tab.open(f"/sessions/{shop.SESSION}")
     header = tab.page.locator(".timeline-header")
     expect(header.get_by_role("heading", level=1)).to_have_text("Mend the build.")
-    for fact in (shop.SESSION, "took", "6 entries", "tokens", "1 error", "claude-sonnet-4-5"):
+    for fact in (
+        shop.SESSION,
+        "took",
+        "6 entries",
+        "tokens stored",
+        "1 error",
+        "claude-sonnet-4-5",
+    ):
         expect(tab.page.locator(".timeline-totals")).to_contain_text(fact)
     tab.page.get_by_role("button", name="Copy id").click()
     assert tab.page.evaluate("() => navigator.clipboard.readText()") == shop.SESSION
@@ -439,6 +446,54 @@ def test_cost_is_shown_once_prices_are_switched_on(
     tab.page.reload()
     expect(totals).to_contain_text("≈ $4.1")
     expect(totals).not_to_contain_text("no price")
+
+
+def test_model_is_named_for_a_session_whose_messages_name_none(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Mend the build. " * 10_000)])
+    shop.written(writer, [shop.message("assistant", "Done.")])
+    shop.written(writer, [shop.message("assistant", "Done.", session_id="other")])
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    totals = page.locator(".timeline-totals")
+    expect(totals).to_contain_text("2 entries")
+    dialog = page.get_by_role("dialog", name="Cost of a session")
+    page.get_by_text("Actions", exact=True).click()
+    page.get_by_role("button", name="Cost and prices …").click()
+    dialog.get_by_label("Show the cost in the header").check()
+    dialog.get_by_role("button", name="Save").click()
+    expect(totals).to_contain_text("cost unknown, no price for messages that name no model")
+    page.get_by_text("Actions", exact=True).click()
+    page.get_by_role("button", name="Cost and prices …").click()
+    field = dialog.get_by_label("Model of the messages of this session that name none")
+    options = dialog.locator("datalist option")
+    models = options.evaluate_all("all => all.map((one) => one.value)")
+    assert "claude-sonnet-4" in models
+    assert_accessible(tab)
+    field.fill("claude-sonnet-4")
+    dialog.get_by_role("button", name="Save").click()
+    # 40,000 tokens at 3 dollars for a million, and a few others.
+    for _ in range(2):
+        expect(totals).to_contain_text("≈ $0.12")
+        expect(totals).not_to_contain_text("no price")
+        page.reload()
+    tab.open("/sessions/other")
+    expect(totals).to_contain_text("no price for messages that name no model")
+
+
+def test_dialog_of_prices_asks_for_no_model_where_each_message_names_one(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, step(1, "bash"))
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.page.locator(".timeline-totals")).to_contain_text("2 entries")
+    tab.page.get_by_text("Actions", exact=True).click()
+    tab.page.get_by_role("button", name="Cost and prices …").click()
+    expect(tab.page.get_by_label("Show the cost in the header")).to_be_visible()
+    expect(tab.page.get_by_label("that name none")).to_have_count(0)
 
 
 def test_errors_of_the_header_lead_to_the_last_lines_of_what_failed(

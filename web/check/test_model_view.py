@@ -20,7 +20,7 @@ from web.check.accessible import add_axe, assert_accessible
 def opened(service: LiveService, open_tab: OpenTab, query: str = "") -> Tab:
     tab = add_axe(open_tab(service))
     tab.open(f"/sessions/{shop.SESSION}/model{query}")
-    expect(tab.page.get_by_text("tokens in")).to_be_visible()
+    expect(tab.page.get_by_text("tokens sent in")).to_be_visible()
     return tab
 
 
@@ -221,7 +221,7 @@ def test_working_set_that_cannot_be_read_is_said_and_read_again(
     expect(tab.page.get_by_role("alert")).to_be_visible()
     tab.page.unroute("**/working-set?*")
     tab.page.get_by_role("button", name="Try again").click()
-    expect(tab.page.get_by_text("tokens in")).to_be_visible()
+    expect(tab.page.get_by_text("tokens sent in")).to_be_visible()
 
 
 BROKEN: list[MessageParam] = [

@@ -11,6 +11,8 @@ from playwright.sync_api import FilePayload, expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
+from tests.contract.render_cases import file_block
+from tests.kit import media
 from tests.kit.servers import LiveService
 from web.check.accessible import add_axe, assert_accessible
 
@@ -97,10 +99,16 @@ def test_session_is_exported_as_a_file_of_html_whose_size_is_said_before(
     tab.open(f"/sessions/{shop.SESSION}")
     expect(tab.entries).to_have_count(3)
     document = writer.get(f"/api/sessions/{shop.SESSION}/document").content
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(f"{request.method} {request.url}"))
     page.get_by_text("Actions", exact=True).click()
-    export = page.get_by_role("button", name=f"Export as HTML ({len(document) / 1000:.1f} KB)")
-    expect(export).to_be_visible()
+    export = page.get_by_role("button", name=re.compile("Export as HTML"))
+    expect(export).to_have_text(re.compile(r"\(about [\d.]+ kB\)"))
     assert_accessible(tab)
+    # The service writes no document for a menu.
+    assert not [line for line in sent if "/document" in line]
+    estimated = float(re.findall(r"[\d.]+", export.text_content() or "")[0]) * 1_000
+    assert 0.8 < estimated / len(document) < 1.25
     with page.expect_download() as downloads:
         export.click()
     file = tmp_path / "session.html"
@@ -109,20 +117,29 @@ def test_session_is_exported_as_a_file_of_html_whose_size_is_said_before(
         f"{shop.SESSION}.html",
         document,
     )
+    assert [line.rpartition("/document")[2] for line in sent if "/document" in line] == [
+        "?media=inline"
+    ]
 
-    # What a larger session gets, which takes long to write.
-    detail = "The document of this session has 60,000,000 bytes. Export the session as a bundle."
-    problem = {"type": "about:blank", "title": "Too large", "status": 413, "detail": detail}
-    tab.page.route(
-        "**/document",
-        lambda route: route.fulfill(
-            status=413, content_type="application/problem+json", json=problem
-        ),
-    )
+
+def test_session_that_is_too_large_is_exported_without_its_files(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Begin.")])
+    for number in range(2):
+        noise = media.noise_bytes(20_000_000) + bytes([number])
+        blocks = shop.content(file_block("x", noise, "audio/mpeg"))
+        shop.written(writer, [shop.tool_result("record", f"c{number}", blocks)])
+    tab = add_axe(open_tab(open_service, accept_downloads=True))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
     page.get_by_text("Actions", exact=True).click()
-    page.get_by_text("Actions", exact=True).click()
-    page.get_by_role("button", name="Export as HTML (too large)").click()
-    expect(page.get_by_text(detail)).to_be_visible()
+    page.get_by_role("button", name="Export as HTML (about 53 MB, too large)").click()
+    expect(page.get_by_role("alert")).to_contain_text("a document may have 52,428,800 (50 MiB)")
+    assert_accessible(tab)
+    with page.expect_download() as downloads:
+        page.get_by_role("button", name="Export as HTML without files").click()
+    assert "A file that is left out" in downloads.value.path().read_text()
 
 
 def test_texts_that_differ_too_much_are_said_to(

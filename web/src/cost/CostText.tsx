@@ -4,14 +4,20 @@ import { visibleName } from "@pagefault/react";
 import { useMemo } from "react";
 
 import { COST } from "../words/cost";
-import { usePrices } from "./prices";
+import { modelNamedFor, usePrices } from "./prices";
 import { sessionCost } from "./sessionCost";
 
-export function CostText({ entries }: { readonly entries: readonly OutlineEntry[] }) {
+interface CostTextProps {
+  readonly sessionId: string;
+  readonly entries: readonly OutlineEntry[];
+}
+
+export function CostText({ sessionId, entries }: CostTextProps) {
   const prices = usePrices();
   const cost = useMemo(
-    () => (prices.isShown ? sessionCost(entries, prices) : undefined),
-    [entries, prices],
+    () =>
+      prices.isShown ? sessionCost(entries, prices, modelNamedFor(sessionId, prices)) : undefined,
+    [sessionId, entries, prices],
   );
   if (cost === undefined) return null;
   const unpriced = [...cost.unpriced].map((model) => (model === null ? COST.unnamed : visibleName(model)));

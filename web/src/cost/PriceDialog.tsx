@@ -1,15 +1,33 @@
 /** The table of prices, to edit, and whether costs are shown. */
+import type { OutlineEntry } from "@pagefault/client";
 import { useEffect, useRef, useState } from "react";
 
 import { COST } from "../words/cost";
-import { PUBLISHED, type Price, type Prices, savePrices, usePrices } from "./prices";
+import {
+  PUBLISHED,
+  type Price,
+  type Prices,
+  modelNamedFor,
+  savePrices,
+  usePrices,
+  withModelFor,
+} from "./prices";
 import "./cost.css";
 
 const NUMBERS = ["input", "cached", "output"] as const;
 const EMPTY: Price = { model: "", input: 0, cached: 0, output: 0 };
 
-export default function PriceDialog({ onClose }: { readonly onClose: () => void }) {
+interface PriceDialogProps {
+  readonly sessionId: string;
+  /** All entries, as soon as all are there. */
+  readonly entries: readonly OutlineEntry[] | undefined;
+  readonly onClose: () => void;
+}
+
+export default function PriceDialog({ sessionId, entries = [], onClose }: PriceDialogProps) {
   const [draft, setDraft] = useState<Prices>(usePrices());
+  const model = modelNamedFor(sessionId, draft) ?? "";
+  const namesNone = entries.some(({ role, model: written }) => role === "assistant" && written == null);
   const dialog = useRef<HTMLDialogElement>(null);
 
   useEffect(() => dialog.current?.showModal(), []);
@@ -55,6 +73,25 @@ export default function PriceDialog({ onClose }: { readonly onClose: () => void 
             onChange={({ target }) => setDraft({ ...draft, asOf: target.value })}
           />
         </label>
+        {namesNone && (
+          <label className="row">
+            {COST.modelOf}
+            <input
+              type="text"
+              list="priced-models"
+              autoComplete="off"
+              spellCheck={false}
+              placeholder={COST.modelHint}
+              value={model}
+              onChange={({ target }) => setDraft(withModelFor(sessionId, target.value.trim(), draft))}
+            />
+            <datalist id="priced-models">
+              {draft.list.map((price, row) => (
+                <option key={row} value={price.model} />
+              ))}
+            </datalist>
+          </label>
+        )}
         <table>
           <caption className="small quiet">{COST.prices}</caption>
           <thead>
@@ -117,7 +154,7 @@ export default function PriceDialog({ onClose }: { readonly onClose: () => void 
           <button
             type="button"
             className="button small"
-            onClick={() => setDraft({ ...PUBLISHED, isShown: draft.isShown })}
+            onClick={() => setDraft({ ...draft, ...PUBLISHED, isShown: draft.isShown })}
           >
             {COST.published(PUBLISHED.asOf)}
           </button>

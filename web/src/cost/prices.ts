@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from "react";
 
 const STORED_AS = "pagefault.prices";
+const MOST_MODELS = 200;
 
 /** US dollars for a million tokens of every model whose id starts with `model`. */
 export interface Price {
@@ -16,6 +17,8 @@ export interface Prices {
   /** The day of the prices, such as `2026-11-29`. */
   readonly asOf: string;
   readonly list: readonly Price[];
+  /** Sessions with messages that name no model, and the models that were named for them; the last is the newest. */
+  readonly models?: readonly (readonly [sessionId: string, model: string])[];
 }
 
 /** Prices that Anthropic publishes; others are for the reader to add. */
@@ -51,6 +54,18 @@ export function priceOf(model: string, { list }: Prices): Price | undefined {
     .toSorted((a, b) => b.model.length - a.model.length)[0];
 }
 
+/** The model of the messages of a session that name none, if somebody has named it. */
+export function modelNamedFor(sessionId: string, { models = [] }: Prices): string | undefined {
+  return models.find(([id]) => id === sessionId)?.[1];
+}
+
+/** Prices in which the messages of a session that name no model are those of this one; empty for none. */
+export function withModelFor(sessionId: string, model: string, prices: Prices): Prices {
+  const others = (prices.models ?? []).filter(([id]) => id !== sessionId);
+  const models = model === "" ? others : [...others, [sessionId, model] as const];
+  return { ...prices, models: models.slice(-MOST_MODELS) };
+}
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -66,7 +81,7 @@ function storedPrices(): Prices {
 }
 
 function isPrices(value: unknown): value is Prices {
-  const { isShown, asOf, list } = (value ?? {}) as Partial<Prices>;
+  const { isShown, asOf, list, models = [] } = (value ?? {}) as Partial<Prices>;
   return (
     typeof isShown === "boolean" &&
     typeof asOf === "string" &&
@@ -75,6 +90,8 @@ function isPrices(value: unknown): value is Prices {
       (price: Partial<Price> | null) =>
         typeof price?.model === "string" &&
         [price.input, price.cached, price.output].every((each) => Number.isFinite(each)),
-    )
+    ) &&
+    Array.isArray(models) &&
+    models.every((pair: unknown) => Array.isArray(pair) && pair.every((each) => typeof each === "string"))
   );
 }

@@ -1,8 +1,13 @@
 /** What can be done with a session: read it as a model, compare, export, delete. */
-import { APIStatusError, type DeletionReceipt, type SessionRecord } from "@pagefault/client";
+import {
+  APIStatusError,
+  type DeletionReceipt,
+  type OutlineEntry,
+  type SessionRecord,
+} from "@pagefault/client";
 import { Failure, fileSize, visibleName } from "@pagefault/react";
 import { useQueryClient } from "@tanstack/react-query";
-import { Suspense, lazy, useRef, useState } from "react";
+import { Suspense, lazy, useMemo, useRef, useState } from "react";
 import { Link, useNavigate } from "react-router";
 
 import { pagefault } from "../api/client";
@@ -10,11 +15,19 @@ import { COST } from "../words/cost";
 import { MODEL } from "../words/model";
 import { ACTIONS, SESSIONS } from "../words/sessions";
 import { Receipt } from "./Receipt";
+import { MOST_DOCUMENT_BYTES, documentSizeOf } from "./documentSize";
 import { exportFile } from "./exportFile";
+import { useSessionRecord } from "./marks";
 
 const PriceDialog = lazy(() => import("../cost/PriceDialog"));
 
-export function SessionActions({ sessionId }: { sessionId: string }) {
+interface SessionActionsProps {
+  readonly sessionId: string;
+  /** All entries, as soon as all are there. */
+  readonly entries: readonly OutlineEntry[] | undefined;
+}
+
+export function SessionActions({ sessionId, entries }: SessionActionsProps) {
   const queries = useQueryClient();
   const dialog = useRef<HTMLDialogElement>(null);
   const [session, setSession] = useState<SessionRecord>();
@@ -22,8 +35,14 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
   const [said, setSaid] = useState("");
   const [failure, setFailure] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
-  // The size of the session as a document: null if it is too large for one.
-  const [documentSize, setDocumentSize] = useState<number | null | undefined>();
+  const [isOpen, setOpen] = useState(false);
+  const [wasTooLarge, setTooLarge] = useState(false);
+  const files = useSessionRecord(sessionId, isOpen).data?.bytesReferenced;
+  const documentSize = useMemo(
+    () => (isOpen && entries !== undefined && files !== undefined ? documentSizeOf(entries, files) : undefined),
+    [isOpen, entries, files],
+  );
+  const isTooLarge = wasTooLarge || (documentSize ?? 0) > MOST_DOCUMENT_BYTES;
   const menu = useRef<HTMLDetailsElement>(null);
   const [arePricesOpen, openPrices] = useState(false);
   const navigate = useNavigate();
@@ -48,20 +67,22 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
 
   const save = (answer: Promise<Response>, ending: string) =>
     trying(async () => {
-      const size = await exportFile(answer, `${sessionId}.${ending}`, (bytes) =>
-        setSaid(ACTIONS.exporting(fileSize(bytes))),
+      const size = await exportFile(answer, `${sessionId}.${ending}`, (bytes, whole) =>
+        setSaid(ACTIONS.exporting(fileSize(bytes), whole === undefined ? undefined : fileSize(whole))),
       );
       setSaid(ACTIONS.exported(fileSize(size)));
     });
 
-  async function measure() {
-    setDocumentSize(undefined);
-    try {
-      setDocumentSize(await pagefault().session(sessionId).documentSize());
-    } catch (problem) {
-      if (problem instanceof APIStatusError && problem.status === 413) setDocumentSize(null);
-    }
-  }
+  const saveDocument = (media: "inline" | "none") =>
+    save(
+      pagefault()
+        .request(`/api/sessions/${path}/document`, { query: { media } })
+        .catch((problem: unknown) => {
+          if (problem instanceof APIStatusError && problem.status === 413) setTooLarge(true);
+          throw problem;
+        }),
+      "html",
+    );
 
   const ask = () =>
     trying(async () => {
@@ -90,7 +111,7 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
       <details
         ref={menu}
         className="menu"
-        onToggle={({ currentTarget }) => currentTarget.open && void measure()}
+        onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
         onKeyDown={({ key }) => key === "Escape" && closeMenu()}
         onBlur={({ currentTarget, relatedTarget }) => {
           if (relatedTarget !== null && !currentTarget.contains(relatedTarget)) closeMenu();
@@ -109,17 +130,18 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
           >
             {ACTIONS.export}
           </button>
-          <button
-            type="button"
-            disabled={isBusy}
-            onClick={() => void save(pagefault().session(sessionId).document(), "html")}
-          >
-            {documentSize === null
-              ? ACTIONS.documentTooLarge
-              : ACTIONS.exportDocument(
-                  documentSize === undefined ? undefined : fileSize(documentSize),
-                )}
+          <button type="button" disabled={isBusy} onClick={() => void saveDocument("inline")}>
+            {ACTIONS.exportDocument(
+              // An estimate has two digits: `180.0 kB` would have four.
+              documentSize === undefined ? undefined : fileSize(documentSize).replace(/\D0(?=\s)/, ""),
+              isTooLarge,
+            )}
           </button>
+          {isTooLarge && (
+            <button type="button" disabled={isBusy} onClick={() => void saveDocument("none")}>
+              {ACTIONS.exportWithoutFiles}
+            </button>
+          )}
           <button
             type="button"
             onClick={() => {
@@ -140,7 +162,7 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
       {failure !== null && <Failure failure={failure} />}
       {arePricesOpen && (
         <Suspense>
-          <PriceDialog onClose={() => openPrices(false)} />
+          <PriceDialog {...{ sessionId, entries }} onClose={() => openPrices(false)} />
         </Suspense>
       )}
       <dialog ref={dialog} className="ask-dialog" aria-labelledby="delete-title">

@@ -66,7 +66,10 @@ export function SessionHeader(props: SessionHeaderProps) {
             <Link className="button wide-only" to={modelPath(sessionId)}>
               {MODEL.open}
             </Link>
-            <SessionActions sessionId={sessionId} />
+            <SessionActions
+              sessionId={sessionId}
+              entries={session.lower === 0 ? session.entries : undefined}
+            />
           </>
         )}
       </header>
@@ -99,7 +102,7 @@ function Totals({ sessionId, session, findings, missing, marking }: TotalsProps)
         <>
           <span>{HEADER.entries(entries.length)}</span>
           <span title={HEADER.tokensHint}>{HEADER.tokens(numberText(tokens))}</span>
-          <CostText entries={entries} />
+          <CostText {...{ sessionId, entries }} />
           {failures > 0 && (
             <Link className="bad-text" to="?failed=1" title={HEADER.showFailures}>
               {HEADER.failures(failures)}

@@ -6,6 +6,8 @@ export const COST = {
     "The cost is estimated from the tokens of the entries: the answers of a model as output, what came since its last answer as input, and everything before as read from the provider's cache. Prices stay on this device.",
   show: "Show the cost in the header",
   asOf: "Prices as of",
+  modelOf: "Model of the messages of this session that name none",
+  modelHint: "Choose or type one",
   prices: "US dollars for a million tokens",
   columns: { model: "Model starts with", input: "Input", cached: "Cached", output: "Output" },
   cell: (column: string, row: number) => `${column}, row ${row}`,

@@ -48,7 +48,8 @@ export const MODEL = {
   frontier: "Frontier",
   frontierHint: "A name under which turns keep how far they have evicted; it is read, and not moved.",
   loading: "what the model gets",
-  total: (tokens: string, messages: number) => `≈ ${tokens} tokens in ${counted(messages, "message")}`,
+  total: (tokens: string, messages: number) =>
+    `≈ ${tokens} tokens sent in ${counted(messages, "message")}, with images and instructions`,
   evicted: (count: number) => `${counted(count, "entry", "entries")} shown smaller`,
   lost: (count: number) => `${counted(count, "loss", "losses")}`,
   nothingLost: "Nothing was lost.",

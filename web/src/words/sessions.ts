@@ -78,10 +78,13 @@ export const ACTIONS = {
   open: "Actions",
   compare: "Compare with another session",
   export: "Export as a bundle",
-  exportDocument: (size: string | undefined) =>
-    size === undefined ? "Export as HTML" : `Export as HTML (${size})`,
-  documentTooLarge: "Export as HTML (too large)",
-  exporting: (size: string) => `Exporting, ${size} so far …`,
+  exportDocument: (size: string | undefined, isTooLarge: boolean) => {
+    const facts = [...(size === undefined ? [] : [`about ${size}`]), ...(isTooLarge ? ["too large"] : [])];
+    return facts.length === 0 ? "Export as HTML" : `Export as HTML (${facts.join(", ")})`;
+  },
+  exportWithoutFiles: "Export as HTML without files",
+  exporting: (size: string, whole: string | undefined) =>
+    whole === undefined ? `Exporting, ${size} so far …` : `Exporting, ${size} of ${whole} …`,
   exported: (size: string) => `Exported, ${size}.`,
   delete: "Delete …",
   deleteTitle: (name: string) => `Delete ${name}?`,

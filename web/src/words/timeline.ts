@@ -31,8 +31,8 @@ export const HEADER = {
   copyId: "Copy id",
   lasted: (time: string) => `took ${time}`,
   entries: (count: number) => counted(count, "entry", "entries"),
-  tokens: (count: string) => `≈ ${count} tokens`,
-  tokensHint: "Estimated by lengths, for any model. What a model gets counts by that model's rules.",
+  tokens: (count: string) => `≈ ${count} tokens stored`,
+  tokensHint: "All entries, estimated by lengths. What a model gets counts those that are sent, by that model's rules.",
   failures: (count: number) => counted(count, "error"),
   showFailures: "Show the errors alone",
 };
