@@ -185,8 +185,8 @@ class Compactions:
         profile = self.renders.check(query)
 
         async def fit(loaded: LoadedSession) -> int:
-            _, _, resolved, _ = await self.renders.fit(grant.project_id, loaded, profile, query)
-            return await self.renders.resolver.run(partial(_tokens, resolved, profile))
+            fitted = await self.renders.fit(grant.project_id, loaded, profile, query)
+            return await self.renders.resolver.run(partial(_tokens, fitted.resolved, profile))
 
         async with self.renders.slots.slot(grant.project_id):
             return await self.renders.load_and_render(

@@ -145,7 +145,7 @@ class HistoryTexts:
             loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
         except NotFoundError as exc:
             raise await self._missing_error(project_id, session_id, f"no entry {seq}") from exc
-        return await anyio.to_thread.run_sync(loaded.turns_of_only_entry, "assistant")
+        return await anyio.to_thread.run_sync(loaded.read_first_entry_turns, "assistant")
 
     async def _missing_error(
         self, project_id: str, session_id: str, what: str
@@ -163,6 +163,6 @@ def _format_lines(session_id: str, entries: Sequence[StoredEntry]) -> Sequence[E
     # Media are only counted, so they are not loaded.
     loaded = LoadedSession(session_id, entries, {}, {}, TurnCache())
     return [
-        EntryLine(entry.seq, describe_entry(entry.seq, loaded.turns_of(entry, "assistant")))
+        EntryLine(entry.seq, describe_entry(entry.seq, loaded.read_entry_turns(entry, "assistant")))
         for entry in entries
     ]

@@ -120,7 +120,7 @@ async def find_inline_medium(
 
 def _find_in_entry(loaded: LoadedSession, seq: int, handle: str) -> InlineMedium | None:
     # A model only knows handles of media that it may see, so no audience is left out.
-    for turn in loaded.turns_of_only_entry("everyone"):
+    for turn in loaded.read_first_entry_turns("everyone"):
         for item in turn.items:
             if (
                 isinstance(item, Medium)

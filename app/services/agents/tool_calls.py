@@ -18,7 +18,6 @@ from app.services.agents.prepared_calls import AnsweredCallError, CallPreparer, 
 from app.services.calls.answer_positions import find_answer_position
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.answer_renders import AnswerRenders
-from app.services.renders.entry_renders import render_entry
 from app.services.renders.queries import RenderQuery
 from app.services.requests.idempotency import Idempotency
 from app.services.requests.validation import read_object, validate_model
@@ -79,7 +78,7 @@ class ToolCalls:
         query = RenderQuery(request.target, options)
         try:
             seq = await self._run_once(project_id, session_id, request)
-            return await render_entry(self.renders, project_id, session_id, seq, query)
+            return await self.renders.render_entry(project_id, session_id, seq, query)
         except (StoreUnavailableError, OverloadedError) as exc:
             reason = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
             text = f"{reason} ({exc.problem_code})"

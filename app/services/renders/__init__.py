@@ -1,9 +1,13 @@
-"""Renderings: stored records as the messages of any model.
+"""Renderings: stored records as the messages of a model's API, which is called the target.
 
-    renders            one record, or a session, for one target
-      loaded_sessions    the entries of a session as turns, and the resources they refer to
-      resolver           eviction, and the media ladder
-        media_loader       smaller images, texts of files, damage of media
+    renders             one record, or a session, for one target
+      session_renders     the history of a session, within a budget of tokens
+        new_entries         only the messages after an entry
+        session_windows     a session without the entries that its frontier has folded
+        session_entries     all entries of a session
+      answer_renders      one answer to a tool call
+        turn_resolver       eviction of old turns, and the media ladder
+          media_loader        smaller images, texts of files, damage of media
 
 Data flows one way: records → turns → media plan → loaded media → resolved turns → messages → JSON.
 """

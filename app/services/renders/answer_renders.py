@@ -1,10 +1,11 @@
-"""Renderings of answers to calls: tool results, and texts that are not stored."""
+"""Renderings of answers to tool calls: stored entries, and texts that are not stored."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.models.identity import is_id
 from app.services.inline_media.json_with_media import RenderedBody
+from app.services.renders.loaded_sessions import load_entry
 from app.services.renders.queries import RenderQuery
 from app.services.renders.structured_contents import read_structured_contents
 from app.services.renders.turn_resolver import TurnResolver
@@ -24,28 +25,32 @@ from pagefault_dialects.turns.record_turns import tool_result_turn
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerRenders:
-    """Renders answers to calls."""
+    """Renders answers to tool calls."""
 
     records: Records
-    """The records of tool results."""
+    """Reads the records of tool results."""
     blobs: BlobStore
-    """The files of their media."""
+    """Reads the files of their media."""
     resolver: TurnResolver
     """Resolves turns for a target."""
 
-    def profile(self, query: RenderQuery) -> Profile:
-        """Return the profile of the target of a rendering.
+    def find_profile(self, query: RenderQuery) -> Profile:
+        """Return the profile of the target of a query.
 
         Raises:
             InvalidPayloadError: The target is unknown, or signed URLs need a public URL.
         """
-        return query.profile(can_sign=self.resolver.content_base_url is not None)
+        return query.find_profile(can_sign=self.resolver.content_base_url is not None)
 
     async def render_tool_result(
         self, project_id: str, tool_result_id: str, query: RenderQuery
     ) -> RenderedBody:
-        """Render a tool result as the answer to its call; errors as in `Renders.render_record`."""
-        profile = self.profile(query)
+        """Render a tool result as the answer to its call.
+
+        Raises:
+            Exception: See `Renders.render_record`.
+        """
+        profile = self.find_profile(query)
         found = None
         if is_id(tool_result_id):
             found = await self.records.read(
@@ -54,7 +59,7 @@ class AnswerRenders:
         stored = require_found(found, "tool result")
         sanitized = stored.sanitized
         options = query.options
-        # Handles of texts contain the `seq` of their entry.
+        # A handle is the short name of a text, and contains the `seq` of its entry.
         seq = stored.seq if options.handles or options.max_text is not None else None
         structured = await read_structured_contents(self.blobs, project_id, [sanitized])
         origin, audience = f"/api/tool-results/{tool_result_id}", options.audience
@@ -66,25 +71,39 @@ class AnswerRenders:
         turns = await self.resolver.limit_texts(project_id, stored.session_id, [turn], options)
         return await self.render(project_id, turns, profile, query)
 
+    async def render_entry(
+        self, project_id: str, session_id: str, seq: int, query: RenderQuery
+    ) -> RenderedBody:
+        """Render one entry of a session, which is the answer to a call.
+
+        Raises:
+            Exception: See `Renders.render_record`.
+        """
+        profile, options = self.find_profile(query), query.options
+        loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
+        turns = await self.resolver.run(lambda: loaded.read_first_entry_turns(options.audience))
+        turns = await self.resolver.limit_texts(project_id, session_id, turns, options)
+        return await self.render(project_id, turns, profile, query)
+
     async def append_rendering(
         self, project_id: str, tool_result_id: str, record: bytes, query: RenderQuery
     ) -> RenderedBody:
-        """Return a stored tool result as JSON, with its rendering as an additional member.
+        """Return a stored tool result as JSON, with its rendering in the member `rendering`.
 
-        If the rendering fails, the member is null, because the record is stored already.
+        The record is stored already, so a failure must not fail the request: the member is null.
         """
         try:
             rendered = await self.render_tool_result(project_id, tool_result_id, query)
         except PagefaultError:
             rendered = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
-        head = record[:-1] + b',"rendering":'
-        pieces = joined_pieces([head, *rendered.rendering.pieces, b"}"])
+        beginning = record.removesuffix(b"}") + b',"rendering":'
+        pieces = joined_pieces([beginning, *rendered.rendering.pieces, b"}"])
         return replace(rendered, rendering=Rendering(pieces))
 
     async def render_text(
         self, project_id: str, call_id: str, tool_name: str, text: str, query: RenderQuery
     ) -> RenderedBody:
-        """Render a text as the failed answer to a call, which is not stored."""
+        """Render a text as the answer to a call that failed. The answer is not stored."""
         turn: ComposedTurn = Turn(
             role="tool",
             items=(TextItem("", text),),
@@ -93,7 +112,7 @@ class AnswerRenders:
             tool_name=tool_name,
             is_error=True,
         )
-        return await self.render(project_id, [turn], self.profile(query), query)
+        return await self.render(project_id, [turn], self.find_profile(query), query)
 
     async def render(
         self,
@@ -104,7 +123,15 @@ class AnswerRenders:
         *,
         on_delivery: Callable[[], None] | None = None,
     ) -> RenderedBody:
-        """Render turns that are not a whole history."""
+        """Render turns that are only a part of a history.
+
+        Args:
+            project_id: The caller's project.
+            turns: The turns.
+            profile: The profile of the target.
+            query: The target and the options.
+            on_delivery: Called once the response has been sent.
+        """
         options = query.options
         resolved, _ = await self.resolver.fit(
             project_id, turns, profile, options, NOTHING_EVICTED, is_whole=False
@@ -115,12 +142,12 @@ class AnswerRenders:
             mark(document, profile, options)
             return json_pieces(document)
 
-        return await self.body(project_id, await self.resolver.run(write), on_delivery)
+        return await self.build_body(project_id, await self.resolver.run(write), on_delivery)
 
-    async def body(
+    async def build_body(
         self, project_id: str, rendering: Rendering, on_delivery: Callable[[], None] | None = None
     ) -> RenderedBody:
-        """Return a rendering as a body, after a check of its files."""
+        """Return the body of a response, after a check that its files are in the blob store."""
         return await RenderedBody(
             self.blobs, project_id, rendering, on_delivery=on_delivery
         ).check()

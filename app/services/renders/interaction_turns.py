@@ -1,4 +1,7 @@
-"""Interactions as turns: the input of a user with its attachments, and the output (spec 001)."""
+"""Interactions as turns: the input of a user with its attachments, and the output of the model.
+
+Source: spec 001.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,10 +36,10 @@ from pagefault_dialects.model.resource import LINK_TYPE, Resource, resource_kind
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
 
 ReadItems: TypeAlias = Callable[[JsonValue, str], Iterable[Item]]
-"""Reads a stored value at a pointer as items."""
+"""Returns the items of a stored value; the arguments are the value and its JSON pointer."""
 
 
-def interaction_turns(
+def read_interaction_turns(
     entry: StoredInteraction,
     resources: Mapping[str, Resource],
     *,
@@ -44,11 +47,11 @@ def interaction_turns(
     read: ReadItems,
     links: Mapping[str, str] = _NO_LINKS,
 ) -> list[ComposedTurn]:
-    """Return the turn of the user, and that of the output if it was sent with the input.
+    """Return the turn of the user, and the turn of the output if it was sent with the input.
 
     Args:
         entry: The interaction.
-        resources: The attached resources by id. A missing one becomes a line of text.
+        resources: The attached resources by id. A line of text replaces a missing one.
         origin: The path of the entry.
         read: Reads texts and legacy objects, which may contain media.
         links: The addresses in attached link files, by resource id.
@@ -56,22 +59,22 @@ def interaction_turns(
     value = parse_stored_json(entry.input)
     question: ComposedTurn = Turn(
         role="user",
-        items=tuple(_input_items(value, entry, _Attachments(resources, links), read)),
+        items=tuple(_read_input(value, entry, _Attachments(resources, links), read)),
         origin=origin,
         seq=entry.seq,
     )
     if entry.first_output is None:
         return [question]
-    answer = _output_turn(entry.first_output, "/interaction/output", read)
-    return [question, replace(answer, origin=origin, seq=entry.seq)]
+    output = _read_output(entry.first_output, "/interaction/output", read)
+    return [question, replace(output, origin=origin, seq=entry.seq)]
 
 
-def answer_turn(entry: StoredAnswer, *, origin: str, read: ReadItems) -> ComposedTurn:
-    """Return the turn of an output that was set later; see `interaction_turns`."""
-    return replace(_output_turn(entry.output, "/output", read), origin=origin, seq=entry.seq)
+def read_answer_turn(entry: StoredAnswer, *, origin: str, read: ReadItems) -> ComposedTurn:
+    """Return the turn of an output that was sent after its input; see `read_interaction_turns`."""
+    return replace(_read_output(entry.output, "/output", read), origin=origin, seq=entry.seq)
 
 
-def attached_ids(entry: StoredInteraction) -> set[str]:
+def find_attached_ids(entry: StoredInteraction) -> set[str]:
     """Return the ids of the resources attached to an interaction."""
     if entry.input_kind != "multimodal":
         return set()
@@ -83,7 +86,7 @@ def attached_ids(entry: StoredInteraction) -> set[str]:
     return {resource_id for resource_id in attached if resource_id}
 
 
-def _output_turn(output: bytes, pointer: str, read: ReadItems) -> ComposedTurn:
+def _read_output(output: bytes, pointer: str, read: ReadItems) -> ComposedTurn:
     message = parse_stored_json(output)
     role = cast("TurnRole", message["role"])
     items = list(read(message["content"], f"{pointer}/content"))
@@ -98,8 +101,8 @@ def _output_turn(output: bytes, pointer: str, read: ReadItems) -> ComposedTurn:
     )
 
 
-def _input_items(
-    value: Any,  # noqa: ANN401 - JSON of a client
+def _read_input(
+    value: Any,  # noqa: ANN401 - the input as parsed JSON
     entry: StoredInteraction,
     attachments: "_Attachments",
     read: ReadItems,
@@ -111,26 +114,28 @@ def _input_items(
         pointer = f"/interaction/input/parts/{index}"
         if part.get("text") is not None:
             yield from read(part["text"], f"{pointer}/text")
-        yield from _attached_items(part, pointer, entry.bindings, attachments)
+        yield from _read_attachments(part, pointer, entry.bindings, attachments)
 
 
 @dataclass(frozen=True, slots=True)
 class _Attachments:
-    """The resources and links that an interaction can have attached."""
+    """The stored files that the parts of an interaction refer to."""
 
     resources: Mapping[str, Resource]
+    """The resources by id."""
     links: Mapping[str, str]
+    """The addresses in those that are link files, by id."""
 
 
 def _linked_medium(pointer: str, url: str, name: str | None, declared: str | None) -> Medium:
-    """Return a file at an address, with its declared type or that of its name."""
+    """Return a file at an address, with its declared type, or with that of its file extension."""
     mime_type = canonical_mime_type(declared or "") or OCTET_STREAM
     if mime_type == OCTET_STREAM:
         mime_type = mime_type_for_filename(name or "") or OCTET_STREAM
     return Medium(pointer, Address(url), resource_kind(mime_type), mime_type, name, None)
 
 
-def _attached_items(
+def _read_attachments(
     part: dict[str, Any], pointer: str, bindings: Bindings, attachments: _Attachments
 ) -> Iterator[Item]:
     resources = attachments.resources

@@ -1,6 +1,6 @@
-"""Sessions that are loaded to be rendered, with their resources and structured contents."""
+"""Sessions in memory, loaded to be rendered: their entries, and what the entries refer to."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -8,8 +8,16 @@ from app.errors import NotFoundError
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.services.calls.stored_message_turns import stored_message_turns
-from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
-from app.services.renders.prompt_turns import prompt_model, prompt_turns, with_prompt
+from app.services.renders.interaction_turns import (
+    find_attached_ids,
+    read_answer_turn,
+    read_interaction_turns,
+)
+from app.services.renders.prompt_turns import (
+    read_prompt_model,
+    read_prompt_turns,
+    replace_system_turns,
+)
 from app.services.renders.structured_contents import read_structured_contents
 from app.services.renders.turn_cache import TurnCache
 from app.services.resources.link_files import read_links
@@ -36,7 +44,9 @@ class LoadedSession:
 
     session_id: str
     entries: Sequence[StoredEntry]
+    """The entries in order of `seq`."""
     resources: Mapping[str, Resource]
+    """The resources that the entries refer to, by id."""
     structured_contents: Mapping[str, JsonValue]
     """The structured contents that are stored as resources, by digest."""
     turn_cache: TurnCache
@@ -44,71 +54,79 @@ class LoadedSession:
     last_seq: int = 0
     """The `seq` of the newest entry of the session."""
     prompt: bytes | None = None
-    """The members of a request beside its messages, as a JSON object."""
+    """The members of a model request beside its messages, as a JSON object."""
     links: Mapping[str, str] = field(default_factory=dict)
     """The addresses in link files, by resource id."""
     derived: list[Sequence[object]] = field(default_factory=list, compare=False, repr=False)
-    """Objects made of the entries, to be freed with them."""
+    """Objects made of the entries, which `TurnResolver.free` frees with them."""
     is_beginning: bool = True
     """True if the first entry is the first one of the session."""
 
     @property
     def prefix_facts(self) -> PrefixFacts:
-        """The facts of folded steps that were not read: none."""
+        """The facts of folded steps that were not read; empty, as all entries are loaded."""
         return NO_PREFIX_FACTS
 
     @property
     def orphans(self) -> Sequence[int]:
-        """The `seq` of answers before the entries that have an added call: none."""
+        """The `seq` of earlier answers that have an added call; empty, as all are loaded."""
         return ()
 
     def clamp_frontier(self, frontier: Frontier) -> Frontier:
-        """Return a frontier, moved on if the session cannot be read from it: unchanged."""
+        """Return a frontier at which the session can be rendered: here always the same one."""
         return frontier
 
     def with_model(self, options: RenderOptions) -> RenderOptions:
-        """Return options with the model of the prompt, unless they have one."""
+        """Return options with the model of the prompt, unless they have a model."""
         if options.model is not None or self.prompt is None:
             return options
-        return replace(options, model=prompt_model(self.prompt))
+        return replace(options, model=read_prompt_model(self.prompt))
 
-    def turns(
+    def pair_turns(
         self, *, audience: Audience, pinned_results: Collection[int] = ()
     ) -> Sequence[ComposedTurn]:
-        """Return the history as a conversation with paired calls and answers.
+        """Return the turns of the history, with each answer paired with its call.
 
-        Results whose `seq` is in `pinned_results` stay after the calls that were added for them.
+        Args:
+            audience: The audience of the turns.
+            pinned_results: The `seq` of answers that stay after the calls that were added for them,
+                even if the real call is in the history.
         """
-        return pair_calls(self.unpaired(audience), pinned_results=pinned_results)
+        turns = self.read_unpaired_turns(audience)
+        return pair_calls(turns, pinned_results=pinned_results)
 
-    def unpaired(self, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the turns of the history as they were recorded, with joined items."""
-        turns = (turn for entry in self.entries for turn in self.turns_of(entry, audience))
+    def read_unpaired_turns(self, audience: Audience) -> Sequence[ComposedTurn]:
+        """Return the turns of the history, one after another; calls and answers are not paired.
+
+        Turns that continue the turn before them are joined to it.
+        """
+        turns = (turn for entry in self.entries for turn in self.read_entry_turns(entry, audience))
         joined = join_turns((turn, turn.joins) for turn in turns)
         if self.prompt is None or not self.is_beginning:
             return joined
         origin = f"/api/sessions/{self.session_id}"
-        return with_prompt(prompt_turns(self.prompt, origin=origin), joined)
+        return replace_system_turns(read_prompt_turns(self.prompt, origin=origin), joined)
 
     def find_unjoined(self, audience: Audience) -> set[int]:
-        """Return the `seq` of the entries whose first turn is not joined to the one before."""
-        turns = ((entry.seq, self.turns_of(entry, audience)) for entry in self.entries)
-        return {seq for seq, read in turns if read and not read[0].joins}
+        """Return the `seq` of the entries whose first turn does not continue the turn before it."""
+        entries = ((entry.seq, self.read_entry_turns(entry, audience)) for entry in self.entries)
+        return {seq for seq, turns in entries if turns and not turns[0].joins}
 
-    def turns_of_only_entry(self, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the turns of a session that was loaded with one entry."""
-        return self.turns_of(self.entries[0], audience)
+    def read_first_entry_turns(self, audience: Audience) -> Sequence[ComposedTurn]:
+        """Return the turns of the first entry. `load_entry` returns a session with one entry."""
+        return self.read_entry_turns(self.entries[0], audience)
 
-    def turns_of(self, entry: StoredEntry, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the turns of an entry, its answers to calls first."""
+    def read_entry_turns(self, entry: StoredEntry, audience: Audience) -> Sequence[ComposedTurn]:
+        """Return the turns of an entry; its answers to tool calls are first."""
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
         raw = ContentReading(self.resources, audience).raw
         match entry:
             case StoredMessage() if find_structured_resource(entry.sanitized) is not None:
-                # Content that is stored as a resource may be missing in the next rendering.
-                return self._result_turns(entry, audience, origin)
+                # The resource with the structured content may be deleted before the next rendering,
+                # so these turns are not cached.
+                return self._read_result_turns(entry, audience, origin)
             case StoredMessage():
-                read = partial(self._result_turns, entry, audience, origin)
+                read = partial(self._read_result_turns, entry, audience, origin)
                 return self.turn_cache.turns(entry, {}, read, origin=origin, audience=audience)
             case StoredHistoryMessage():
                 resources = self.resources
@@ -119,13 +137,13 @@ class LoadedSession:
                     entry, resources, read_message, origin=origin, audience=audience
                 )
             case StoredInteraction():
-                return interaction_turns(
+                return read_interaction_turns(
                     entry, self.resources, origin=origin, read=raw, links=self.links
                 )
             case StoredAnswer():
-                return [answer_turn(entry, origin=origin, read=raw)]
+                return [read_answer_turn(entry, origin=origin, read=raw)]
 
-    def _result_turns(
+    def _read_result_turns(
         self, entry: StoredMessage, audience: Audience, origin: str
     ) -> Sequence[ComposedTurn]:
         turn = tool_result_turn(
@@ -142,7 +160,7 @@ class LoadedSession:
 async def load_entry(
     records: Records, blobs: BlobStore, project_id: str, session_id: str, seq: int
 ) -> LoadedSession:
-    """Load one entry of a history.
+    """Load one entry of a history, as a session that has only this entry.
 
     Raises:
         NotFoundError: The project has no such entry.
@@ -159,8 +177,7 @@ async def load_entry(
         )
 
     entries, resources = await records.read(project_id, read)
-    results = [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]
-    structured = await read_structured_contents(blobs, project_id, results)
+    structured = await read_structured_contents(blobs, project_id, result_records(entries))
     links = await read_links(blobs, project_id, resources)
     return LoadedSession(session_id, entries, resources, structured, turn_cache, links=links)
 
@@ -168,15 +185,21 @@ async def load_entry(
 def find_referenced_ids(entries: Sequence[StoredEntry], turn_cache: TurnCache) -> set[str]:
     """Return the ids of the resources that messages and interactions refer to.
 
-    Some may be of another session, if a model or a tool wrote them; `find_in_session` skips those.
+    An id that a model or a tool wrote may be that of another session's resource, which must not be
+    shown: load the resources with `find_in_session`, which leaves those out.
     """
     ids: set[str] = set()
     for entry in entries:
         if isinstance(entry, StoredHistoryMessage):
             ids |= turn_cache.referenced_ids(entry)
         elif isinstance(entry, StoredInteraction):
-            ids |= attached_ids(entry)
+            ids |= find_attached_ids(entry)
     return ids
+
+
+def result_records(entries: Iterable[StoredEntry]) -> Sequence[bytes]:
+    """Return the records of those entries that are tool results, as JSON."""
+    return [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]
 
 
 def entry_size_bytes(entry: StoredEntry) -> int:

@@ -1,8 +1,8 @@
-"""Checks of the media of a conversation, and the images and texts that the ladder plans for them.
+"""The media of a conversation: which are damaged, and what can be sent in place of large ones.
 
-The pixels and the damage of media are found first. Only media that can be attached are checked, the
-newest first: if a target takes a limited number of a kind, older ones are reduced anyway. Then
-smaller images are made, and the texts of files are read.
+`check_media` finds damaged media. It checks only media that can be attached, the newest first: if a
+target accepts a limited number of a kind, older ones are reduced anyway. Then `MediaLoader` makes
+the smaller images that the media plan lists, and reads the texts of files.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ from pagefault_dialects.texts.file_texts import (
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 _MAX_CONCURRENT = 4
 MAX_IN_MEMORY = 256
-"""The limit of smaller images of inline media in one rendering."""
+"""The maximum number of smaller images of inline media in one rendering."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +60,11 @@ class MediaLoader:
     """Loads the smaller images and file texts of renderings."""
 
     blobs: BlobStore
+    """Reads files."""
     images: SmallerImages
+    """Makes smaller images, and WAV files of other sounds."""
     checks: MediaChecks
+    """Finds damage; used by `check_media`."""
 
     async def load(
         self,
@@ -70,13 +73,13 @@ class MediaLoader:
         media_plan: MediaPlan,
         max_chars: int,
     ) -> LoadedMedia:
-        """Return the images and texts that could be loaded.
+        """Return the images, sounds and texts of a plan, as far as they can be loaded.
 
         Args:
             project_id: The project of the media.
             turns: The conversation.
-            media_plan: The images and texts to load.
-            max_chars: The longest text of a file that is shown whole.
+            media_plan: What to load, by the index of a medium in the conversation.
+            max_chars: The length in characters up to which the text of a file is shown whole.
 
         Raises:
             StoreUnavailableError: The store did not answer.
@@ -123,10 +126,10 @@ class MediaLoader:
     async def _make_smaller(
         self, project_id: str, medium: Medium, recipe: ImageRecipe
     ) -> DerivedImage | None:
-        """Return a smaller image; `None` if none is made of it.
+        """Return a smaller image; `None` if the medium cannot be made smaller.
 
         Raises:
-            TooCostlyError: The image was not decoded.
+            TooCostlyError: Decoding the image would take too much time or memory.
         """
         if not isinstance(medium.source, StoredBytes | InlineBytes):
             return None
@@ -157,17 +160,20 @@ class MediaLoader:
 def _omit_oldest_inline(
     media: Sequence[Medium], recipes: Mapping[int, ImageRecipe]
 ) -> Mapping[int, ImageRecipe]:
-    """Omit the oldest images of inline media, which stay in memory until they are sent."""
+    """Return the recipes without those of the oldest inline images, if there are too many.
+
+    Smaller images of inline media are in no store: they stay in memory until they are sent.
+    """
     inline = sorted(index for index in recipes if isinstance(media[index].source, InlineBytes))
     omitted = set(inline[:-MAX_IN_MEMORY])
     return {index: recipe for index, recipe in recipes.items() if index not in omitted}
 
 
 def measure_media(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
-    """Return the turns with the pixel sizes of inline media and the damage of expired links."""
+    """Return the turns with the pixel sizes of inline media, and with expired links as damaged."""
     if all(isinstance(ref.medium.source, StoredBytes) for ref in list_media(turns)):
         return turns
-    return _change_media(turns, _measure)
+    return _change_media(turns, _measure_medium)
 
 
 async def check_media(
@@ -177,11 +183,11 @@ async def check_media(
     profile: Profile,
     options: RenderOptions,
 ) -> Sequence[ComposedTurn]:
-    """Return the turns with the damage of the media that can be attached.
+    """Return the turns, with the damage of those media that can be attached.
 
     Raises:
-        StoreUnavailableError: The store did not answer, or has lost the bytes. With
-            `media=reference`, such a medium is not checked instead.
+        StoreUnavailableError: The store did not answer, or has lost the bytes. This error is not
+            raised with `media=reference`, which sends no bytes.
     """
     refs = list_media(turns)
     limits = MediaLimits(profile, options, refs)
@@ -198,15 +204,15 @@ async def check_media(
             damages[ref.index] = damage
 
     for kind in _CLASSES:
-        waiting = [ref for ref in refs if ref.media_class == kind and limits.may_be_attached(ref)]
+        unchecked = [ref for ref in refs if ref.media_class == kind and limits.may_be_attached(ref)]
         max_count = limits.max_media(kind)
-        missing = len(waiting) if max_count is None else max_count
-        while waiting and missing > 0:
-            newest = waiting[-missing:]
-            del waiting[-missing:]
+        free_count = len(unchecked) if max_count is None else max_count
+        while unchecked and free_count > 0:
+            newest = unchecked[-free_count:]
+            del unchecked[-free_count:]
             await _run_all([partial(check, ref) for ref in newest])
-            # A medium that is damaged or too large makes room for an older one.
-            missing -= sum(
+            # A medium that is damaged or too large is not attached, so an older one can be.
+            free_count -= sum(
                 ref.index not in damages and limits.find_obstacle(ref) is None for ref in newest
             )
     if not damages:
@@ -223,7 +229,7 @@ async def check_media(
     return _change_media(turns, add_damage)
 
 
-def _measure(medium: Medium) -> Medium:
+def _measure_medium(medium: Medium) -> Medium:
     if isinstance(medium.source, Address):
         damage = damage_of_link(medium.source.url, utc_now())
         return medium if damage is None else replace(medium, damage=damage)
@@ -236,7 +242,7 @@ def _measure(medium: Medium) -> Medium:
 def _change_media(
     turns: Sequence[ComposedTurn], change: Callable[[Medium], Medium]
 ) -> Sequence[ComposedTurn]:
-    """Return the turns with every medium changed, in reading order."""
+    """Return the turns with `change` applied to each medium, in the order of the conversation."""
 
     def change_item(item: Item) -> Item:
         return change(item) if isinstance(item, Medium) else item
@@ -245,7 +251,7 @@ def _change_media(
 
 
 async def _run_all(functions: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """Run all functions, a few at a time; none is started after one has failed."""
+    """Call all functions, a few at a time. After the first error, no further one is called."""
     limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
     failures: list[PagefaultError] = []
 
@@ -256,7 +262,7 @@ async def _run_all(functions: Sequence[Callable[[], Awaitable[None]]]) -> None:
             try:
                 await function()
             except PagefaultError as exc:
-                # A task group would raise it inside of an exception group.
+                # A task group would wrap the error in an exception group.
                 failures.append(exc)
 
     async with anyio.create_task_group() as tasks:

@@ -1,7 +1,7 @@
 """Renderings of the entries of a session after a `seq`, without reading the history before it.
 
-A final prefix of a session is not read again: see `prefix_cache`. If something in it may have
-changed, the whole session is rendered. Both ways return the same bytes.
+The beginning of the session is not read again, as facts about it are cached (see `prefix_cache`).
+If something in it may have changed, the whole session is rendered. The bytes are the same.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -9,10 +9,18 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 
 from app.models.identity import utc_now
-from app.models.message import StoredEntry, StoredMessage
-from app.services.renders.loaded_sessions import LoadedSession, find_referenced_ids
-from app.services.renders.prefix_cache import PrefixCache, RenderedAs, SessionKey
-from app.services.renders.session_entries import read_entries, stretch_end
+from app.models.message import StoredEntry
+from app.services.renders.loaded_sessions import (
+    LoadedSession,
+    find_referenced_ids,
+    result_records,
+)
+from app.services.renders.prefix_cache import PrefixCache, RenderingKey, SessionKey
+from app.services.renders.session_entries import (
+    WholeSessionNeededError,
+    find_stretch_end,
+    read_entries,
+)
 from app.services.renders.structured_contents import (
     MAX_STRUCTURED_BYTES,
     read_structured_contents,
@@ -39,23 +47,20 @@ from pagefault_dialects.turns.pairing import Pairing
 from pagefault_dialects.turns.sealed_turns import seal_turns
 
 
-class _WholeSessionNeededError(Exception):
-    """The new entries cannot be rendered without the whole history."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A request for the entries after `since`."""
+    """A request to render the entries of a session after a `seq`."""
 
     project_id: str
     session_id: str
     profile: Profile
     options: RenderOptions
     since: int
+    """The `seq` of the last entry that is not rendered."""
 
     @property
-    def rendered_as(self) -> RenderedAs:
-        """The key of its prefixes in the cache."""
+    def rendering_key(self) -> RenderingKey:
+        """The key of the prefixes in the cache."""
         return f"{self.profile.target}/{self.profile.version}", self.options
 
 
@@ -64,15 +69,18 @@ class _Part:
     """Entries of a session after a cached prefix."""
 
     key: SessionKey
-    """The key of the prefix."""
+    """The key of the session in the cache of prefixes."""
     prefix: RenderedPrefix | None
+    """The prefix; `None` if the entries are the first ones of the session."""
     entries: Sequence[StoredEntry]
+    """The entries after the prefix."""
     resources: Mapping[str, Resource | None]
     """Resources that the entries refer to, by id; `None` for one that was not found."""
     last_seq: int
+    """The `seq` of the newest entry of the session."""
     _: KW_ONLY
     is_last: bool
-    """True if these are the last entries."""
+    """True if no entries follow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,14 +96,14 @@ class NewEntries:
     turn_cache: TurnCache
     """Caches entries and their turns."""
     stride: int = 32
-    """The step in entries by which a prefix is extended, once it is two steps too short."""
+    """The number of entries by which a prefix is extended, once it lacks twice as many."""
     prefixes: PrefixCache[RenderedPrefix] = field(default_factory=PrefixCache)
     """Caches the facts of prefixes."""
 
     async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
     ) -> Rendering | None:
-        """Return the rendering; `None` if the whole session has to be read for it.
+        """Render the entries after `since`; `None` if the whole session has to be read for it.
 
         Raises:
             Exception: See `Renders.render_record`.
@@ -109,25 +117,25 @@ class NewEntries:
                 while not part.is_last:
                     extended = await self._extend_prefix(request, part)
                     if extended is not None:
-                        self.prefixes.put(part.key, request.rendered_as, extended)
+                        self.prefixes.put(part.key, request.rendering_key, extended)
                     part = await self._load(request, reads_rest=extended is None)
                     if extended is not None and (not part.prefix or part.prefix.seq < extended.seq):
-                        # It was evicted from the cache, or has no room in it.
-                        raise _WholeSessionNeededError
+                        # The extended prefix was evicted from the cache, or is too large for it.
+                        raise WholeSessionNeededError
                 return await self._render_after_prefix(request, part)
             except PrefixChangedError:
                 # An answer in the prefix was stored before its call. The next prefix has both.
                 self.prefixes.remove(part.key)
-        except _WholeSessionNeededError:
+        except WholeSessionNeededError:
             pass
         return None
 
     async def _load(self, request: _Request, *, reads_rest: bool = False) -> _Part:
-        """Read entries after the longest cached prefix.
+        """Return the entries after the longest cached prefix.
 
         Args:
             request: The rendering.
-            reads_rest: True to read all entries to the end.
+            reads_rest: True to read all entries to the end of the session.
         """
         read = partial(self._read, request=request, reads_rest=reads_rest)
         while True:
@@ -142,33 +150,44 @@ class NewEntries:
         if head.incarnation is None:
             # A session of an older version has no incarnation, which would distinguish it from a
             # later session of the same name.
-            raise _WholeSessionNeededError
+            raise WholeSessionNeededError
         prompt = unit[SessionPromptRecords].find(session_id)
         key = SessionKey(
-            *(request.project_id, session_id, head.incarnation),
-            *(request.options.audience, prompt.prompt if prompt else None),
+            request.project_id,
+            session_id,
+            head.incarnation,
+            request.options.audience,
+            prompt.prompt if prompt else None,
         )
-        prefix = self.prefixes.find(key, request.rendered_as, up_to=since)
+        prefix = self.prefixes.find(key, request.rendering_key, up_to=since)
         after_seq = prefix.seq if prefix else 0
         is_last = reads_rest or since - after_seq <= 2 * self.stride
         to_seq = head.last_seq
         if not is_last:
-            # Prefixes end at multiples of the stride, in however many steps they are extended.
-            max_seq = (since // self.stride) * self.stride
-            to_seq = stretch_end(unit, session_id, after_seq=after_seq, to_seq=max_seq)
+            # Prefixes end at multiples of the stride, so that other requests can use them.
+            max_seq = since // self.stride * self.stride
+            to_seq = find_stretch_end(unit, session_id, after_seq=after_seq, to_seq=max_seq)
         entries = read_entries(
-            *(unit, session_id, head, self.turn_cache),
+            unit,
+            session_id,
+            head,
+            self.turn_cache,
             after_seq=after_seq,
             to_seq=to_seq,
             since=since,
         )
-        earlier = prefix.resources if prefix else {}
+        prefix_resources = prefix.resources if prefix else {}
         resource_ids = find_referenced_ids(entries, self.turn_cache)
-        stored = unit[ResourceRecords].find_in_session(resource_ids | earlier.keys(), session_id)
+        stored = unit[ResourceRecords].find_in_session(
+            resource_ids | prefix_resources.keys(), session_id
+        )
         if any(resource.mime_type == LINK_TYPE for resource in stored.values()):
-            raise _WholeSessionNeededError
-        if any(stored.get(item) != resource for item, resource in earlier.items()):
-            # A resource was deleted or added.
+            raise WholeSessionNeededError
+        if any(
+            stored.get(resource_id) != resource
+            for resource_id, resource in prefix_resources.items()
+        ):
+            # A resource of the prefix was deleted or added, so the prefix is out of date.
             self.prefixes.remove(key)
             return self._read(unit, request, reads_rest=reads_rest)
         resources = {resource_id: stored.get(resource_id) for resource_id in resource_ids}
@@ -177,17 +196,23 @@ class NewEntries:
     async def _is_unchanged(self, request: _Request, prefix: RenderedPrefix) -> bool:
         """Return whether the links and structured contents of a prefix are unchanged."""
         digests = prefix.apart.keys()
-        sizes = await self._content_sizes(request.project_id, digests) if digests else {}
+        sizes = await self._read_content_sizes(request.project_id, digests) if digests else {}
         return sizes == prefix.apart and prefix.has_links_as_at(utc_now())
 
     async def _extend_prefix(self, request: _Request, part: _Part) -> RenderedPrefix | None:
-        """Return an extended prefix; `None` if no further entries are final."""
+        """Return the prefix, extended by entries of a part.
+
+        Returns:
+            The longer prefix; `None` if later entries may change the first entry of the part.
+        """
         profile, prefix = request.profile, part.prefix
         loaded = await self._load_contents(request, part)
         options = loaded.with_model(request.options)
         audience, paired = options.audience, prefix.paired if prefix else None
         sealed = await self.resolver.run(
-            lambda: seal_turns(loaded.unpaired(audience), loaded.find_unjoined(audience), paired)
+            lambda: seal_turns(
+                loaded.read_unpaired_turns(audience), loaded.find_unjoined(audience), paired
+            )
         )
         if sealed is None:
             return None
@@ -198,11 +223,17 @@ class NewEntries:
             lambda: written_prefix(resolved, profile, options, prefix.written if prefix else None)
         )
         entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
-        digests = stored_content_sizes(_records(entries)).keys()
+        digests = stored_content_sizes(result_records(entries)).keys()
         extension = RenderedPrefix(
-            *(entries[-1].seq, sealed.paired, written, weight),
-            {item: part.resources[item] for item in find_referenced_ids(entries, self.turn_cache)},
-            await self._content_sizes(request.project_id, digests) if digests else {},
+            entries[-1].seq,
+            sealed.paired,
+            written,
+            weight,
+            {
+                resource_id: part.resources[resource_id]
+                for resource_id in find_referenced_ids(entries, self.turn_cache)
+            },
+            await self._read_content_sizes(request.project_id, digests) if digests else {},
             damages_of(weight, utc_now()),
         )
         return extension.behind(prefix) if prefix else extension
@@ -215,7 +246,7 @@ class NewEntries:
 
         def pair() -> Sequence[ComposedTurn]:
             pairing = Pairing((), prefix.paired if prefix else None)
-            for turn in loaded.unpaired(options.audience):
+            for turn in loaded.read_unpaired_turns(options.audience):
                 pairing.add(turn)
             return pairing.take_turns()
 
@@ -225,41 +256,47 @@ class NewEntries:
         )
         whole_weight = prefix.weight + weight if prefix else weight
         if not self.resolver.has_room(whole_weight, profile, options):
-            raise _WholeSessionNeededError
+            raise WholeSessionNeededError
 
         def write() -> Rendering:
-            behind = prefix.written if prefix else None
             document = session_document(
-                *(resolved, profile, options),
+                resolved,
+                profile,
+                options,
                 last_seq=part.last_seq,
                 since=request.since,
-                behind=behind,
+                behind=prefix.written if prefix else None,
             )
             return json_pieces(document.answer)
 
         return await self.resolver.run(write)
 
     async def _load_contents(self, request: _Request, part: _Part) -> LoadedSession:
+        """Return the entries of a part as a session, with their structured contents."""
         prefix = part.prefix
-        results = _records(part.entries)
+        results = result_records(part.entries)
         sizes = stored_content_sizes(results)
-        if sum({**(prefix.apart if prefix else {}), **sizes}.values()) > MAX_STRUCTURED_BYTES:
-            raise _WholeSessionNeededError
+        all_sizes = {**prefix.apart, **sizes} if prefix else sizes
+        if sum(all_sizes.values()) > MAX_STRUCTURED_BYTES:
+            raise WholeSessionNeededError
         contents = (
             await read_structured_contents(self.blobs, request.project_id, results) if sizes else {}
         )
         resources = {key: found for key, found in part.resources.items() if found is not None}
         return LoadedSession(
-            *(request.session_id, part.entries, resources, contents, self.turn_cache),
-            *(part.last_seq, part.key.prompt),
+            request.session_id,
+            part.entries,
+            resources,
+            contents,
+            self.turn_cache,
+            part.last_seq,
+            part.key.prompt,
             is_beginning=prefix is None,
         )
 
-    async def _content_sizes(self, project_id: str, digests: Collection[str]) -> Mapping[str, int]:
+    async def _read_content_sizes(
+        self, project_id: str, digests: Collection[str]
+    ) -> Mapping[str, int]:
         """Return the sizes of structured contents, 0 for missing ones."""
         sizes = await self.blobs.sizes(project_id, digests)
         return {digest: sizes.get(digest, 0) for digest in digests}
-
-
-def _records(entries: Sequence[StoredEntry]) -> Sequence[bytes]:
-    return [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]

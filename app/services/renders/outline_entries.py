@@ -1,4 +1,4 @@
-"""Entries of outlines: a summary of each entry of a session, from its turns."""
+"""The entries of an outline: `summarize_entry` makes one from each entry of a session."""
 
 import hashlib
 import re
@@ -36,23 +36,30 @@ _AG_UI = "ag-ui"
 _SUBAGENT_RUN_ID = ("subagentRunId", "subagent_run_id")
 _HEX_DIGITS = 32
 """The length of a fingerprint."""
-# The beginning of the message of a page fault; see `pagefault_dialects.turns.page_turns`.
+# The beginning of the text of a page fault; see `pagefault_dialects.turns.page_turns`.
 _FAULT_TEXT = re.compile(r"Page (\S+) \((\w+), ")
 
 
-def outline_entry(
+def summarize_entry(
     entry: StoredEntry, turns: Sequence[ComposedTurn], *, step_level: StepLevel | None = None
 ) -> OutlineEntry:
-    """Return the summary of an entry, from its turns."""
+    """Return the summary of an entry.
+
+    Args:
+        entry: The entry.
+        turns: The turns of the entry, as `LoadedSession.read_entry_turns` returns them.
+        step_level: The level to which a rendering has evicted the entry, if any.
+    """
     kind = _kind(entry)
     items = [item for turn in turns for item in turn.items]
     media = Counter[str](item.kind for item in items if isinstance(item, Medium))
     natives = [native for turn in turns for native in turn.natives]
     name = entry.tool_name if isinstance(entry, StoredMessage) else None
-    if kind == PAGE_FAULT and (faulted := _FAULT_TEXT.match(_title(items) or "")):
-        name, modality = faulted.groups()
-        # A recording is only described by the text, because models take none in messages.
-        media[modality] += modality in ("audio", "video") and not media[modality]
+    if kind == PAGE_FAULT and (fault_text := _FAULT_TEXT.match(_title(items) or "")):
+        name, modality = fault_text.groups()
+        # The text only describes a recording, which messages to models do not contain: count it.
+        if modality in ("audio", "video") and not media[modality]:
+            media[modality] = 1
     return OutlineEntry(
         seq=entry.seq,
         entry=kind,
@@ -72,7 +79,7 @@ def outline_entry(
         bytes=entry_size_bytes(entry),
         tokens_est=sum(map(_tokens, items))
         + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
-        fingerprint=fingerprint_of(turns),
+        fingerprint=compute_fingerprint(turns),
         model=next((native.model for native in natives if native.model), None),
         parent_call=_find_member(natives, "parent_tool_use_id"),
         subagent_run_id=_subagent_run_id(entry),
@@ -82,7 +89,7 @@ def outline_entry(
 
 
 def _author(entry: StoredEntry) -> str | None:
-    """Return the author, if the entry is an event of a framework with a message and an author."""
+    """Return the `author` of a message that came inside of an event of an agent framework."""
     if not isinstance(entry, StoredHistoryMessage) or not entry.is_wrapped:
         return None
     if _AUTHOR not in entry.message:
@@ -92,7 +99,7 @@ def _author(entry: StoredEntry) -> str | None:
 
 
 def _subagent_run_id(entry: StoredEntry) -> str | None:
-    """Return the run of a sub-agent that a message of AG-UI names, in either spelling."""
+    """Return the run of a sub-agent in an AG-UI message, which has one of two member names."""
     if not isinstance(entry, StoredHistoryMessage) or entry.dialect != _AG_UI:
         return None
     if b'"subagent' not in entry.message:
@@ -103,7 +110,7 @@ def _subagent_run_id(entry: StoredEntry) -> str | None:
 
 
 def _find_member(natives: Sequence[NativeMessage], name: str) -> str | None:
-    """Return the first text that a member has in messages as they were sent."""
+    """Return the first text that is not empty in a member of messages, as they were sent."""
     values = (native.message.get(name) for native in natives)
     return next((value for value in values if isinstance(value, str) and value), None)
 
@@ -142,10 +149,10 @@ def _tokens(item: Item) -> int:
             return tokens
 
 
-def fingerprint_of(turns: Sequence[ComposedTurn]) -> str:
-    """Return the fingerprint of an entry, which entries with equal content share.
+def compute_fingerprint(turns: Sequence[ComposedTurn]) -> str:
+    """Return a hash of the content of turns: entries with equal content have the same one.
 
-    It covers the content of the turns, but neither times, ids of calls nor the dialect.
+    Times, ids of calls and the dialect are not hashed.
     """
     digest = hashlib.sha256()
     for turn in turns:
@@ -162,7 +169,10 @@ def fingerprint_of(turns: Sequence[ComposedTurn]) -> str:
 
 
 def _encode_parts(*parts: str) -> bytes:
-    """Return the lengths of parts, and the parts, as bytes; no other parts have the same bytes."""
+    """Return the lengths of parts, followed by the parts.
+
+    Without the lengths, `("a", "bc")` and `("ab", "c")` would have the same bytes.
+    """
     # A text of a model may have lone surrogates.
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     lengths = " ".join(str(len(part)) for part in encoded)
@@ -170,7 +180,7 @@ def _encode_parts(*parts: str) -> bytes:
 
 
 def _content(item: Item) -> tuple[str, ...]:
-    """Return the content of an item, without its pointer."""
+    """Return the content of an item as texts, without its JSON pointer."""
     match item:
         case TextItem():
             return ("text", item.text)

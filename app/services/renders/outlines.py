@@ -1,7 +1,7 @@
 """Outlines of sessions: a summary of each entry, for viewers.
 
-An outline is made of the turns of the entries, as a rendering is, so it knows calls and answers of
-every dialect.
+An outline is made from the turns of the entries, like a rendering. So it lists the calls and
+answers of messages in all dialects.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from app.services.renders.loaded_sessions import (
     LoadedSession,
     find_referenced_ids,
 )
-from app.services.renders.outline_entries import outline_entry
+from app.services.renders.outline_entries import summarize_entry
 from app.services.renders.queries import RenderQuery
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.working_sets import WorkingSets
@@ -31,10 +31,11 @@ from app.wire.shape import list_page
 
 _CURSOR: ListName = "outline"
 _MAX_READ_BYTES = 4 * 1024 * 1024
-"""An outline ends with the entry that reaches this size."""
-_FREE_BYTES = 64 * 1024
+"""The size of entries after which one response ends; its cursor leads to the next entries."""
+_UNRESERVED_BYTES = 64 * 1024
+"""Up to this size of entries, no memory is reserved, and no thread is used."""
 _COPIES = 4
-"""The copies of entries in memory: rows, values and turns."""
+"""The number of copies of the entries in memory, as rows, values and turns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,20 +64,20 @@ class Outlines:
         Args:
             project_id: The project of the session.
             session_id: The session.
-            cursor: The cursor of the list before.
+            cursor: The cursor that the call for the entries before these has returned.
             after_seq: The `seq` before the first entry, by default 0.
-            limit: The maximum number of entries. If they are large, there are fewer.
-            query: A rendering whose levels the entries have.
+            limit: The maximum number of entries. Fewer are returned if they are large.
+            query: A rendering; each entry gets the level to which this rendering evicts it.
 
         Raises:
             InvalidCursorError: The cursor is invalid.
             InvalidPayloadError: `cursor` and `after_seq` are both set.
             NotFoundError: The project has no such session.
-            OverloadedError: There is no memory for it; nothing was read.
+            OverloadedError: There is not enough memory for the entries; nothing was read.
         """
         start = read_start(_CURSOR, "An outline", cursor, after_seq)
-        find = partial(_find, session_id=session_id, after_seq=start, limit=limit)
-        count, size_bytes, next_cursor = await self.records.read(project_id, find)
+        measure = partial(_measure_entries, session_id=session_id, after_seq=start, limit=limit)
+        count, size_bytes, next_cursor = await self.records.read(project_id, measure)
         if not count:
             return list_page((), None), None
         levels: Mapping[int, StepLevel] = {}
@@ -84,7 +85,7 @@ class Outlines:
             levels = await self.working_sets.step_levels(project_id, session_id, query)
 
         def read(unit: UnitOfWork) -> LoadedSession:
-            # Entries never change, so these are the ones that were counted.
+            # Entries never change, so these are the ones that were measured.
             turn_cache = TurnCache(max_bytes=0)
             entries = unit[SessionHistory].entries(session_id, after_seq=start, limit=count)
             resources = unit[ResourceRecords].find_in_session(
@@ -92,7 +93,7 @@ class Outlines:
             )
             return LoadedSession(session_id, entries, resources, {}, turn_cache)
 
-        if size_bytes <= _FREE_BYTES:
+        if size_bytes <= _UNRESERVED_BYTES:
             body = _write_outline(await self.records.read(project_id, read), next_cursor, levels)
         else:
             reserved = await self.memory.reserve(_COPIES * size_bytes)
@@ -104,10 +105,10 @@ class Outlines:
         return body, next_cursor
 
 
-def _find(
+def _measure_entries(
     unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int
 ) -> tuple[int, int, str | None]:
-    """Return the number of entries to read, their size, and the cursor of the next ones."""
+    """Return the number of entries to read, their size in bytes, and the next cursor."""
     head = require_found(unit[SessionHistory].history_head(session_id), "session")
     stretch = unit[SessionHistory].stretch(
         session_id, after_seq=after_seq, limit=limit, max_bytes=_MAX_READ_BYTES
@@ -123,10 +124,10 @@ def _find(
 def _write_outline(
     loaded: LoadedSession, next_cursor: str | None, levels: Mapping[int, StepLevel]
 ) -> bytes:
-    lines = (
-        outline_entry(
-            entry, loaded.turns_of(entry, "assistant"), step_level=levels.get(entry.seq)
+    summaries = (
+        summarize_entry(
+            entry, loaded.read_entry_turns(entry, "assistant"), step_level=levels.get(entry.seq)
         ).encode()
         for entry in loaded.entries
     )
-    return list_page(lines, next_cursor)
+    return list_page(summaries, next_cursor)

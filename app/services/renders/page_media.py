@@ -1,4 +1,4 @@
-"""Media of pages, for renderings."""
+"""The media of pages, for renderings."""
 
 from app.services.pages.page_bodies import address_mime_type
 from app.services.pages.page_views import PageView
@@ -14,8 +14,8 @@ from pagefault_dialects.model.page import Body, Level
 from pagefault_dialects.model.resource import MediaHints, resource_kind
 
 
-async def page_medium(view: PageView) -> Medium | None:
-    """Return the medium of a page at the level of a view, or `None`.
+async def load_page_medium(view: PageView) -> Medium | None:
+    """Return the medium that a page has at the level of a view; `None` if it has only text.
 
     Raises:
         NotFoundError: The resource was deleted.
@@ -26,9 +26,9 @@ async def page_medium(view: PageView) -> Medium | None:
     if body.kind == "url":
         return _remote_medium(body, view)
     media = body.media
-    source: MediumSource
     if media is None:
         return None
+    source: MediumSource
     if body.kind == "blob":
         resource = await view.media.media.resource(str(body.value))
         source = StoredBytes(resource.resource_id, resource.digest)

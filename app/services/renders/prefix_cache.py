@@ -1,9 +1,9 @@
 """A cache of facts about the beginnings of sessions, so that renderings can continue from there.
 
-A prefix is a beginning of a session that later entries do not change. The cache has no messages,
+A *prefix* is a beginning of a session that later entries do not change. The cache has no messages,
 only facts: ids of calls, a hash of the messages, counts for limits. Each process caches the
-prefixes of the sessions that it rendered last, and computes missing ones from the history. A
-deleted session and a new session of the same name have different keys.
+prefixes of the sessions that it rendered last. Missing prefixes are computed from the history. A
+deleted session and a new session with the same id have different keys.
 """
 
 from collections import OrderedDict
@@ -15,51 +15,53 @@ from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.turns.pairing import PairedPrefix
 
 MAX_BYTES = 8 * 1024 * 1024
-"""The limit of each of the two caches, that of renderings and that of folds."""
-# The approximate size of a prefix, and of a call or resource in it.
+"""The limit of each of the two caches: that of `NewEntries`, and that of `SessionWindows`."""
+# The approximate memory of a prefix, and of one fact in it, such as the id of a call.
 _BYTES_OF_PREFIX = 2_048
-_BYTES_OF_KEY = 200
-# The number of newest prefixes of a rendering that are all kept; older ones are thinned out.
+_BYTES_OF_FACT = 200
+# The number of newest prefixes that are all kept. Of the older ones, only some are kept.
 _NEWEST_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """A session and the audience of its messages."""
+    """The key of a session in the cache."""
 
     project_id: str
     session_id: str
     incarnation: str
+    """An id that distinguishes the session from later ones with the same id."""
     audience: Audience
+    """The audience of the messages."""
     prompt: bytes | None
-    """The members of a request beside its messages."""
+    """The members of a model request beside its messages, as a JSON object."""
 
 
-RenderedAs: TypeAlias = tuple[str, RenderOptions]
-"""The target of a rendering with its version, and the options."""
+RenderingKey: TypeAlias = tuple[str, RenderOptions]
+"""The target of a rendering with the version of its profile, and the options."""
 
 
 class Prefix(Protocol):
-    """The facts of a final prefix."""
+    """The facts of a prefix."""
 
     @property
     def seq(self) -> int:
-        """The `seq` of its last entry."""
+        """The `seq` of the last entry of the prefix."""
 
     @property
     def paired(self) -> PairedPrefix:
-        """The state of pairing calls and answers."""
+        """The state of pairing calls and answers at the end of the prefix."""
 
     @property
     def number(self) -> int:
-        """Its position among the prefixes of its session, from 1."""
+        """The position among the prefixes of the session, from 1."""
 
     @property
     def fact_count(self) -> int:
         """The number of facts besides those of calls."""
 
     def with_paired(self, paired: PairedPrefix) -> Self:
-        """Return a copy with equal facts of calls, which it shares with other prefixes."""
+        """Return a copy with an equal `paired` that other prefixes share, to save memory."""
 
 
 _Prefix = TypeVar("_Prefix", bound=Prefix)
@@ -67,20 +69,22 @@ _Prefix = TypeVar("_Prefix", bound=Prefix)
 
 @dataclass(slots=True)
 class _SessionPrefixes(Generic[_Prefix]):
-    """The prefixes of a session by rendering, the longest first."""
+    """The prefixes of one session."""
 
     paired: dict[int, PairedPrefix] = field(default_factory=dict)
-    """The facts of calls, which all renderings share, by the last entry."""
-    rendered: dict[RenderedAs, tuple[_Prefix, ...]] = field(default_factory=dict)
+    """The states of pairing, which the prefixes of all renderings share, by `Prefix.seq`."""
+    rendered: dict[RenderingKey, tuple[_Prefix, ...]] = field(default_factory=dict)
+    """The prefixes of each rendering, the longest first."""
 
-    def put(self, rendered_as: RenderedAs, prefix: _Prefix) -> None:
-        """Add a prefix, and remove some older ones: the shorter they are, the fewer are kept."""
+    def put(self, rendering_key: RenderingKey, prefix: _Prefix) -> None:
+        """Add a prefix, and remove some of the shorter ones; see `PrefixCache`."""
         paired = self.paired.setdefault(prefix.seq, prefix.paired)
-        older = (item for item in self.rendered.get(rendered_as, ()) if item.seq != prefix.seq)
+        older = (item for item in self.rendered.get(rendering_key, ()) if item.seq != prefix.seq)
         prefixes = sorted([prefix.with_paired(paired), *older], key=lambda item: -item.seq)
         newest = prefixes[0].number
-        # A prefix is kept longer, the higher the power of two that divides its number.
-        self.rendered[rendered_as] = tuple(
+        # `number & -number` is the highest power of two that divides the number. The higher this
+        # power is, the longer the prefix is kept.
+        self.rendered[rendering_key] = tuple(
             item
             for item in prefixes
             if newest - item.number < _NEWEST_KEPT * (item.number & -item.number)
@@ -90,19 +94,20 @@ class _SessionPrefixes(Generic[_Prefix]):
 
     @property
     def size_bytes(self) -> int:
-        """The approximate size; prefixes share most facts of calls."""
+        """The approximate memory. Prefixes share most facts of calls, so these count once."""
         calls = max((item.calls.count for item in self.paired.values()), default=0)
         prefixes = [item for listed in self.rendered.values() for item in listed]
         facts = sum(prefix.fact_count for prefix in prefixes)
-        return (calls + facts) * _BYTES_OF_KEY + len(prefixes) * _BYTES_OF_PREFIX
+        return (calls + facts) * _BYTES_OF_FACT + len(prefixes) * _BYTES_OF_PREFIX
 
 
 @dataclass(slots=True)
 class PrefixCache(Generic[_Prefix]):
     """A cache of prefixes of all projects that evicts those of the least recently used sessions.
 
-    Of one rendering it keeps the newest few prefixes, and fewer of the shorter ones. The
-    longest prefix before an entry is at most about twice as far from the end as the entry.
+    The last four prefixes of a rendering are all kept. Of the earlier ones, fewer are kept the
+    shorter they are. So a request for entries `n` before the end of a session has to read at most
+    about `2 * n` entries.
     """
 
     max_bytes: int = MAX_BYTES
@@ -113,24 +118,25 @@ class PrefixCache(Generic[_Prefix]):
     _size_bytes: int = 0
     _lock: Lock = field(default_factory=Lock)
 
-    def find(self, key: SessionKey, rendered_as: RenderedAs, *, up_to: int) -> _Prefix | None:
-        """Return the longest prefix that ends at a `seq` or before it."""
+    def find(self, key: SessionKey, rendering_key: RenderingKey, *, up_to: int) -> _Prefix | None:
+        """Return the longest prefix that ends at the entry `up_to` or before it."""
         with self._lock:
             session = self._sessions.get(key)
             if session is None:
                 return None
             self._sessions.move_to_end(key)
-            prefixes = session.rendered.get(rendered_as, ())
+            prefixes = session.rendered.get(rendering_key, ())
         return next((prefix for prefix in prefixes if prefix.seq <= up_to), None)
 
-    def put(self, key: SessionKey, rendered_as: RenderedAs, prefix: _Prefix) -> None:
-        """Add a prefix."""
+    def put(self, key: SessionKey, rendering_key: RenderingKey, prefix: _Prefix) -> None:
+        """Add a prefix, and evict sessions until the cache is within its limit."""
         with self._lock:
             session = self._remove(key) or _SessionPrefixes[_Prefix]()
-            session.put(rendered_as, prefix)
+            session.put(rendering_key, prefix)
             if session.size_bytes > self.max_bytes:
+                # Keep only the new prefix.
                 session = _SessionPrefixes[_Prefix]()
-                session.put(rendered_as, prefix)
+                session.put(rendering_key, prefix)
             self._sessions[key] = session
             self._size_bytes += session.size_bytes
             while self._size_bytes > self.max_bytes:
@@ -142,6 +148,7 @@ class PrefixCache(Generic[_Prefix]):
             self._remove(key)
 
     def _remove(self, key: SessionKey) -> _SessionPrefixes[_Prefix] | None:
+        """Remove and return the prefixes of a session, if there are any."""
         session = self._sessions.pop(key, None)
         self._size_bytes -= session.size_bytes if session else 0
         return session

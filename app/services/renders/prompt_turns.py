@@ -1,4 +1,4 @@
-"""The prompt of a session as system turns before its messages."""
+"""The prompt of a session: the members of a model request beside `messages`, as system turns."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,11 +9,10 @@ from pagefault_dialects.messages.entry_reading import foreign_turns
 from pagefault_dialects.messages.histories import SYSTEM_NAMES, foreign_messages
 from pagefault_dialects.model.conversation import ComposedTurn
 
-_MESSAGES = "messages"
 _MODEL_NAMES = ("model", "modelId")
 
 
-def prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
+def read_prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
     """Return the system messages of a prompt as turns.
 
     Args:
@@ -23,22 +22,22 @@ def prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
     """
     members = parse_stored_json(prompt)
     system = {name: members[name] for name in SYSTEM_NAMES if name in members}
-    messages = foreign_messages({**system, _MESSAGES: members.get(_MESSAGES, [])}) or []
+    messages = foreign_messages({**system, "messages": members.get("messages", [])}) or []
     turns = (turn for message in messages for turn in foreign_turns(message, 0, origin))
     return [replace(turn, seq=None) for turn in turns if turn.role == "system"]
 
 
-def prompt_model(prompt: bytes) -> str | None:
-    """Return the model in a prompt, or `None`."""
+def read_prompt_model(prompt: bytes) -> str | None:
+    """Return the name of the model in a prompt; `None` if it has none."""
     members = parse_stored_json(prompt)
     values = (members.get(name) for name in _MODEL_NAMES)
     return next((item for item in values if isinstance(item, str) and item), None)
 
 
-def with_prompt(
+def replace_system_turns(
     prompt: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Sequence[ComposedTurn]:
-    """Replace the leading system turns by those of a prompt, if it has any."""
+    """Return turns whose leading system turns are replaced by those of a prompt, if it has any."""
     if not prompt:
         return turns
     return [*prompt, *dropwhile(lambda turn: turn.role == "system", turns)]

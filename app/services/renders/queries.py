@@ -15,10 +15,10 @@ class RenderQuery:
     target: str
     options: RenderOptions
     at: int | None = None
-    """The newest entry of an earlier rendering. The frontier is also read as it was then."""
+    """The `seq` of an entry. The session, with its frontier, is rendered as if it ended there."""
 
     def check_at(self, *, since: int, up_to: int | None) -> None:
-        """Check the options of an earlier rendering, if `at` is set.
+        """Check that the other options fit `at`, if it is set.
 
         Raises:
             InvalidPayloadError: The frontier is missing, or `since` or `upTo` is set as well.
@@ -37,7 +37,7 @@ class RenderQuery:
                 faults=[Fault("/query/at", "cannot stand beside since or upTo")],
             )
 
-    def profile(self, *, can_sign: bool) -> Profile:
+    def find_profile(self, *, can_sign: bool) -> Profile:
         """Return the profile of the target, for the image size and revision of the options.
 
         Raises:

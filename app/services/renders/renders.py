@@ -1,7 +1,7 @@
 """Renderings: a stored record, or a session, as the messages of one provider.
 
-A rendering is a function of the stored records, the target's profile and the options: the same
-request returns the same bytes. Signed URLs change every hour.
+A rendering depends only on the stored records, the profile of the target and the options, so the
+same request returns the same bytes. Signed URLs are the exception: they change every hour.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from app.models.named_record import NamedRecord
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.page_views import PageViews
 from app.services.renders.answer_renders import AnswerRenders
-from app.services.renders.page_media import page_medium
+from app.services.renders.page_media import load_page_medium
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from pagefault_dialects.errors import Fault, InvalidPayloadError
@@ -26,11 +26,11 @@ class Renders:
     """Renders the records of a project."""
 
     views: PageViews
-    """Reads pages at a level."""
+    """Reads pages at a level of detail."""
     answers: AnswerRenders
-    """Renders answers to calls."""
+    """Renders answers to tool calls."""
     sessions: SessionRenders
-    """Renders histories."""
+    """Renders the histories of sessions."""
 
     async def render_page(
         self,
@@ -42,42 +42,46 @@ class Renders:
         tool_call_id: str | None,
         counts_access: bool = True,
     ) -> RenderedBody:
-        """Render a page at a level as the answer to the call that faults it in.
+        """Render a page as the answer to the tool call that faults it in.
 
         Args:
             project_id: The caller's project.
             page_id: The page.
-            level: The level; `None` for the page's own.
+            level: The level of detail; `None` for the level that is set for the page.
             query: The target and the options.
-            tool_call_id: The call that it answers; by default an id made of the page's.
-            counts_access: Whether it counts as a read by a model, once it is sent.
+            tool_call_id: The id of the call; by default, one is derived from the id of the page.
+            counts_access: True to record that a model has read the page, once the response is sent.
 
         Raises:
             Exception: See `render_record`.
         Source: spec 000, "Multi-block Tool Results".
         """
-        profile = self.answers.profile(query)
+        profile = self.answers.find_profile(query)
         view = await self.views.check_images(await self.views.view(project_id, page_id, level))
         if view.page.damage:
-            # A damaged image is replaced by a line of text, which is of another level.
+            # A line of text replaces a damaged image, so the rendering has the level of that line.
             view = replace(view, level=effective_level(view.page, view.level).level)
-        medium = await page_medium(view)
+        medium = await load_page_medium(view)
         origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
         turn = await self.answers.resolver.run(
             lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
         )
-        count = partial(self.views.record_access, project_id, page_id) if counts_access else None
-        return await self.answers.render(project_id, [turn], profile, query, on_delivery=count)
+        record_access = partial(self.views.record_access, project_id, page_id)
+        on_delivery = record_access if counts_access else None
+        return await self.answers.render(
+            project_id, [turn], profile, query, on_delivery=on_delivery
+        )
 
     async def render_record(
         self, project_id: str, request: NamedRecord, query: RenderQuery
     ) -> RenderedBody:
-        """Render a record of any kind; see the method for its kind.
+        """Render the tool result, the page or the session that a request names.
 
         Raises:
             NotFoundError: The project has no such record.
-            InvalidPayloadError: The target is unknown, or signed URLs need a public URL.
+            InvalidPayloadError: The target is unknown, signed URLs need a public URL, or a frontier
+                is set for a record that is no session.
             ConflictError: Other requests moved the frontier during each attempt.
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.

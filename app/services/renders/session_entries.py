@@ -1,4 +1,4 @@
-"""The entries of sessions, read whole or in stretches."""
+"""Reading the entries of sessions: all at once, or a *stretch* of consecutive ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,6 +8,7 @@ from app.services.renders.loaded_sessions import (
     LoadedSession,
     entry_size_bytes,
     find_referenced_ids,
+    result_records,
 )
 from app.services.renders.structured_contents import read_structured_contents
 from app.services.renders.turn_cache import TurnCache
@@ -29,6 +30,10 @@ MAX_TEXT_BYTES = 16 * 1024 * 1024
 """The limit of the text of one rendered history."""
 
 
+class WholeSessionNeededError(Exception):
+    """A session cannot be rendered from a part of its entries; all of them have to be read."""
+
+
 async def load_session(
     records: Records,
     blobs: BlobStore,
@@ -38,7 +43,7 @@ async def load_session(
     *,
     up_to: int | None = None,
 ) -> LoadedSession:
-    """Load a history, whole or up to an entry, without reading the entries that are cached.
+    """Load a history, whole or up to the entry `up_to`. Entries in the cache are not read again.
 
     Raises:
         NotFoundError: The project has no such session.
@@ -49,8 +54,7 @@ async def load_session(
     entries, resources, last_seq, prompt = await records.read_snapshot(
         project_id, lambda unit: _read_session(unit, session_id, turn_cache, up_to)
     )
-    results = [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]
-    structured = await read_structured_contents(blobs, project_id, results)
+    structured = await read_structured_contents(blobs, project_id, result_records(entries))
     links = await read_links(blobs, project_id, resources)
     return LoadedSession(
         session_id, entries, resources, structured, turn_cache, last_seq, prompt, links
@@ -60,7 +64,7 @@ async def load_session(
 def _read_session(
     unit: UnitOfWork, session_id: str, turn_cache: TurnCache, up_to: int | None
 ) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int, bytes | None]:
-    """Read a history, the resources that its messages refer to, its last `seq`, its prompt."""
+    """Return the entries, the resources that they refer to, the last `seq`, and the prompt."""
     head = require_found(unit[SessionHistory].history_head(session_id), "session")
     last_seq = head.last_seq if up_to is None else min(up_to, head.last_seq)
     entries = read_entries(unit, session_id, head, turn_cache, after_seq=0, to_seq=last_seq)
@@ -81,7 +85,16 @@ def read_entries(
     to_seq: int,
     since: int = 0,
 ) -> Sequence[StoredEntry]:
-    """Read the entries of a history after a `seq`, up to another one; cached entries are not read.
+    """Return the entries from `after_seq + 1` to `to_seq`. Entries in the cache are not read again.
+
+    Args:
+        unit: Reads the history.
+        session_id: The session.
+        head: The head of its history.
+        turn_cache: The cache; gets the entries that were read.
+        after_seq: The `seq` before the first entry.
+        to_seq: The `seq` of the last entry.
+        since: Entries up to this `seq` do not count for the limit of size.
 
     Raises:
         PayloadTooLargeError: The entries after `since` are too long to be rendered at once.
@@ -91,7 +104,7 @@ def read_entries(
     if incarnation is not None:
         entries += turn_cache.entries(incarnation, after_seq=after_seq, to_seq=to_seq)
     stretches: list[Stretch] = []
-    size_bytes = _size_bytes(entries, since)
+    size_bytes = sum(entry_size_bytes(entry) for entry in entries if entry.seq > since)
     after_seq += len(entries)
     while after_seq < to_seq:
         limit = min(_ENTRIES_AT_ONCE, to_seq - after_seq)
@@ -119,17 +132,17 @@ def read_entries(
     return entries
 
 
-def stretch_end(
+def find_stretch_end(
     unit: UnitOfWork, session_id: str, *, after_seq: int, to_seq: int, factor: int = 1
 ) -> int:
-    """Return the last entry of a stretch of a history that is small enough to be read at once.
+    """Return the `seq` of the last entry of a stretch that is small enough to be read at once.
 
     Args:
         unit: Reads the history.
         session_id: The session.
-        after_seq: The entry before the stretch.
-        to_seq: The last entry that it may have.
-        factor: Multiplies the size of the stretch.
+        after_seq: The `seq` before the stretch.
+        to_seq: The largest `seq` to return.
+        factor: Multiplies the usual size of a stretch.
     """
     limit, max_bytes = factor * _STRETCH_ENTRIES, factor * _STRETCH_BYTES
     rows = (
@@ -138,7 +151,3 @@ def stretch_end(
         .rows
     )
     return min(to_seq, rows[-1].seq) if rows else to_seq
-
-
-def _size_bytes(entries: Sequence[StoredEntry], since: int) -> int:
-    return sum(entry_size_bytes(entry) for entry in entries if entry.seq > since)

@@ -1,7 +1,12 @@
-"""Renderings of sessions: histories within a budget, from a frontier on."""
+"""Renderings of sessions: a history as messages, within a budget of tokens.
+
+A *frontier* is a position in the history: what is before it was evicted, to shorten the messages.
+If the messages exceed the budget, the frontier moves on.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 from app.errors import ConflictError
@@ -31,7 +36,7 @@ from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.pairing import find_orphans
 
-# Each rendering has a whole history in memory. The limit for a project leaves room for others.
+# Each rendering has a whole history in memory. One project must not take all slots.
 _SESSIONS_AT_ONCE = 8
 _SESSIONS_OF_PROJECT = 2
 # Attempts to move a frontier that other requests move at the same time.
@@ -41,7 +46,7 @@ _Result = TypeVar("_Result")
 
 
 class PageTexts(Protocol):
-    """Describes the pages of sessions to models. See `PageManifests`."""
+    """Lists the pages of sessions for models. Implemented by `PageManifests`."""
 
     async def text(
         self, project_id: str, session_id: str, *, max_tokens: int, count: Callable[[str], int]
@@ -54,16 +59,16 @@ class PageTexts(Protocol):
 
 
 class NewEntryRenders(Protocol):
-    """Renders the new entries of sessions. See `NewEntries`."""
+    """Renders the new entries of sessions. Implemented by `NewEntries`."""
 
     async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
     ) -> Rendering | None:
-        """Return the rendering; `None` if the whole session has to be read for it."""
+        """Render the entries after `since`; `None` if the whole session has to be read for it."""
 
 
 class Windows(Protocol):
-    """Loads the parts of sessions that a frontier shows. See `SessionWindows`."""
+    """Loads the parts of sessions that a frontier shows. Implemented by `SessionWindows`."""
 
     async def load_and_render(
         self,
@@ -75,7 +80,21 @@ class Windows(Protocol):
         *,
         up_to: int | None,
     ) -> _Result:
-        """Load what a frontier shows of a session, and return the result of a function of it."""
+        """Load the part of a session that a frontier shows; return the result of `render`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedSession:
+    """A session that was fitted to a target and its limits."""
+
+    stored: StoredFrontier
+    """The frontier of the query, before it moved."""
+    turns: Sequence[ComposedTurn]
+    """The turns of the session, with none of them evicted."""
+    resolved: ResolvedTurns
+    """The turns as they are sent."""
+    frontier: Frontier
+    """The frontier after it moved as far as the limits need."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +106,7 @@ class SessionRenders:
     resolver: TurnResolver
     """Resolves turns for a target."""
     answers: AnswerRenders
-    """Renders answers to calls."""
+    """Renders answers to tool calls."""
     pages: PageTexts
     """Lists the pages of a session."""
     new_entries: NewEntryRenders
@@ -114,7 +133,7 @@ class SessionRenders:
                 "have: leave `since` out, or set the marks yourself.",
                 faults=[Fault("/since", "cannot stand beside cacheMarkers")],
             )
-        return self.answers.profile(query)
+        return self.answers.find_profile(query)
 
     async def render_session(
         self,
@@ -132,10 +151,10 @@ class SessionRenders:
             project_id: The caller's project.
             session_id: The session.
             query: The target and the options.
-            since: If set, only messages of entries with a larger `seq` are returned, and the hash
-                of those before.
-            up_to: The last entry of an earlier state of the session.
-            stores_frontier: Whether a named frontier is stored if it has moved.
+            since: If it is not 0, only the messages of entries with a larger `seq` are returned,
+                with the hash of the messages before them.
+            up_to: The `seq` of the last entry to render; `None` for the newest one.
+            stores_frontier: True to store a named frontier that has moved.
 
         Raises:
             Exception: See `Renders.render_record`.
@@ -162,7 +181,7 @@ class SessionRenders:
                     ),
                     up_to=up_to,
                 )
-            return await self.answers.body(project_id, rendering)
+            return await self.answers.build_body(project_id, rendering)
 
     async def load_and_render(
         self,
@@ -173,7 +192,18 @@ class SessionRenders:
         *,
         up_to: int | None = None,
     ) -> _Result:
-        """Load what a frontier shows of a session, and return the result of a function of it."""
+        """Load the part of a session that its frontier shows; return the result of `render`.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session.
+            query: The target, and the options with the frontier.
+            render: The function; called again with the whole session if the part is not enough.
+            up_to: The `seq` of the last entry to load; `None` for the newest one.
+
+        Raises:
+            Exception: See `Renders.render_record`.
+        """
         options, end = query.options, query.at if up_to is None else up_to
         stored = await self._find_frontier(project_id, session_id, options, query.at)
         return await self.windows.load_and_render(
@@ -206,40 +236,39 @@ class SessionRenders:
 
     async def fit(
         self, project_id: str, loaded: LoadedSession, profile: Profile, query: RenderQuery
-    ) -> tuple[StoredFrontier, Sequence[ComposedTurn], ResolvedTurns, Frontier]:
-        """Fit a session to a target and its limits, from the frontier in the options.
+    ) -> FittedSession:
+        """Fit a session to a target and its limits, starting at the frontier in the options.
 
-        Orphaned answers of that frontier keep the calls that were added for them.
-
-        Returns:
-            That frontier, the turns of the session, these resolved, and the moved frontier.
+        An answer without a call in the history gets an added call. The frontier lists such answers:
+        they keep the added call, even if the history has the real one by now.
         """
         options = query.options
         stored = await self._find_frontier(project_id, loaded.session_id, options, query.at)
-        orphans = stored.frontier.orphans
-        audience = options.audience
+        pair_turns = partial(
+            loaded.pair_turns, audience=options.audience, pinned_results=stored.frontier.orphans
+        )
         turns, options = await self.resolver.run(
-            lambda: (
-                loaded.turns(audience=audience, pinned_results=orphans),
-                loaded.with_model(options),
-            ),
-            turns=len(loaded.entries),
+            lambda: (pair_turns(), loaded.with_model(query.options)), turns=len(loaded.entries)
         )
         if options.memory:
             memory = await self._build_memory_turn(project_id, loaded.session_id, profile, options)
             turns = [memory, *turns]
         turns = await self.resolver.limit_texts(project_id, loaded.session_id, turns, options)
         resolved, frontier = await self.resolver.fit(
-            *(project_id, turns, profile, options, loaded.clamp_frontier(stored.frontier)),
+            project_id,
+            turns,
+            profile,
+            options,
+            loaded.clamp_frontier(stored.frontier),
             is_whole=True,
             prefix_facts=loaded.prefix_facts,
         )
-        return stored, turns, resolved, frontier
+        return FittedSession(stored, turns, resolved, frontier)
 
     async def _build_memory_turn(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions
     ) -> ComposedTurn:
-        """Return a system turn with the rules and the pages of the memory that options ask for."""
+        """Return a system turn about the memory: the rules, the list of pages, or both."""
         texts = [instructions("strict")] if "instructions" in options.memory else []
         if "manifest" in options.memory:
             texts.append(
@@ -266,20 +295,22 @@ class SessionRenders:
         """Render a session, and store its moved frontier if `stores_frontier` is set.
 
         Returns:
-            The rendering; `None` if another request has moved the frontier meanwhile.
+            The rendering; `None` if another request has moved the frontier in the meantime.
         """
         options = query.options
-        stored, turns, resolved, moved_to = await self.fit(project_id, loaded, profile, query)
-        loaded.derived.extend((turns, resolved.turns, resolved.loss))
+        fitted = await self.fit(project_id, loaded, profile, query)
+        stored, resolved = fitted.stored, fitted.resolved
+        loaded.derived.extend((fitted.turns, resolved.turns, resolved.loss))
 
         def write() -> tuple[Rendering, StoredFrontier]:
             document, hashes = session_document(
                 resolved, profile, options, last_seq=loaded.last_seq, since=since
             )
-            stable, frontier = equal_hashes(stored.sent, hashes), moved_to
+            # The number of leading messages that are the same as in the last rendering.
+            stable = equal_hashes(stored.sent, hashes)
+            frontier = fitted.frontier
             if options.frontier is not None:
-                orphans = (*loaded.orphans, *find_orphans(turns))
-                frontier = moved_to.with_orphans(orphans)
+                frontier = frontier.with_orphans((*loaded.orphans, *find_orphans(fitted.turns)))
                 document["frontier"] = JsonLeaf(frontier.wire())
             if stored.name:
                 document["stableThrough"] = stable
@@ -287,7 +318,7 @@ class SessionRenders:
             new = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
             return json_pieces(document), new
 
-        rendering, new = await self.resolver.run(write, turns=len(turns))
+        rendering, new = await self.resolver.run(write, turns=len(fitted.turns))
         if (
             stores_frontier
             and stored.name
@@ -299,14 +330,17 @@ class SessionRenders:
     async def _find_frontier(
         self, project_id: str, session_id: str, options: RenderOptions, at: int | None
     ) -> StoredFrontier:
-        """Return the frontier in the options. If it is a name, the stored frontier is read."""
+        """Return the frontier in the options. If it is a name, the stored frontier is read.
+
+        If `at` is set, the frontier is returned as it was when that entry was the newest.
+        """
         frontier = options.frontier
         if not isinstance(frontier, str) and at is None:
             return StoredFrontier("", frontier or NOTHING_EVICTED)
 
         def find(unit: UnitOfWork) -> StoredFrontier:
             if at is not None:
-                _check_entry(unit, session_id, at)
+                _require_entry(unit, session_id, at)
             if not isinstance(frontier, str):
                 return StoredFrontier("", frontier or NOTHING_EVICTED)
             stored = unit[FrontierRecords].find(session_id, frontier) or StoredFrontier(frontier)
@@ -315,26 +349,28 @@ class SessionRenders:
             earlier = unit[FrontierMoveRecords].frontier_at(session_id, stored, at)
             return replace(stored, frontier=earlier)
 
-        # In a snapshot, the moves belong to the frontier that was read.
+        # The frontier and its moves are two reads, which a snapshot keeps consistent.
         read = self.records.read if at is None else self.records.read_snapshot
         return await read(project_id, find)
 
     async def _store_frontier(
         self, project_id: str, loaded: LoadedSession, old: StoredFrontier, new: StoredFrontier
     ) -> bool:
-        """Store a frontier; return whether no other request has moved it meanwhile."""
+        """Store a frontier that has moved; return False if another request has moved it before."""
         if (old.frontier, old.sent) == (new.frontier, new.sent):
             return True
 
         def put(unit: UnitOfWork) -> bool:
-            require_found(unit[SessionRecords].find_and_lock(loaded.session_id), "session")
-            session_id, replaces = loaded.session_id, old.version or None
+            session_id = loaded.session_id
+            require_found(unit[SessionRecords].find_and_lock(session_id), "session")
+            replaces = old.version or None
             if not unit[FrontierRecords].put(session_id, new, utc_now(), replaces=replaces):
                 return False
             unit[FrontierMoveRecords].add(session_id, old.frontier, new, loaded.last_seq)
             return True
 
-        # Lost hashes only lower `stableThrough`; lost levels would change the next rendering.
+        # A crash may lose hashes, which only lowers `stableThrough`. If it lost levels, the next
+        # rendering would change.
         is_durable = old.frontier != new.frontier
         is_stored = await self.records.write(project_id, put, is_durable=is_durable)
         if is_durable or not is_stored:
@@ -342,8 +378,8 @@ class SessionRenders:
         return is_stored
 
 
-def _check_entry(unit: UnitOfWork, session_id: str, at: int) -> None:
-    """Raise InvalidPayloadError if a session has no such entry yet."""
+def _require_entry(unit: UnitOfWork, session_id: str, at: int) -> None:
+    """Raise InvalidPayloadError if a session does not have the entry `at` yet."""
     head = require_found(unit[SessionHistory].history_head(session_id), "session")
     if at > head.last_seq:
         raise InvalidPayloadError(

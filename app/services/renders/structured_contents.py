@@ -1,6 +1,7 @@
-"""Structured contents that are too long for their records, and are stored as resources.
+"""Structured contents of tool results that are too long for the records, so they are resources.
 
-The target `mcp` has them whole. For other targets they are compared with the parts of the result.
+Renderings for the target `mcp` include them. Renderings for other targets compare them with the
+parts of the result, to leave out what the parts repeat.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,8 +15,8 @@ from pagefault_dialects.json.values import JsonValue, parse_json
 from pagefault_dialects.turns.record_turns import find_structured_resource
 
 MAX_STRUCTURED_BYTES = 4 * 1024 * 1024
-"""The limit of structured contents in one rendering; `loss` lists those that were left out."""
-# Parsed, a value takes up to 500 bytes.
+"""The limit of structured contents in one rendering. Those above it are listed in `loss`."""
+# A parsed value takes up to 500 bytes of memory.
 _MAX_VALUES = 200_000
 _MAX_DEPTH = 4_000
 
@@ -31,8 +32,8 @@ async def read_structured_contents(
 ) -> Mapping[str, JsonValue]:
     """Return the structured contents of records that are stored as resources, by digest.
 
-    The first 4 MiB are read. Missing contents, and those above the limits of the parser, are left
-    out.
+    Contents are read in order up to 4 MiB. Missing ones, and those that exceed the limits of the
+    parser, are left out.
 
     Raises:
         StoreUnavailableError: The store did not answer.

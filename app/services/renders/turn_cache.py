@@ -1,9 +1,9 @@
 """A cache of entries and their turns, because each step of an agent renders its history again.
 
-An entry never changes, and its turns follow from the entry and the resources that it refers to. So
-each process caches the last entries that it has read, by the incarnation of their session and their
-`seq`, with their turns. Cached turns are only used for an entry with equal bytes and equal
-resources: a session may be deleted, and another one imported with the same ids.
+An entry never changes, and its turns depend only on the entry and the resources that it refers to.
+So each process caches the last entries that it has read, by the incarnation of their session and
+their `seq`, with their turns. A session may be deleted, and another one imported with the same ids.
+So cached turns are only used for an entry with equal bytes and equal resources.
 """
 
 from collections import OrderedDict
@@ -31,14 +31,16 @@ MAX_BYTES = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class _CachedTurns:
-    """An entry, the resources that it refers to, and its last turns."""
+    """An entry with its turns, as they were read last."""
 
     entry: CachedEntry
     position: tuple[str, int] | None = None
+    """The incarnation of the session, and the `seq`; `None` if the entry was not read by it."""
     referenced_ids: frozenset[str] | None = None
     rendered_for: tuple[str, Audience] | None = None
     """The origin and audience of the turns."""
     resources: tuple[Resource | None, ...] = ()
+    """The resources from which the turns were made, in order of `referenced_ids`."""
     turns: Sequence[ComposedTurn] = ()
 
     @property
@@ -61,7 +63,7 @@ class TurnCache:
         self._lock = Lock()
 
     def entries(self, incarnation: str, *, after_seq: int, to_seq: int) -> Sequence[CachedEntry]:
-        """Return cached entries of a session after a `seq`, up to the first missing one.
+        """Return the cached entries of a session after a `seq`, up to the first missing entry.
 
         Args:
             incarnation: The incarnation of the session.
@@ -103,28 +105,29 @@ class TurnCache:
         origin: str,
         audience: Audience,
     ) -> Sequence[ComposedTurn]:
-        """Return the turns of an entry.
+        """Return the turns of an entry, from the cache if possible.
 
         Args:
             entry: A message, or a tool result whose record has all of its content.
             resources: Resources by id; at least those that the entry refers to.
-            read: Reads the turns, if they are not cached.
+            read: Returns the turns; called if they are not cached.
             origin: The origin of the turns.
             audience: The audience of the turns.
         """
         cached = self._find_or_add(entry)
         ids = sorted(self.referenced_ids(entry)) if isinstance(entry, StoredHistoryMessage) else []
-        used, rendered_for = tuple(map(resources.get, ids)), (origin, audience)
+        referenced = tuple(map(resources.get, ids))
+        rendered_for = (origin, audience)
         with self._lock:
-            if cached.rendered_for == rendered_for and cached.resources == used:
+            if cached.rendered_for == rendered_for and cached.resources == referenced:
                 return cached.turns
         turns = read()
         with self._lock:
-            cached.rendered_for, cached.resources, cached.turns = rendered_for, used, turns
+            cached.rendered_for, cached.resources, cached.turns = rendered_for, referenced, turns
         return turns
 
     def _find_or_add(self, entry: CachedEntry) -> _CachedTurns:
-        """Return the cached facts of an entry, or new ones; large entries are not cached."""
+        """Return what is cached for an entry. A new entry is added, unless it is large."""
         with self._lock:
             cached = self._cached.get(entry.message_id)
             if cached is not None and (cached.entry is entry or cached.entry == entry):

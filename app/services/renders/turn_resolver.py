@@ -1,5 +1,7 @@
 """Resolution of turns for a target: eviction of old turns, and the media ladder.
 
+The *media ladder* decides for each medium whether it is sent, replaced, or described in a line.
+
 Source: `providers`, degradation ladder; `context`, "Budget".
 """
 
@@ -41,7 +43,7 @@ from pagefault_dialects.turns.handles import add_handles
 from pagefault_dialects.turns.text_limits import shorten_texts
 
 _URL_HOURS = 2
-# Rendering is Python, of which one thread runs at a time. More threads would only slow others down.
+# Rendering is Python code, of which one thread runs at a time. More threads only slow down others.
 _THREADS = 2
 # Longer conversations are processed one at a time, so that short ones do not wait for them.
 _SHORT_TURNS = 1_000
@@ -49,18 +51,30 @@ _SHORT_TURNS = 1_000
 _Result = TypeVar("_Result")
 
 
+@dataclass(frozen=True, slots=True)
+class _PreparedTurns:
+    """Turns, with everything that is known before their media are loaded."""
+
+    turns: Sequence[ComposedTurn]
+    """The turns, with lines of text beside their media."""
+    max_base64: int
+    """The maximum length of their media as base64, in characters."""
+    resolved: ResolvedTurns | None
+    """The result, if there are no media that have to be loaded."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnResolver:
     """Resolves the turns of conversations."""
 
     records: Records
-    """The records of pinned pages."""
+    """Reads which pages are pinned."""
     media_loader: MediaLoader
     """Loads media, and finds damaged ones."""
     links: LinkSigner
-    """Signs URLs."""
+    """Signs the URLs of media."""
     content_base_url: str | None
-    """The base of those URLs; `None` if providers cannot reach this service."""
+    """The base of signed URLs; `None` if providers cannot reach this service."""
     limits: Limits
     """The limits of the media of one rendering."""
     _threads: anyio.CapacityLimiter = field(
@@ -85,12 +99,12 @@ class TurnResolver:
             return await anyio.to_thread.run_sync(work, limiter=limiter)
 
     async def free(self, sequences: list[Sequence[object]], *, turns: int) -> None:
-        """Free the last references to the objects of a long session, one by one, in a thread.
+        """Free the objects of a long session one by one, in a thread.
 
-        If a million objects were freed at once, no other thread could run meanwhile.
+        If a million objects were freed at once, no other thread could run during that time.
 
         Args:
-            sequences: The objects; the list is emptied.
+            sequences: The objects; the caller has no other reference. The list is emptied.
             turns: The number of turns of the session.
         """
         if turns > _SHORT_TURNS:
@@ -107,7 +121,19 @@ class TurnResolver:
         is_whole: bool,
         prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
     ) -> tuple[ResolvedTurns, Frontier]:
-        """Resolve turns within the limits; return them, and the frontier, moved as far as needed.
+        """Resolve turns within the limits of the options.
+
+        Args:
+            project_id: The caller's project.
+            turns: The turns.
+            profile: The profile of the target.
+            options: The options with the limits.
+            frontier: The position up to which turns are evicted.
+            is_whole: True if these are all turns of a conversation.
+            prefix_facts: Facts of folded steps that are not among the turns.
+
+        Returns:
+            The resolved turns, and the frontier, which was moved as far as the limits need.
 
         Raises:
             MalformedRequestError: The client has disconnected, so the rendering was ended.
@@ -135,24 +161,30 @@ class TurnResolver:
         *,
         is_first: bool,
     ) -> tuple[ResolvedTurns, PartWeight]:
-        """Resolve a part of a conversation by itself; return it with its weight.
+        """Resolve a part of a conversation without the other parts; return it with its weight.
 
-        The result is the same as in the whole if all parts together have room; see `has_room`.
+        The result is the same as in the whole conversation if `has_room` is true for the sum of the
+        weights of all parts.
+
+        Args:
+            project_id: The caller's project.
+            turns: The turns of the part.
+            profile: The profile of the target.
+            options: The options.
+            is_first: True for the first part.
 
         Raises:
             MalformedRequestError: The client has disconnected, so the rendering was ended.
         """
-        turns, max_base64, without_media = await self.run(
+        prepared = await self.run(
             partial(self._prepare, turns, profile, options, is_whole=is_first)
         )
-        resolved = without_media or await self._resolve_media(
-            project_id, turns, profile, options, max_base64
-        )
-        weight = await self.run(partial(part_weight, turns, resolved, profile, options))
+        resolved = await self._resolve_prepared(project_id, prepared, profile, options)
+        weight = await self.run(partial(part_weight, prepared.turns, resolved, profile, options))
         return resolved, weight
 
     def has_room(self, weight: PartWeight, profile: Profile, options: RenderOptions) -> bool:
-        """Return whether a conversation of this weight has room for all its media."""
+        """Return True if a conversation of this weight can have all its media in one rendering."""
         max_base64 = base64_length(self.limits.inline_bytes)
         has_few_media = weight.inline_media <= MAX_IN_MEMORY
         return has_few_media and has_room(weight, profile, options, max_base64)
@@ -164,13 +196,13 @@ class TurnResolver:
         turns: Sequence[ComposedTurn],
         options: RenderOptions,
     ) -> Sequence[ComposedTurn]:
-        """Cut the texts of answers to `maxText`, if it is set.
+        """Cut the texts of answers to the option `maxText`, if it is set.
 
         Args:
             project_id: The caller's project.
             session_id: The session of the turns, if they belong to one.
             turns: The turns.
-            options: The options with that limit.
+            options: The options.
 
         Raises:
             StoreUnavailableError: A store did not answer.
@@ -193,7 +225,7 @@ class TurnResolver:
         options: RenderOptions,
         prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
     ) -> EvictableTurns:
-        """Return the turns of a conversation, prepared for eviction; reads its pinned pages."""
+        """Return the turns of a conversation, prepared for eviction, after reading pinned pages."""
         page_ids = find_faulted_pages(turns)
         pinned: Collection[str] = ()
         if page_ids:
@@ -212,29 +244,28 @@ class TurnResolver:
         *,
         is_whole: bool,
     ) -> ResolvedTurns:
-        turns, max_base64, resolved = await self.run(
+        prepared = await self.run(
             partial(self._prepare, turns, profile, options, is_whole=is_whole), turns=len(turns)
         )
-        return resolved or await self._resolve_media(
-            project_id, turns, profile, options, max_base64
-        )
+        return await self._resolve_prepared(project_id, prepared, profile, options)
 
-    async def _resolve_media(
-        self,
-        project_id: str,
-        turns: Sequence[ComposedTurn],
-        profile: Profile,
-        options: RenderOptions,
-        max_base64: int,
+    async def _resolve_prepared(
+        self, project_id: str, prepared: _PreparedTurns, profile: Profile, options: RenderOptions
     ) -> ResolvedTurns:
-        turns = await check_media(self.media_loader.checks, project_id, turns, profile, options)
+        """Load the media of turns, and resolve the turns."""
+        if prepared.resolved is not None:
+            return prepared.resolved
+        max_base64 = prepared.max_base64
+        turns = await check_media(
+            self.media_loader.checks, project_id, prepared.turns, profile, options
+        )
         media_plan = await self.run(
             partial(plan_media, turns, profile, options, max_base64=max_base64), turns=len(turns)
         )
         loaded = await self.media_loader.load(
             project_id, turns, media_plan, profile.text_file_chars
         )
-        sign = self._signer(project_id, options)
+        sign = self._make_signer(project_id, options)
         ladder = Ladder(profile, options, max_base64=max_base64, sign=sign)
         return await self.run(lambda: ladder.resolve(turns, loaded), turns=len(turns))
 
@@ -245,10 +276,10 @@ class TurnResolver:
         options: RenderOptions,
         *,
         is_whole: bool,
-    ) -> tuple[Sequence[ComposedTurn], int, ResolvedTurns | None]:
-        """Return the turns with the lines beside their media, and the limit of base64 for them.
+    ) -> _PreparedTurns:
+        """Add the lines beside media, and compute the limit of media. Resolve turns without media.
 
-        Turns without media are resolved as well, since nothing has to be loaded for them.
+        A pure function, which runs in a thread.
         """
         turns = measure_media(turns)
         if options.handles:
@@ -261,15 +292,16 @@ class TurnResolver:
             limits.append(options.max_bytes)
         max_base64 = min(limits)
         if list_media(turns):
-            return turns, max_base64, None
+            return _PreparedTurns(turns, max_base64, resolved=None)
         ladder = Ladder(profile, options, max_base64=max_base64, sign=None)
-        return turns, max_base64, ladder.resolve(turns, LoadedMedia())
+        return _PreparedTurns(turns, max_base64, ladder.resolve(turns, LoadedMedia()))
 
-    def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
+    def _make_signer(self, project_id: str, options: RenderOptions) -> Sign | None:
+        """Return a function from the id of a resource to its signed URL, if the options need it."""
         if options.media != "signed-url" or self.content_base_url is None:
             return None
         base_url = self.content_base_url
-        # URLs change by the hour, so the same request returns the same bytes until then.
+        # All URLs of one hour expire at the same time, so equal requests return equal bytes.
         hour = utc_now().replace(minute=0, second=0, microsecond=0)
         expires_at = hour + timedelta(hours=_URL_HOURS)
 

@@ -1,4 +1,8 @@
-"""Whole texts of previews in records, for renderings with a larger `maxText`."""
+"""The whole texts of previews, for renderings with a `maxText` above the length of a preview.
+
+A record has a *preview* of a long text: its beginning, its end, and the URI of the resource that
+has the whole text.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +15,7 @@ from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 from pagefault_dialects.texts.cuts import preview, whole_length, whole_text_uri
 from pagefault_dialects.turns.text_limits import find_limited_results
 
-# The limit of all whole texts of one rendering; further ones stay previews.
+# The limit of all whole texts of one rendering. Further texts stay previews.
 _MAX_WHOLE_CHARS = 4_000_000
 
 
@@ -23,10 +27,11 @@ async def read_whole_texts(
     turns: Sequence[ComposedTurn],
     max_chars: int,
 ) -> Mapping[str, str]:
-    """Return the texts of answers with at most `max_chars` characters, by their previews.
+    """Return the whole texts of previews in answers, up to `max_chars` characters, by preview.
 
-    A tool can return a text in the form of a preview. So a resource is used only if its preview is
-    equal, and it belongs to the session, or to no session like the answer.
+    A tool can return a text that looks like a preview of any resource. So a resource is used only
+    if its preview equals the text, and if it belongs to the session of the turns. If the turns have
+    no session, the resource must have none either.
 
     Raises:
         StoreUnavailableError: A store did not answer.
@@ -39,6 +44,7 @@ async def read_whole_texts(
     for text in (item.text for item in items if isinstance(item, TextItem)):
         uri, length = whole_text_uri(text), whole_length(text)
         if uri is not None and length <= min(max_chars, free_chars) and text not in resource_ids:
+            # No resource has an empty id.
             resource_ids[text] = parse_resource_id(uri) or ""
             free_chars -= length
     if not resource_ids:

@@ -1,12 +1,13 @@
 """Working sets: the entries of a session that a model has in context, with their levels.
 
-They follow from the rendering with the same options. No frontier is moved.
+A working set describes the rendering with the same options. It moves no frontier.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.queries import RenderQuery
@@ -29,15 +30,17 @@ from pagefault_dialects.model.page import Level
 from pagefault_dialects.targets.opening_turns import split_system_text
 from pagefault_dialects.targets.profile import Profile
 
-_CODES = ("evicted", "folded")
-# By the subject of an entry of `loss`, the strongest level first.
-_LEVELS_BY_SUBJECT: Mapping[str, StepLevel] = {
+# The codes of omissions that an eviction causes.
+_EVICTION_CODES = ("evicted", "folded")
+# The level of an eviction by `Omission.what`, the strongest level first.
+_STEP_LEVELS_BY_OMISSION: Mapping[str, StepLevel] = {
     "original": "folded",
     "result": "line",
     "arguments": "arguments",
     "text": "preview",
 }
-_LEVELS = {
+# The level of detail that a model sees after an eviction, by the level of the eviction.
+_DETAIL_BY_STEP_LEVEL = {
     "folded": Level.REFERENCE,
     "line": Level.REFERENCE,
     "arguments": Level.REDUCED,
@@ -46,7 +49,8 @@ _LEVELS = {
 }
 _BY_STRENGTH: Sequence[StepLevel] = ("media", "preview", "line", "arguments", "folded")
 _STRONGEST = _BY_STRENGTH[-1]
-_Key = tuple[int | None, str, str]
+_TurnKey = tuple[int | None, str, str]
+"""The `seq`, the role and the call id of a turn; see `_turn_key`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +58,7 @@ class WorkingSets:
     """Computes working sets."""
 
     renders: SessionRenders
-    """Renders sessions."""
+    """Loads sessions, and fits them to a target."""
 
     async def get(self, project_id: str, session_id: str, query: RenderQuery) -> bytes:
         """Return the working set of a session as JSON.
@@ -92,7 +96,11 @@ class WorkingSets:
     async def step_levels(
         self, project_id: str, session_id: str, query: RenderQuery
     ) -> Mapping[int, StepLevel]:
-        """Return the strongest level to which each entry was evicted, by `seq`; see `get`."""
+        """Return the strongest level to which each entry was evicted, by `seq`.
+
+        Raises:
+            Exception: See `get`.
+        """
         measured = await self._measure(project_id, session_id, query)
         return await self.renders.resolver.run(measured.step_levels, turns=len(measured.resolved))
 
@@ -103,13 +111,19 @@ class WorkingSets:
         profile, options = renders.check(query), query.options
 
         async def measure(loaded: LoadedSession) -> _MeasuredRendering:
-            _, turns, resolved, frontier = await renders.fit(project_id, loaded, profile, query)
-            prefix_facts = loaded.prefix_facts
-            history = await resolver.load_history(project_id, turns, profile, options, prefix_facts)
-            work = partial(
-                _MeasuredRendering, history, frontier, resolved.turns, profile, prefix_facts
+            fitted = await renders.fit(project_id, loaded, profile, query)
+            history = await resolver.load_history(
+                project_id, fitted.turns, profile, options, loaded.prefix_facts
             )
-            return await resolver.run(work, turns=len(turns))
+            build = partial(
+                _MeasuredRendering,
+                history,
+                fitted.frontier,
+                fitted.resolved.turns,
+                profile,
+                loaded.prefix_facts,
+            )
+            return await resolver.run(build, turns=len(fitted.turns))
 
         async with renders.slots.slot(project_id):
             return await renders.load_and_render(project_id, session_id, query, measure)
@@ -134,11 +148,11 @@ class _MeasuredRendering:
         self._rendered = {
             index: turn for passage in self._passages for index, turn in self._turns_of(passage)
         }
-        self._tokens: Counter[_Key] = Counter()
-        self._media: Counter[_Key] = Counter()
-        self._media_tokens: Counter[_Key] = Counter()
+        self._tokens: Counter[_TurnKey] = Counter()
+        self._media: Counter[_TurnKey] = Counter()
+        self._media_tokens: Counter[_TurnKey] = Counter()
         for turn in resolved:
-            key = _key(turn)
+            key = _turn_key(turn)
             self._tokens[key] += profile.tokens.turn(turn)
             media = [item for item in turn.items if isinstance(item, MediaItem)]
             self._media[key] += len(media)
@@ -149,7 +163,10 @@ class _MeasuredRendering:
                 self._calls[recall.target].append(recall.index)
 
     def entries(self) -> Iterator[WorkingSetEntry]:
-        """Yield an entry for each turn in order; added turns count with their first one."""
+        """Yield an entry for each turn, in order. Call it once: it consumes the counts.
+
+        A rendering may add turns with the same key. Their tokens and media count for the first one.
+        """
         for passage in self._passages:
             if passage.fold is not None:
                 yield self._fold_entry(passage.fold, passage.turns[0])
@@ -158,11 +175,13 @@ class _MeasuredRendering:
                 yield self._entry(index, rendered)
 
     def _entry(self, index: int, rendered: ComposedTurn) -> WorkingSetEntry:
-        turn, key = self._history.turns[index], _key(rendered)
+        turn, key = self._history.turns[index], _turn_key(rendered)
         media = self._media.pop(key, 0)
         step_level = _step_level(rendered)
         has_less = media < sum(isinstance(item, Medium) for item in turn.items)
-        level = _LEVELS.get(step_level or "", Level.REDUCED if has_less else Level.FULL)
+        level = _DETAIL_BY_STEP_LEVEL.get(
+            step_level or "", Level.REDUCED if has_less else Level.FULL
+        )
         return WorkingSetEntry(
             seq=turn.seq,
             role=turn.role,
@@ -187,7 +206,7 @@ class _MeasuredRendering:
             role=rendered.role,
             level=Level.REFERENCE.name,
             step_level="folded",
-            tokens=self._tokens.pop(_key(rendered), 0),
+            tokens=self._tokens.pop(_turn_key(rendered), 0),
             evicted=True,
         )
 
@@ -221,11 +240,17 @@ class _MeasuredRendering:
         for index, turn in enumerate(self._history.turns):
             recall = self._history.recall_of(turn)
             if recall is not None and recall.target.kind == "page" and not turn.is_error:
-                level = _LEVELS.get(_step_level(self._rendered[index]) or "", Level.FULL)
+                level = _DETAIL_BY_STEP_LEVEL.get(
+                    _step_level(self._rendered[index]) or "", Level.FULL
+                )
                 answers[recall.target.name].append((index, max(recall.level, level)))
-        folded = self._prefix_facts.page_answers
-        recalled = (field.name for field in self._prefix_facts.recalled if field.kind == "page")
-        for page_id in {**{item: () for item in recalled if item in folded}, **answers}:
+        folded_answers = self._prefix_facts.page_answers
+        folded_pages = (
+            item.name
+            for item in self._prefix_facts.recalled
+            if item.kind == "page" and item.name in folded_answers
+        )
+        for page_id in dict.fromkeys(chain(folded_pages, answers)):
             levels = answers[page_id]
             newest = levels[-1][0] if levels else None
             target = RecalledObject("page", page_id)
@@ -235,7 +260,9 @@ class _MeasuredRendering:
             )
             yield WorkingSetPage(
                 page_id=page_id,
-                seq=folded.get(page_id) if newest is None else self._history.turns[newest].seq,
+                seq=folded_answers.get(page_id)
+                if newest is None
+                else self._history.turns[newest].seq,
                 level=min((level for _, level in levels), default=Level.REFERENCE).name,
                 faults=times + len(self._calls.get(target, ())),
                 priority=self._priority(newest)
@@ -276,13 +303,13 @@ def _recall_names(history: EvictableTurns, turn: ComposedTurn) -> Iterator[Recal
 def _step_level(rendered: ComposedTurn) -> StepLevel | None:
     """Return the strongest level to which a turn was evicted, if it was."""
     omissions = (item for item in rendered.items if isinstance(item, Omission))
-    omitted = {item.what for item in omissions if item.code in _CODES}
-    for what, level in _LEVELS_BY_SUBJECT.items():
+    omitted = {item.what for item in omissions if item.code in _EVICTION_CODES}
+    for what, level in _STEP_LEVELS_BY_OMISSION.items():
         if what in omitted:
             return level
     is_smaller = any(isinstance(item, Medium) and item.is_evicted for item in rendered.items)
     return "media" if is_smaller else None
 
 
-def _key(turn: ComposedTurn | ResolvedTurn) -> _Key:
+def _turn_key(turn: ComposedTurn | ResolvedTurn) -> _TurnKey:
     return turn.seq, turn.role, turn.call_id

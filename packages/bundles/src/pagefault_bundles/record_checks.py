@@ -23,7 +23,7 @@ from app.services.pages.content_resolver import check_field_texts
 from app.services.pages.message_images import image_ids
 from app.services.pages.page_bodies import fits, is_url, page_media
 from app.services.pages.page_requests import RESERVED_IDS
-from app.services.renders.prompt_turns import prompt_turns
+from app.services.renders.prompt_turns import read_prompt_turns
 from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.message_requests import FlatMessage, only_answer
 from app.stores.records.session_prompts import SessionPrompt
@@ -424,7 +424,7 @@ def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
     require(
         line.dialect is None or line.dialect in _DIALECT_NAMES, "has a prompt of an unknown dialect"
     )
-    prompt_turns(text, origin="")
+    read_prompt_turns(text, origin="")
     return SessionPrompt(line.dialect, text)
 
 

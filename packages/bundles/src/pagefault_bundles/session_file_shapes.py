@@ -10,7 +10,7 @@ from typing_extensions import TypeAliasType
 
 from app.models.message import StoredEntry
 from app.services.renders.loaded_sessions import LoadedSession
-from app.services.renders.outline_entries import outline_entry
+from app.services.renders.outline_entries import summarize_entry
 from app.services.renders.turn_cache import TurnCache
 from app.wire.history import HistoryEntry, history_entry
 from app.wire.outlines import OutlineEntry
@@ -109,7 +109,9 @@ def session_file(  # noqa: PLR0913 - one for each part of the answer
         warnings: Parts that were not taken as sent.
     """
     loaded = LoadedSession(session_id or "", entries, resources, {}, TurnCache(max_bytes=0))
-    outline = (outline_entry(entry, loaded.turns_of(entry, "assistant")) for entry in entries)
+    outline = (
+        summarize_entry(entry, loaded.read_entry_turns(entry, "assistant")) for entry in entries
+    )
     return SessionFile(
         format=file_format,
         session_id=session_id,

@@ -208,7 +208,7 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
     recorded: list[ComposedTurn] = []
     sent: list[JsonValue] = []
     for entry in session.entries:
-        entry_turns = session.turns_of(entry, "assistant")
+        entry_turns = session.read_entry_turns(entry, "assistant")
         turns += entry_turns
         if isinstance(entry, StoredHistoryMessage):
             messages[entry.seq - 1] = _entry_message(entry)

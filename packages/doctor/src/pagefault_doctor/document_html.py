@@ -21,7 +21,7 @@ import msgspec
 
 from app.models.message import StoredEntry
 from app.models.session import Session, SessionUse
-from app.services.renders.outline_entries import outline_entry
+from app.services.renders.outline_entries import summarize_entry
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.model.conversation import (
@@ -267,7 +267,7 @@ class EntryWriter:
             resources: Those that it refers to. Files that no turn shows are shown behind the turns.
             warnings: The defects that its record names.
         """
-        outline = outline_entry(entry, turns)
+        outline = summarize_entry(entry, turns)
         self.failed += outline.failed
         self.calls += len(outline.calls)
         self.tokens += outline.tokens_est

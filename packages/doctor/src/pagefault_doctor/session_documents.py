@@ -20,7 +20,7 @@ from app.models.session import Session, SessionUse
 from app.services.concurrency.large_work import ProjectTurns
 from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.renders.loaded_sessions import LoadedSession, find_referenced_ids
-from app.services.renders.prompt_turns import prompt_model, prompt_turns
+from app.services.renders.prompt_turns import read_prompt_model, read_prompt_turns
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.services.sessions.sessions import find_uses
@@ -246,8 +246,8 @@ def _write(unit: UnitOfWork, *, plan: _Plan, writer: EntryWriter, draft: _Draft)
     session_id = plan.session.session_id
     prompt = unit[SessionPromptRecords].find(session_id)
     if prompt is not None:
-        turns = prompt_turns(prompt.prompt, origin="")
-        for piece in writer.prompt(turns, prompt_model(prompt.prompt)):
+        turns = read_prompt_turns(prompt.prompt, origin="")
+        for piece in writer.prompt(turns, read_prompt_model(prompt.prompt)):
             draft.write(piece)
     began = ended = plan.session.created_at
     count = after_seq = 0
@@ -307,7 +307,7 @@ def _write_entries(
     for entry in entries:
         found = [resources[item] for item in ids[entry.seq] if item in resources]
         warnings = records.get(entry.seq, {}).get("meta", {}).get("warnings", ())
-        turns = loaded.turns_of(entry, "everyone")
+        turns = loaded.read_entry_turns(entry, "everyone")
         for piece in writer.entry(entry, turns, found, warnings):
             draft.write(piece)
 

@@ -77,18 +77,18 @@ class TranscriptExports:
         profile = _keep_response_members(self.renders.check(render))
 
         async def write(loaded: LoadedSession) -> Rendering:
-            _, _, resolved, _ = await self.renders.fit(project_id, loaded, profile, render)
+            fitted = await self.renders.fit(project_id, loaded, profile, render)
             transcript_uuid = transcript_id(project_id, session_id)
             model = loaded.with_model(render.options).model or _UNKNOWN_MODEL
             started_at = loaded.entries[0].created_at if loaded.entries else _NO_TIME
             writer = _TranscriptWriter(query.host, transcript_uuid, query.folder, model, started_at)
             return await self.renders.resolver.run(
-                partial(_write, writer, resolved, profile, render.options)
+                partial(_write, writer, fitted.resolved, profile, render.options)
             )
 
         async with self.renders.slots.slot(project_id):
             rendering = await self.renders.load_and_render(project_id, session_id, render, write)
-        return await self.renders.answers.body(project_id, rendering)
+        return await self.renders.answers.build_body(project_id, rendering)
 
 
 def _keep_response_members(profile: Profile) -> Profile:

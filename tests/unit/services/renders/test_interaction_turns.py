@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
-from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
+from app.services.renders.interaction_turns import (
+    find_attached_ids,
+    read_answer_turn,
+    read_interaction_turns,
+)
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import Item, Medium, StoredBytes, TextItem, Turn
 from pagefault_dialects.model.resource import MediaHints, Resource
@@ -47,7 +51,7 @@ def interaction(
     ],
 )
 def test_what_was_asked_is_a_turn_of_the_user(value: object, kind: str, text: str) -> None:
-    assert interaction_turns(interaction(value, kind), {}, origin=ORIGIN, read=as_text) == [
+    assert read_interaction_turns(interaction(value, kind), {}, origin=ORIGIN, read=as_text) == [
         Turn("user", (TextItem("/interaction/input", text),), ORIGIN, 3)
     ]
 
@@ -72,8 +76,8 @@ def test_texts_and_files_stand_as_they_were_sent() -> None:
             MediaHints(8, 6, 2.5),
         )
 
-    assert attached_ids(entry) == {ID, GONE}
-    assert interaction_turns(entry, {ID: VIDEO}, origin=ORIGIN, read=as_text) == [
+    assert find_attached_ids(entry) == {ID, GONE}
+    assert read_interaction_turns(entry, {ID: VIDEO}, origin=ORIGIN, read=as_text) == [
         Turn(
             "user",
             (
@@ -89,14 +93,14 @@ def test_texts_and_files_stand_as_they_were_sent() -> None:
 
 
 def test_only_rich_inputs_attach_anything() -> None:
-    assert attached_ids(interaction(f"blob:{ID}", "text")) == set()
-    assert attached_ids(interaction({"parts": 5}, "dict")) == set()
+    assert find_attached_ids(interaction(f"blob:{ID}", "text")) == set()
+    assert find_attached_ids(interaction({"parts": 5}, "dict")) == set()
 
 
 def test_an_answer_that_came_along_is_a_turn_behind_it() -> None:
     output = {"role": "assistant", "content": "Hello.", "timestamp": "2026-11-21T00:00:00Z"}
     entry = interaction("Hi.", "text", output)
-    assert interaction_turns(entry, {}, origin=ORIGIN, read=as_text)[1:] == [
+    assert read_interaction_turns(entry, {}, origin=ORIGIN, read=as_text)[1:] == [
         Turn("assistant", (TextItem("/interaction/output/content", "Hello."),), ORIGIN, 3)
     ]
 
@@ -104,11 +108,11 @@ def test_an_answer_that_came_along_is_a_turn_behind_it() -> None:
 def test_an_answer_that_came_later_is_an_entry_of_its_own() -> None:
     output = {"role": "tool", "content": "5", "name": "f", "tool_call_id": "c1"}
     entry = interaction("Hi.", "text", output, answer_seq=9)
-    assert [turn.role for turn in interaction_turns(entry, {}, origin=ORIGIN, read=as_text)] == [
-        "user"
-    ]
+    assert [
+        turn.role for turn in read_interaction_turns(entry, {}, origin=ORIGIN, read=as_text)
+    ] == ["user"]
     later = StoredAnswer(9, "i", NOW, json.dumps(output).encode())
-    assert answer_turn(later, origin="/api/sessions/s/messages/9", read=as_text) == Turn(
+    assert read_answer_turn(later, origin="/api/sessions/s/messages/9", read=as_text) == Turn(
         "tool",
         (TextItem("/output/content", "5"),),
         "/api/sessions/s/messages/9",
