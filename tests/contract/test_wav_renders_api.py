@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from pagefault_dialects import read_messages, render
-from pagefault_dialects.media.raw_audio import wav_of
+from pagefault_dialects.media.raw_audio import plan_wav_file
 from tests.contract.render_cases import audio_block
 from tests.contract.render_requests import rendering, shows, steps, strings
 from tests.contract.session_requests import call_tool
@@ -16,9 +16,9 @@ GEMINI = "audio/L16;codec=pcm;rate=24000"
 
 
 def wav_form(samples: bytes, mime_type: str) -> bytes:
-    file = wav_of(mime_type, len(samples))
+    file = plan_wav_file(mime_type, len(samples))
     assert file is not None
-    return file.whole(samples)
+    return file.write(samples)
 
 
 WAV = wav_form(SAMPLES, "audio/pcm;rate=24000")

@@ -38,7 +38,7 @@ from pagefault_dialects.media.base64_text import decode_base64, decode_percent_e
 from pagefault_dialects.media.data_uris import recognize_base64, split_data_uri
 from pagefault_dialects.media.embedded_data_uris import find_movable_media
 from pagefault_dialects.media.file_names import disposition_filename, safe_file_name
-from pagefault_dialects.media.soundness import damage_of
+from pagefault_dialects.media.soundness import check_source_soundness
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from pagefault_dialects.messages.message_calls import as_call
 from pagefault_dialects.messages.message_content import ContentReading
@@ -290,7 +290,7 @@ def _read_places(text: str) -> None:
 
 def _look_at_files(text: str) -> None:
     for mime_type, head in _HEADS.items():
-        damage_of(InMemoryMedia(head + _bytes(text)), mime_type)
+        check_source_soundness(InMemoryMedia(head + _bytes(text)), mime_type)
 
 
 READERS: dict[str, Reader] = {

@@ -15,7 +15,7 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.recalls import ENTRY_HANDLE, MEDIUM_HANDLE
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.media.headers import hints_of
+from pagefault_dialects.media.headers import read_hints
 from pagefault_dialects.media.legacy_charsets import LegacyText, decode_any_text
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import InlineBytes, Medium
@@ -128,6 +128,6 @@ def _find_in_entry(loaded: LoadedSession, seq: int, handle: str) -> InlineMedium
                 and handle_of(item, seq) == handle
             ):
                 data = item.source.data
-                measured = replace(item, hints=hints_of(data, item.mime_type))
+                measured = replace(item, hints=read_hints(data, item.mime_type))
                 return InlineMedium(measured, handle, data)
     return None

@@ -26,7 +26,7 @@ from app.stores.blobs.store import BlobStore, read_whole
 from app.stores.records.derived_images import DerivedImageRecords, ImageOutcome
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.media.raw_audio import WAV_TYPE, wav_of
+from pagefault_dialects.media.raw_audio import WAV_TYPE, plan_wav_file
 from pagefault_dialects.model.conversation import InlineBytes, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resource, resource_kind
@@ -126,7 +126,7 @@ class DerivedImages:
         self, project_id: str, digest: str, *, mime_type: str, size_bytes: int
     ) -> DerivedImage | None:
         """See `SmallerImages.get_wav`."""
-        wav = wav_of(mime_type, size_bytes)
+        wav = plan_wav_file(mime_type, size_bytes)
         if wav is None or wav.size_bytes > self.limits.image_bytes:
             return None
         key = f"wav;{mime_type}"
@@ -134,7 +134,7 @@ class DerivedImages:
         if noted is None:
             async with self.images.reserve(project_id, size_bytes + wav.size_bytes):
                 samples = await read_whole(self.blobs, project_id, digest)
-                whole = await anyio.to_thread.run_sync(wav.whole, samples)
+                whole = await anyio.to_thread.run_sync(wav.write, samples)
                 made = FittedImage(whole, WAV_TYPE, is_first_picture=False)
                 noted = await run_to_completion(self._keep_again(project_id, digest, key, made))
         return noted.image

@@ -17,7 +17,7 @@ from app.services.images.image_tasks import ImageTask, TooCostlyError
 from pagefault_dialects.media.decoding_cost import (
     MAX_OUTPUT_PIXELS,
     count_passes,
-    is_read_in_rows,
+    is_decoded_in_rows,
 )
 from pagefault_dialects.media.headers import open_image
 from pagefault_dialects.media.soundness import without_damaged_chunks
@@ -81,7 +81,7 @@ def _load_pixels(
         TooCostlyError: It takes too many passes.
     """
     pixels = _pixels(image.size, 1)
-    if min_size is not None and is_read_in_rows(image, data):
+    if min_size is not None and is_decoded_in_rows(image, data):
         # A JPEG can be decoded to a fraction of its size at a fraction of the cost.
         image.draft(None, min_size)
     if _pixels(image.size, 1) > task.max_pixels:

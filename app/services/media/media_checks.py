@@ -21,7 +21,7 @@ from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.store import BlobStore, StoredBlob, read_whole
 from pagefault_dialects.media import headers
 from pagefault_dialects.media.soundness.bounded_reader import BoundedReader
-from pagefault_dialects.media.soundness.checks import check, damage_of
+from pagefault_dialects.media.soundness.checks import check_soundness, check_source_soundness
 from pagefault_dialects.model.conversation import InlineBytes, Medium, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.resource import Damage, MediaHints, Resource
@@ -48,12 +48,12 @@ def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
         Pixels as displayed (after the rotation of a photograph), and seconds to the millisecond.
     """
     if headers.has_known_header(mime_type):
-        hints = headers.image_hints(head, mime_type)
+        hints = headers.read_image_hints(head, mime_type)
         if hints == _NO_HINTS and source.size_bytes > len(head):
-            hints = headers.image_hints(source.head(_IMAGE_HEAD_BYTES), mime_type)
+            hints = headers.read_image_hints(source.head(_IMAGE_HEAD_BYTES), mime_type)
         return hints
     if headers.has_duration(mime_type):
-        return headers.duration_hints(_file_of(source), mime_type)
+        return headers.read_duration_hints(_file_of(source), mime_type)
     return _NO_HINTS
 
 
@@ -72,7 +72,7 @@ async def probe_stored_media(
     try:
         head = await read_whole(blobs, project_id, blob.digest, end=window)
         if is_image:
-            return await anyio.to_thread.run_sync(headers.image_hints, head, mime_type)
+            return await anyio.to_thread.run_sync(headers.read_image_hints, head, mime_type)
         tail = b""
         if mime_type in _HEADER_MAY_BE_LAST and b"moov" not in head:
             start = max(len(head), blob.size_bytes - _WINDOW_BYTES)
@@ -80,7 +80,7 @@ async def probe_stored_media(
     except StoreUnavailableError:
         return _NO_HINTS
     file = headers.WindowedFile(head, tail, blob.size_bytes)
-    return await anyio.to_thread.run_sync(headers.duration_hints, file, mime_type)
+    return await anyio.to_thread.run_sync(headers.read_duration_hints, file, mime_type)
 
 
 def _file_of(source: MediaSource) -> headers.WindowedFile:
@@ -141,8 +141,10 @@ class MediaChecks:
         source = InMemoryMedia(data)
         if len(data) <= _SMALL_BYTES:
             # A history may have thousands of icons, each cheaper to check than a thread to start.
-            return damage_of(source, mime_type)
-        return await anyio.to_thread.run_sync(damage_of, source, mime_type, limiter=self._threads)
+            return check_source_soundness(source, mime_type)
+        return await anyio.to_thread.run_sync(
+            check_source_soundness, source, mime_type, limiter=self._threads
+        )
 
     async def of_blob(
         self, project_id: str, digest: str, *, mime_type: str, size_bytes: int
@@ -165,7 +167,9 @@ class MediaChecks:
             return data
 
         file = BoundedReader(read_at, size_bytes)
-        damage = await anyio.to_thread.run_sync(check, file, mime_type, limiter=self._threads)
+        damage = await anyio.to_thread.run_sync(
+            check_soundness, file, mime_type, limiter=self._threads
+        )
         self.remember(digest, mime_type, damage)
         return damage
 

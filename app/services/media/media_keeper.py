@@ -13,7 +13,7 @@ from app.stores.blobs.store import BlobStore, StoredBlob
 from pagefault_dialects.media.embedded_data_uris import INLINE_LIMIT_BYTES
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
-from pagefault_dialects.media.soundness import damage_of
+from pagefault_dialects.media.soundness import check_source_soundness
 from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.normalized import NormalizedMedia
 from pagefault_dialects.model.resource import Damage, MediaHints, Resource, resource_kind
@@ -147,12 +147,12 @@ class _ExaminedMedium:
         """Read the bytes for hints and damage; blocks."""
         self.hints = probe_media(self.source.head(HEAD_BYTES), self.source, self.mime_type)
         if self.is_checked:
-            self.damage = damage_of(self.source, self.mime_type)
+            self.damage = check_source_soundness(self.source, self.mime_type)
 
     def inline(self) -> KeptMedium:
         """Return the medium as plain base64."""
         data = base64.b64encode(self.source.head(INLINE_LIMIT_BYTES)).decode()
-        damage = damage_of(self.source, self.mime_type)
+        damage = check_source_soundness(self.source, self.mime_type)
         return KeptMedium(self.mime_type, self.filename, None, data, damage)
 
 

@@ -19,7 +19,7 @@ from app.services.images.smaller_images import SmallerImages
 from app.services.media.media_checks import MediaChecks, probe_media
 from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import PagefaultError
-from pagefault_dialects.media.expired_links import damage_of_link
+from pagefault_dialects.media.expired_links import check_link_expiry
 from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
@@ -231,7 +231,7 @@ async def check_media(
 
 def _measure_medium(medium: Medium) -> Medium:
     if isinstance(medium.source, Address):
-        damage = damage_of_link(medium.source.url, utc_now())
+        damage = check_link_expiry(medium.source.url, utc_now())
         return medium if damage is None else replace(medium, damage=damage)
     if not isinstance(medium.source, InlineBytes):
         return medium

@@ -12,7 +12,7 @@ from typing import Literal
 
 from app.errors import UnsupportedMediaError
 from app.stores.blobs.store import BlobReader, BlobStore, LinkedBlobs, LocalBlobs, blob_path
-from pagefault_dialects.media.raw_audio import WavFile, wav_of
+from pagefault_dialects.media.raw_audio import WavFile, plan_wav_file
 from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.resource import Resource
 
@@ -71,7 +71,7 @@ class ContentSources:
             UnsupportedMediaError: They are not samples without a header, or their type does not
                 have their format.
         """
-        wav = wav_of(resource.mime_type, resource.size_bytes)
+        wav = plan_wav_file(resource.mime_type, resource.size_bytes)
         if wav is None:
             raise UnsupportedMediaError(
                 f"A {resource.mime_type} has no form as WAV. Samples without a header have, if "
@@ -143,7 +143,7 @@ class WavSource:
 
     async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
         """Open the bytes of the file from `start` to before `end`, see `ContentSource.open`."""
-        first, last, skipped = self.wav.samples_of(start, end)
+        first, last, skipped = self.wav.find_samples(start, end)
         header = self.wav.header[start:end]
         samples = None if first == last else await self.source.open(first, last)
         return self._send(header, samples, skipped, end - start)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
 
-from pagefault_dialects.media.expired_links import damage_of_link
+from pagefault_dialects.media.expired_links import check_link_expiry
 from pagefault_dialects.model.resource import Damage, Resource
 from pagefault_dialects.rendered_documents import WrittenPrefix
 from pagefault_dialects.targets.part_weights import PartWeight
@@ -60,4 +60,4 @@ class RenderedPrefix:
 
 def damages_of(weight: PartWeight, now: datetime) -> tuple[Damage | None, ...]:
     """Return the damage of each link of a part."""
-    return tuple(damage_of_link(url, now) for url in weight.links)
+    return tuple(check_link_expiry(url, now) for url in weight.links)

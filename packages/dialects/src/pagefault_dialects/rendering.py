@@ -14,9 +14,9 @@ from pagefault_dialects.context.eviction import prepare_eviction
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.media.expired_links import damage_of_link
-from pagefault_dialects.media.headers import hints_of
-from pagefault_dialects.media.soundness import damage_of
+from pagefault_dialects.media.expired_links import check_link_expiry
+from pagefault_dialects.media.headers import read_hints
+from pagefault_dialects.media.soundness import check_source_soundness
 from pagefault_dialects.model.conversation import Address, ComposedTurn, InlineBytes, Item, Medium
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.loss import LossEntry
@@ -141,12 +141,12 @@ def _read_text(data: bytes, medium: Medium, profile: Profile) -> FileText | None
 def _examine(item: Item) -> Item:
     """Return a medium with its dimensions, duration and damage; another item unchanged."""
     if isinstance(item, Medium) and isinstance(item.source, Address):
-        return replace(item, damage=damage_of_link(item.source.url, datetime.now(UTC)))
+        return replace(item, damage=check_link_expiry(item.source.url, datetime.now(UTC)))
     if not isinstance(item, Medium) or not isinstance(item.source, InlineBytes):
         return item
     data = item.source.data
-    hints = hints_of(data, item.mime_type)
-    damage = damage_of(InMemoryMedia(data), item.mime_type)
+    hints = read_hints(data, item.mime_type)
+    damage = check_source_soundness(InMemoryMedia(data), item.mime_type)
     if damage is not None and hints.width is None:
         hints = damage.hints
     return replace(item, hints=hints, damage=damage)

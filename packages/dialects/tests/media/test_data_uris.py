@@ -7,7 +7,7 @@ import pytest
 from packages.dialects.tests.results.samples import NOISE, PNG
 from pagefault_dialects.media.data_uris import (
     DataUriSpan,
-    base64_head_end,
+    find_base64_start,
     find_data_uris,
     is_data_uri,
     parse_data_uri,
@@ -81,7 +81,7 @@ def test_all_readers_accept_the_same_heads(head: str) -> None:
     assert whole is not None
     assert split is not None
     assert (whole.data, split.data, span.data) == (PNG, PNG, PNG)
-    assert (split.head, base64_head_end(uri)) == (head, len(head))
+    assert (split.head, find_base64_start(uri)) == (head, len(head))
     assert whole.mime_type == span.mime_type
     declared = whole.mime_type and whole.mime_type.partition(";")[0]
     assert split.declared_type == declared

@@ -10,7 +10,7 @@ from pagefault_dialects.media.decoding_cost import (
     count_passes,
     count_scans,
     decoding_cost,
-    is_read_in_rows,
+    is_decoded_in_rows,
 )
 from pagefault_dialects.media.headers import open_image
 from tests.kit import media
@@ -128,4 +128,4 @@ def test_file_without_a_readable_header_has_no_cost(mime_type: str) -> None:
 def test_jpeg_that_is_cut_in_its_first_scan_is_read_in_rows() -> None:
     image = open_image(io.BytesIO(ROWS[:2_000]), "image/jpeg")
     assert image is not None
-    assert is_read_in_rows(image, ROWS[:2_000])
+    assert is_decoded_in_rows(image, ROWS[:2_000])

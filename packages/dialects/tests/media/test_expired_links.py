@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pagefault_dialects.media.expired_links import expiry_of
+from pagefault_dialects.media.expired_links import read_link_expiry
 
 ENDS = datetime(2024, 1, 1, 1, tzinfo=UTC)
 SECONDS = int(ENDS.timestamp())
@@ -23,7 +23,7 @@ SECONDS = int(ENDS.timestamp())
     ],
 )
 def test_signed_link_has_the_expiry_of_its_parameters(query: str) -> None:
-    assert expiry_of(f"https://example.com/a.png?{query}") == ENDS
+    assert read_link_expiry(f"https://example.com/a.png?{query}") == ENDS
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_signed_link_has_the_expiry_of_its_parameters(query: str) -> None:
     ],
 )
 def test_other_links_have_no_expiry(url: str) -> None:
-    assert expiry_of(url) is None
+    assert read_link_expiry(url) is None

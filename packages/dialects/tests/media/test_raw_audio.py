@@ -13,9 +13,9 @@ from openai.types.realtime import (
 
 from pagefault_dialects import normalize
 from pagefault_dialects.media.file_type import detect_type
-from pagefault_dialects.media.headers import hints_of
-from pagefault_dialects.media.raw_audio import RawAudio, parse_raw_audio, wav_of
-from pagefault_dialects.media.soundness import damage_of
+from pagefault_dialects.media.headers import read_hints
+from pagefault_dialects.media.raw_audio import RawAudio, parse_raw_audio, plan_wav_file
+from pagefault_dialects.media.soundness import check_source_soundness
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import MediaHints
@@ -146,16 +146,16 @@ def test_realtime_item_with_a_whole_file_has_the_type_of_the_file() -> None:
     [("audio/pcm;rate=24000", LITTLE), ("audio/l16;rate=24000", BIG), ("audio/pcm", LITTLE)],
 )
 def test_wav_has_the_same_samples(mime_type: str, samples: bytes) -> None:
-    file = wav_of(mime_type, len(samples) + 1)
+    file = plan_wav_file(mime_type, len(samples) + 1)
     assert file is not None
     # A byte that is no whole sample is left out.
-    whole = file.whole(samples + b"\0")
+    whole = file.write(samples + b"\0")
     assert len(whole) == file.size_bytes
     with wave.open(io.BytesIO(whole)) as read:
         assert read.getparams()[:4] == (1, 2, 24_000, 24_000)
         assert read.readframes(24_000) == LITTLE
-    assert hints_of(samples, mime_type) == MediaHints(duration_seconds=1.0)
-    assert damage_of(InMemoryMedia(samples), mime_type) is None
+    assert read_hints(samples, mime_type) == MediaHints(duration_seconds=1.0)
+    assert check_source_soundness(InMemoryMedia(samples), mime_type) is None
 
 
 @pytest.mark.parametrize(("mime_type", "codec"), [("audio/pcmu", "mulaw"), ("audio/pcma", "alaw")])
@@ -164,30 +164,30 @@ def test_codes_of_g711_are_expanded_as_a_decoder_does(mime_type: str, codec: str
     decoder = av.CodecContext.create(f"pcm_{codec}", "r")
     decoder.sample_rate, decoder.layout = 8_000, "mono"  # type: ignore[attr-defined]
     (frame,) = decoder.decode(av.Packet(codes))  # type: ignore[attr-defined]
-    file = wav_of(mime_type, len(codes))
+    file = plan_wav_file(mime_type, len(codes))
     assert file is not None
-    assert file.whole(codes)[44:] == bytes(frame.planes[0])[:512]
+    assert file.write(codes)[44:] == bytes(frame.planes[0])[:512]
 
 
 @pytest.mark.parametrize("mime_type", ["audio/wav", "audio/l16", "audio/mpeg", "text/plain", ""])
 def test_other_types_have_no_form_as_wav(mime_type: str) -> None:
-    assert wav_of(mime_type, 1_000) is None
+    assert plan_wav_file(mime_type, 1_000) is None
 
 
 def test_file_of_more_than_four_gibibytes_has_no_form_as_wav() -> None:
-    assert wav_of("audio/pcm;rate=24000", (1 << 32) - 100) is not None
-    assert wav_of("audio/pcm;rate=24000", 1 << 32) is None
-    assert wav_of("audio/pcmu", 1 << 31) is None
+    assert plan_wav_file("audio/pcm;rate=24000", (1 << 32) - 100) is not None
+    assert plan_wav_file("audio/pcm;rate=24000", 1 << 32) is None
+    assert plan_wav_file("audio/pcmu", 1 << 31) is None
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 2, 3, 7, 8])
 @pytest.mark.parametrize(
     "raw",
     [
-        RawAudio(8_000, order="little"),
-        RawAudio(8_000, channels=2, order="big"),
-        RawAudio(8_000, bits=24, order="big"),
-        RawAudio(8_000, bits=8, order="little"),
+        RawAudio(8_000, byte_order="little"),
+        RawAudio(8_000, channels=2, byte_order="big"),
+        RawAudio(8_000, bits=24, byte_order="big"),
+        RawAudio(8_000, bits=8, byte_order="little"),
         RawAudio(8_000, law="u"),
     ],
 )
@@ -196,12 +196,12 @@ def test_every_part_of_the_file_is_made_from_its_own_samples(
 ) -> None:
     samples = noise_bytes(size_bytes)
     assert parse_raw_audio(raw.mime_type) is not None
-    file = wav_of(raw.mime_type, size_bytes)
+    file = plan_wav_file(raw.mime_type, size_bytes)
     assert file is not None
-    whole = file.whole(samples)
+    whole = file.write(samples)
     assert (len(whole), len(whole) % 2) == (file.size_bytes, 0)
     for start in range(len(whole)):
         for end in range(start + 1, len(whole) + 1):
-            first, last, skipped = file.samples_of(start, end)
+            first, last, skipped = file.find_samples(start, end)
             made = file.header[start:end] + file.convert(samples[first:last])[skipped:]
             assert (made + b"\0")[: end - start] == whole[start:end]

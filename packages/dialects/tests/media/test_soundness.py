@@ -10,7 +10,7 @@ import av
 import pytest
 from PIL import Image, ImageSequence
 
-from pagefault_dialects.media.soundness import damage_of, without_damaged_chunks
+from pagefault_dialects.media.soundness import check_source_soundness, without_damaged_chunks
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import Damage, MediaHints
 from tests.kit import media
@@ -63,7 +63,7 @@ CUTS = (0.05, 0.5, 0.9, 0.99)
 
 
 def check(data: bytes, mime_type: str) -> Damage | None:
-    return damage_of(InMemoryMedia(data), mime_type)
+    return check_source_soundness(InMemoryMedia(data), mime_type)
 
 
 def damage_by_name(files: Mapping[str, tuple[str, bytes]]) -> dict[str, Damage]:

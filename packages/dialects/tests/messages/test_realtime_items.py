@@ -9,7 +9,7 @@ from openai.types.realtime import (
 )
 
 from pagefault_dialects import read_messages, render
-from pagefault_dialects.media.raw_audio import wav_of
+from pagefault_dialects.media.raw_audio import plan_wav_file
 from pagefault_dialects.model.conversation import Medium
 from tests.kit.media import b64, tone
 
@@ -55,9 +55,9 @@ def test_model_that_hears_nothing_reads_the_words(target: str) -> None:
 @pytest.mark.parametrize("target", ["openai-chat", "gemini"])
 def test_model_that_hears_gets_wav(target: str) -> None:
     rendered = render(read_messages(HISTORY).turns, target)
-    file = wav_of("audio/pcm;rate=24000", len(SAMPLES))
+    file = plan_wav_file("audio/pcm;rate=24000", len(SAMPLES))
     assert file is not None
-    assert b64(file.whole(SAMPLES)) in str(rendered.messages[0])
+    assert b64(file.write(SAMPLES)) in str(rendered.messages[0])
     assert [(entry.to, entry.code) for entry in rendered.loss] == [("transcript", "no-media-here")]
 
 

@@ -10,7 +10,7 @@ import pytest
 from app.services.media.media_checks import probe_media, probe_stored_media
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import StoredBlob
-from pagefault_dialects.media.headers import image_hints
+from pagefault_dialects.media.headers import read_image_hints
 from pagefault_dialects.model.media import CHUNK_BYTES, InMemoryMedia
 from pagefault_dialects.model.resource import MediaHints
 from tests.kit import media
@@ -82,7 +82,7 @@ def test_pixels_of_a_long_image_are_known_by_its_beginning(
     mime_type: str, file_format: str, options: dict[str, object]
 ) -> None:
     data = saved(picture(1_300, 1_100), file_format, **options)
-    assert image_hints(data[:1_000], mime_type) == MediaHints(width=1_300, height=1_100)
+    assert read_image_hints(data[:1_000], mime_type) == MediaHints(width=1_300, height=1_100)
 
 
 def test_a_photograph_on_its_side_is_measured_as_displayed() -> None:

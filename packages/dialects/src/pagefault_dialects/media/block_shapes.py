@@ -21,7 +21,7 @@ from pagefault_dialects.media.block_table import (
     is_url_path,
 )
 from pagefault_dialects.media.data_uris import is_data_uri
-from pagefault_dialects.media.line_lists import joined_lines
+from pagefault_dialects.media.line_lists import join_base64_lines
 from pagefault_dialects.media.raw_audio import format_members, type_of_format
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from pagefault_dialects.model.media import MediaSource
@@ -129,7 +129,7 @@ def parse_payload(value: object, *, is_declared: bool = True) -> Payload | None:
     """
     if isinstance(value, str) or is_media_source(value):
         return value
-    return parse_byte_sequence(value) or joined_lines(value, is_declared=is_declared)
+    return parse_byte_sequence(value) or join_base64_lines(value, is_declared=is_declared)
 
 
 def match_typed_block(block: dict[str, object]) -> MediaMatch | None:

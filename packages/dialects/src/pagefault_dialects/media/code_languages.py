@@ -2,11 +2,12 @@
 
 import re
 
-# Languages whose file extensions are their own names, and the extensions of the others.
+# Languages whose names are extensions of their files.
 _NAMED_AS_FILES = (
     "c css dart diff go graphql groovy html java json jsx less lua php r scala scss sql svelte "
     "swift toml tsx vue xml yaml zig"
 )
+# Other extensions by language; the first is the usual one if the name is none.
 _EXTENSIONS = {
     "bash": "sh bash zsh",
     "c": "h",
@@ -37,11 +38,13 @@ _EXTENSIONS = {
     "yaml": "yml",
 }
 _BY_EXTENSION = {name: name for name in _NAMED_AS_FILES.split()} | {
-    extension: language for language, known in _EXTENSIONS.items() for extension in known.split()
+    extension: language
+    for language, extensions in _EXTENSIONS.items()
+    for extension in extensions.split()
 }
 _LANGUAGES = frozenset(_BY_EXTENSION.values())
-# Aliases, in `metadata.language` and after `text/x-`. Codes of natural languages are excluded:
-# Czech (cs), Polish (pl), Serbo-Croatian (sh), Tsonga (ts).
+# Aliases that occur in `metadata.language` and after `text/x-`. Extensions that are also codes of
+# natural languages are excluded: Czech (cs), Polish (pl), Serbo-Croatian (sh), Tsonga (ts).
 _OTHER_NAMES = {
     "bash": "shell shellscript zsh",
     "c": "chdr csrc",
@@ -64,8 +67,8 @@ def find_language(name: object) -> str | None:
     """Return the language with a name or an alias, as code fences spell it; `None` if unknown."""
     if not isinstance(name, str):
         return None
-    known = name.strip().lower()
-    return known if known in _LANGUAGES else _ALIASES.get(known)
+    lower = name.strip().lower()
+    return lower if lower in _LANGUAGES else _ALIASES.get(lower)
 
 
 def language_of_type(mime_type: str) -> str | None:
@@ -81,5 +84,5 @@ def language_of_extension(extension: str) -> str | None:
 
 def extension_of_language(language: str) -> str:
     """Return the extension of a language's files, with its dot."""
-    own = language in _NAMED_AS_FILES.split()
-    return f".{language if own else _EXTENSIONS[language].split()[0]}"
+    is_extension = language in _NAMED_AS_FILES.split()
+    return f".{language if is_extension else _EXTENSIONS[language].split()[0]}"

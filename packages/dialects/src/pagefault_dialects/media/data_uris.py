@@ -1,8 +1,8 @@
-"""Data URIs (RFC 2397), also with unusual case, parameters and white space.
+"""Parse data URIs (RFC 2397), also with unusual case, parameters and white space.
 
-The *head* is all up to the comma. `parse_data_uri` decodes a text that is a data URI,
-`find_data_uris` decodes those within a text, and `split_data_uri` splits one so that it can be
-restored.
+The *head* of a data URI is its beginning, up to and including the comma. `parse_data_uri` decodes a
+text that is a data URI, and `find_data_uris` decodes those inside a longer text. `split_data_uri`
+splits one into head and payload, from which it can be restored.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from pagefault_dialects.media.base64_runs import run_end
+from pagefault_dialects.media.base64_runs import find_run_end
 from pagefault_dialects.media.base64_text import (
     CERTAIN_BASE64_CHARS,
     decode_base64,
@@ -29,9 +29,9 @@ from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, percent_dec
 
 # All repetitions are bounded and possessive, so that a text full of incomplete heads does not take
 # quadratic time. A sentence that begins with "Data: in 2024, …" does not match.
-# Inside of a URL the punctuation is percent-encoded. Only base64 is searched there, since other
-# content would be encoded twice. White space around `base64` is accepted, as some programs write
-# it.
+# Inside of a URL, the punctuation of a data URI is percent-encoded (the group `encoded`). Only
+# base64 is accepted there, since other content would be encoded twice. Some programs write white
+# space around `base64`.
 _WORD = r"(?:[\w.+!#$&^-]|%2[bB]){1,127}+"
 _TYPE = rf"(?:{_WORD}(?:/|%2[fF]){_WORD})?+"
 _SEMICOLON = r"(?:;|%3[bB])"
@@ -47,11 +47,11 @@ _SCHEME = re.compile(r"[dD][aA][tT][aA](?::|%3[aA])")
 _SCHEME_CHARS = 7
 _START = re.compile(r"\s*+(?=[dD][aA][tT][aA](?::|%3[aA]))")
 _KEPT_PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)", re.IGNORECASE)
-# For sentences that begin like a data URI without base64: "data:text/plain;-) it works, and …".
+# Parameters that no data URI has, in sentences such as "data:text/plain;-) it works, and …".
 _ODD_PARAMETER = re.compile(r'(?:"[^"]*"|[^"])*?;(?![\w.+!#$&^-]{1,127}(?:[;=]|\Z))')
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
 _CHARSET = re.compile(r";\s*charset=([^;]+)", re.IGNORECASE)
-# An allow-list: Python also has codecs that are slow, or not character sets.
+# Python also has codecs that are slow, or are not charsets, so only these are used.
 _CHARSETS = frozenset(
     (
         *("utf-8", "utf-16", "utf-16le", "utf-16be", "us-ascii", "latin1", "koi8-r", "koi8-u"),
@@ -60,10 +60,10 @@ _CHARSETS = frozenset(
         *(f"windows-125{number}" for number in range(9)),
     )
 )
-_SHORTEST_CHARS = 16
-_LONG_CHARS = 64
+_MIN_PAYLOAD_CHARS = 16
+_MIN_CERTAIN_CHARS = 64
 _DEFAULT_TYPE = "text/plain"
-# Up to three characters for each of the 512 bytes of a signature.
+# The first 512 bytes are enough for a signature. Each may be percent-encoded in three characters.
 _SNIFFED_CHARS = 1_536
 _BLANK = re.compile(r"\s")
 _PLAIN_HEAD = re.compile(r"data:[\w.+!#$&^-]{1,127}/[\w.+!#$&^-]{1,127};base64,")
@@ -73,20 +73,18 @@ _URI_CHARS = re.compile(r"[^\s\"'<>`()\[\]{}|\\^]*+")
 
 @dataclass(frozen=True, slots=True)
 class DataUri:
-    """A decoded data URI.
-
-    `data` is `None` if base64 was declared and the content is not base64. `mime_type` is the
-    declared type, `None` without one.
-    """
+    """A decoded data URI."""
 
     mime_type: str | None
+    """The declared type; `None` if there is none."""
     data: bytes | None
+    """The content; `None` if it is declared as base64 but is not."""
     filename: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DataUriSpan:
-    """A data URI with bytes, at `text[start:end]`."""
+    """A decoded data URI at `text[start:end]`."""
 
     start: int
     end: int
@@ -97,12 +95,14 @@ class DataUriSpan:
 
 @dataclass(frozen=True, slots=True)
 class SplitDataUri:
-    """A data URI as head and payload. `data` is `None` for invalid base64."""
+    """A data URI as head and payload."""
 
     head: str
     payload: str
+    """The characters behind the head."""
     mime_type: str
     data: bytes | None
+    """The decoded payload; `None` for invalid base64."""
     filename: str | None
     is_base64: bool
 
@@ -113,86 +113,87 @@ class SplitDataUri:
 
     @property
     def declared_type(self) -> str | None:
-        """Return the declared type, without the default type of RFC 2397."""
+        """Return the declared type; `None` for none and for `application/octet-stream`."""
         is_typed = self.head.strip()[5:].lstrip()[:1] not in ("", ",", ";")
         return self.mime_type if is_typed and self.mime_type != OCTET_STREAM else None
 
     @property
     def is_plain(self) -> bool:
-        """Return whether it has the usual spelling: a type and standard base64."""
+        """Return whether the data URI has only a type and standard base64."""
         return is_plain_head(self.head) and not _NOT_PLAIN.search(self.payload)
 
 
 def is_data_uri(text: str) -> bool:
     """Return whether the text begins with the head of a data URI."""
-    return _head(text) is not None
+    return _match_head(text) is not None
 
 
 def declares_media(text: str) -> bool:
-    """Return whether the text begins with the head of a data URI that is not readable text."""
-    head = _head(text)
+    """Return whether a text begins with the head of a data URI of base64 or of a media type."""
+    head = _match_head(text)
     if head is None:
         return False
-    mime_type = _mime_type(head)
+    mime_type = _declared_mime_type(head)
     return bool(head["base64"]) or (mime_type is not None and not is_textual(mime_type))
 
 
 def parse_data_uri(text: str) -> DataUri | None:
-    """Return the data URI that is the whole text; `None` for other texts and for plain text.
+    """Return the data URI that a text consists of; `None` for other texts.
 
-    `parse_text_uri` parses data URIs of text without base64 and without a file name.
+    Return `None` also for readable text without base64 and without a file name, which
+    `parse_text_uri` parses.
     """
-    head = _head(text)
+    head = _match_head(text)
     if head is None:
         return None
-    mime_type = _mime_type(head)
+    mime_type = _declared_mime_type(head)
     if head["base64"]:
         data = decode_percent_encoded_base64(text[head.end() :])
-        return DataUri(mime_type, data, _filename(head))
+        return DataUri(mime_type, data, _declared_filename(head))
     body = text[head.end() :].strip()
     is_text = mime_type is None or is_textual(mime_type)
-    if is_text and (_filename(head) is None or _has_blanks(body)):
+    if is_text and (_declared_filename(head) is None or _has_white_space(body)):
         return None
-    # Markup is often unescaped (";utf8,<svg"), so only percent-encodings are decoded.
+    # Markup is often not percent-encoded, as in "data:image/svg+xml;utf8,<svg".
     data = percent_decoded(body.encode("utf-8", "replace"))
-    return DataUri(mime_type, data or None, _filename(head))
+    return DataUri(mime_type, data or None, _declared_filename(head))
 
 
 def parse_text_uri(text: str) -> tuple[str | None, str] | None:
-    """Return the type and the content of a percent-encoded data URI that is the whole text.
+    """Return the MIME type and the content of a text that is a percent-encoded data URI.
 
-    Return `None` for base64, for content that is not text, and for white space, which URIs do not
-    have.
+    Return `None` for other texts, for base64, for content that is not text, and for content with
+    white space, which URIs do not have.
     """
-    head = _head(text)
-    if head is None or head["base64"] or _filename(head) is not None:
+    head = _match_head(text)
+    if head is None or head["base64"] or _declared_filename(head) is not None:
         return None
-    mime_type = _mime_type(head)
+    mime_type = _declared_mime_type(head)
     if mime_type is not None and not is_textual(mime_type):
         return None
     body = text[head.end() :].strip()
-    if _has_blanks(body):
+    if _has_white_space(body):
         return None
     try:
-        return mime_type, percent_decoded(body.encode()).decode(_charset(head, body))
+        return mime_type, percent_decoded(body.encode()).decode(_text_charset(head, body))
     except UnicodeError:
         return None
 
 
-def _has_blanks(body: str) -> bool:
+def _has_white_space(body: str) -> bool:
     return search_windows(_BLANK, body, 0, len(body), reach=0) is not None
 
 
-def _charset(head: re.Match[str], body: str) -> str:
-    """Return the charset of a body: the declared one for ASCII text, else UTF-8."""
-    named = _CHARSET.search(unquote(_media_type(head))) if body.isascii() else None
-    charset = named.group(1).strip().lower() if named else ""
+def _text_charset(head: re.Match[str], body: str) -> str:
+    """Return the charset of a percent-encoded body: the declared one if the body is ASCII."""
+    declared = _CHARSET.search(unquote(_spelled_media_type(head))) if body.isascii() else None
+    charset = declared.group(1).strip().lower() if declared else ""
     return charset if charset in _CHARSETS else "utf-8"
 
 
 def split_data_uri(text: str) -> SplitDataUri | None:
     """Split a text that is a data URI; return `None` for other texts."""
-    head = _head(text)
+    head = _match_head(text)
     if head is None or head["encoded"] or _ODD_PARAMETER.match(head["of_text"] or ""):
         return None
     payload, is_base64 = text[head.end() :], head["base64"] is not None
@@ -201,11 +202,11 @@ def split_data_uri(text: str) -> SplitDataUri | None:
         if is_base64
         else percent_decoded(payload.encode("utf-8", "replace"))
     )
-    name = _NAME.search(_media_type(head))
+    name = _NAME.search(_spelled_media_type(head))
     return SplitDataUri(
         head=text[: head.end()],
         payload=payload,
-        mime_type=canonical_mime_type(unquote(_media_type(head))) or _DEFAULT_TYPE,
+        mime_type=canonical_mime_type(unquote(_spelled_media_type(head))) or _DEFAULT_TYPE,
         data=data,
         filename=name.group(1) if name else None,
         is_base64=is_base64,
@@ -213,7 +214,10 @@ def split_data_uri(text: str) -> SplitDataUri | None:
 
 
 def recognize_base64(text: str) -> SplitDataUri | None:
-    """Return a text that is base64 of a known file format; `None` for other texts."""
+    """Return a text that is base64 of a file with a known signature, as a data URI without a head.
+
+    Return `None` for other texts.
+    """
     if len(text) < CERTAIN_BASE64_CHARS:
         return None
     data = decode_base64(text)
@@ -227,29 +231,31 @@ def _decode_payload(payload: str) -> bytes | None:
     data = decode_percent_encoded_base64(payload)
     if data is None or "%" in payload or len(without_blanks(payload)) % 4 == 0:
         return data
-    # Nearly every word is valid base64 without padding, so the bytes need a known signature.
+    # Without padding, nearly every word is valid base64, so the bytes need a known signature.
     return data if sniff(data[:512]) else None
 
 
 def is_plain_head(head: str) -> bool:
-    """Return whether a head has only a type and `base64`."""
+    """Return whether a head is `data:TYPE;base64,` without parameters."""
     return _PLAIN_HEAD.fullmatch(head) is not None
 
 
-def base64_head_end(text: str) -> int:
-    """Return the start of the base64 of a leading data URI; 0 without one."""
+def find_base64_start(text: str) -> int:
+    """Return where the base64 begins in a text that begins with a data URI; otherwise 0."""
     head = _HEAD.match(text)
     return head.end() if head and head["base64"] else 0
 
 
-def has_scheme(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Return whether `text[start:end]` may contain a data URI, in a fifth of the time of a search.
+def may_contain_data_uri(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Return whether `text[start:end]` may contain a data URI.
 
-    Bytes of other characters never match ASCII letters in UTF-8.
+    This takes a fifth of the time of finding it.
     """
     end = len(text) if end is None else end
-    for at in range(start, end, WINDOW_CHARS):
-        window = text[at : min(at + WINDOW_CHARS, end) + _SCHEME_CHARS]
+    for window_start in range(start, end, WINDOW_CHARS):
+        window_end = min(window_start + WINDOW_CHARS, end) + _SCHEME_CHARS
+        window = text[window_start:window_end]
+        # In UTF-8, the bytes of other characters are never ASCII letters.
         lower = window.encode("utf-8", "surrogatepass").lower()
         if b"data:" in lower or b"data%3a" in lower:
             return True
@@ -257,74 +263,77 @@ def has_scheme(text: str, start: int = 0, end: int | None = None) -> bool:
 
 
 def find_data_uris(text: str, position: int = 0, end: int | None = None) -> Iterator[DataUriSpan]:
-    """Yield the data URIs that begin in `text[position:end]` and have usable content, in order."""
+    """Yield the data URIs of media that begin in `text[position:end]`, in order."""
     end = len(text) if end is None else end
-    if not has_scheme(text, position, end):
+    if not may_contain_data_uri(text, position, end):
         return
-    # One bounded search for each head: a text full of heads would be one long search otherwise.
+    # Each search is bounded: a single search of a long text would block other threads.
     while scheme := search_windows(_SCHEME, text, position, end, reach=_SCHEME_CHARS):
         head = _HEAD.match(text, scheme.start())
-        span_of = _base64_span if head and head["base64"] else _percent_encoded_span
-        span = span_of(text, head) if head else None
+        decode = _base64_span if head and head["base64"] else _percent_encoded_span
+        span = decode(text, head) if head else None
         if span:
             yield span
         position = span.end if span else head.end() if head else scheme.end()
 
 
 def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
-    end = run_end(text, head.end(), label_chars=head.end() - head.start())
+    """Return the data URI of base64 with a head; `None` for examples and for invalid base64."""
+    end = find_run_end(text, head.end(), label_chars=head.end() - head.start())
     if end is None:
         return None
     length = end - head.end()
-    # Short payloads, or payloads that end with "…", are examples in prose about data URIs.
-    is_example = length < _LONG_CHARS and text.startswith(("...", "…"), end)
-    if is_example or length < _SHORTEST_CHARS:
+    # Short payloads, also before "…", are examples in texts about data URIs.
+    is_example = length < _MIN_CERTAIN_CHARS and text.startswith(("...", "…"), end)
+    if is_example or length < _MIN_PAYLOAD_CHARS:
         return None
     data = decode_base64(without_blanks(without_escapes(text[head.end() : end])))
     if data is None:
         return None
-    return DataUriSpan(head.start(), end, _mime_type(head), data, _filename(head))
+    return DataUriSpan(head.start(), end, _declared_mime_type(head), data, _declared_filename(head))
 
 
 def _percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
-    mime_type = _mime_type(head)
+    """Return the percent-encoded data URI with a head, if its content begins like a file."""
+    mime_type = _declared_mime_type(head)
     if mime_type is None or is_textual(mime_type):
         return None
-    # Within a text only content with a file signature counts, unlike "use data:image/png,… for
-    # pixels". Only its first bytes are checked, so that a text full of heads takes linear time.
-    first = _decode_unquoted(text, head.end(), head.end() + _SNIFFED_CHARS)
-    is_markup = mime_type == "image/svg+xml" and first.lstrip().startswith(b"<")
-    if not (is_markup or sniff(first[:512])):
+    # A sentence such as "use data:image/png,… for pixels" is no data URI. Only the first bytes are
+    # checked, so that a text full of heads takes linear time.
+    first_bytes = _decode_unquoted(text, head.end(), head.end() + _SNIFFED_CHARS)
+    is_markup = mime_type == "image/svg+xml" and first_bytes.lstrip().startswith(b"<")
+    if not (is_markup or sniff(first_bytes[:512])):
         return None
     end = match_end(_URI_CHARS, text, head.end(), len(text))
     data = _decode_unquoted(text, head.end(), end)
-    return DataUriSpan(head.start(), end, mime_type, data, _filename(head))
+    return DataUriSpan(head.start(), end, mime_type, data, _declared_filename(head))
 
 
 def _decode_unquoted(text: str, start: int, end: int) -> bytes:
+    """Return the decoded bytes of a percent-encoded body up to a quotation mark or white space."""
     body = text[start : match_end(_URI_CHARS, text, start, end)]
     return percent_decoded(body.encode("utf-8", "replace"))
 
 
-def _head(text: str) -> re.Match[str] | None:
+def _match_head(text: str) -> re.Match[str] | None:
     start = _START.match(text)
     return _HEAD.match(text, start.end()) if start else None
 
 
-def _media_type(head: re.Match[str]) -> str:
+def _spelled_media_type(head: re.Match[str]) -> str:
     """Return the media type with its parameters, without `;base64`."""
     media_type: str = head["of_text"] if head["base64"] is None else head["of_base64"]
     return media_type
 
 
-def _mime_type(head: re.Match[str]) -> str | None:
-    media_type = unquote(_media_type(head))
+def _declared_mime_type(head: re.Match[str]) -> str | None:
+    media_type = unquote(_spelled_media_type(head))
     declared = media_type.partition(";")[0].strip().lower()
     if not canonical_mime_type(declared):
         return None
     return declared + "".join(f";{match.strip()}" for match in _KEPT_PARAMETER.findall(media_type))
 
 
-def _filename(head: re.Match[str]) -> str | None:
-    name = _NAME.search(_media_type(head))
+def _declared_filename(head: re.Match[str]) -> str | None:
+    name = _NAME.search(_spelled_media_type(head))
     return unquote(name.group(1)) if name else None

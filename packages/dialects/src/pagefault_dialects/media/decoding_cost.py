@@ -1,10 +1,11 @@
-"""The cost of decoding an image, estimated before it is decoded.
+"""Estimate the memory and the work of decoding an image, before it is decoded.
 
-The header has the number of pixels, but not the number of passes over them. Each scan of a
-progressive JPEG is a pass over all pixels, and a file may have any number of scans. Of PNG, GIF and
-WebP the first picture is decoded, in one pass; later frames are not. An AVIF contains an AV1 stream
-with any number of frames for one picture. They are not counted here, so the cost of an AVIF is
-unknown.
+The header of an image has its number of pixels, but not the number of passes over them:
+
+- A JPEG may have any number of scans, and each scan is a pass over all pixels.
+- PNG, GIF and WebP take one pass, since only the first picture of an animation is decoded.
+- An AVIF may have any number of AV1 frames for one picture. They are not counted here, so the work
+  of decoding an AVIF is unknown.
 
 Source: ITU-T T.81, annex B; libjpeg's search for markers, in and between scans.
 """
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from pagefault_dialects.media.headers import open_image, size_by_beginning
+from pagefault_dialects.media.headers import open_image, read_size_from_head
 from pagefault_dialects.media.soundness import without_damaged_chunks
 from pagefault_dialects.media.types import sniff
 
@@ -28,12 +29,12 @@ _START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
 _MARKER = re.compile(rb"\xff([\xc0-\xcf\xd9-\xfe])")
 _SNIFFED_BYTES = 512
 
-# Measured: decoded pixels, their conversion, and the decoder's own memory.
+# Measured bytes for each pixel: its decoding, its conversion, and the memory of the decoder.
 _BYTES_PER_PIXEL = 6
 _BYTES_PER_PIXEL_OF_ROWS = 5
 _BYTES_PER_PIXEL_BY_MODE = {"RGBA": 11, "LA": 11, "PA": 11, "P": 11}
 _BYTES_PER_PIXEL_BY_TYPE = {"image/webp": 20, "image/avif": 20}
-# The smaller image, and the files encoded from it.
+# For each pixel of the smaller image and the files that are encoded from it.
 _OUTPUT_BYTES_PER_PIXEL = 9
 MAX_OUTPUT_PIXELS = 3_000_000
 """The most pixels of a smaller image. Providers use fewer, and more would exceed the budget."""
@@ -45,17 +46,17 @@ class DecodingCost:
 
     pixels: int
     memory_bytes: int
-    """The peak, in addition to the file."""
+    """The peak of memory, without the file itself."""
     is_bounded: bool
-    """False if decoding may take unlimited work and memory."""
+    """False if decoding may take any amount of work and memory."""
 
 
 def decoding_cost(head: bytes, mime_type: str, *, max_pixels: int) -> DecodingCost | None:
-    """Return the cost of decoding an image; blocks, so it belongs in a worker thread.
+    """Return the cost of decoding an image. Blocks, so call it in a worker thread.
 
     Args:
-        head: The first bytes.
-        mime_type: The type of the image if its first bytes do not say.
+        head: The first bytes of the image.
+        mime_type: The declared type, which is used if the first bytes do not show the type.
         max_pixels: The size to which a larger JPEG is scaled while decoding.
 
     Returns:
@@ -64,7 +65,7 @@ def decoding_cost(head: bytes, mime_type: str, *, max_pixels: int) -> DecodingCo
     mime_type = sniff(head[:_SNIFFED_BYTES]) or mime_type
     head = without_damaged_chunks(head)
     try:
-        size = size_by_beginning(head, mime_type)
+        size = read_size_from_head(head, mime_type)
         image = None if size else open_image(BytesIO(head), mime_type)
     except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
         return None
@@ -82,18 +83,18 @@ def decoding_cost(head: bytes, mime_type: str, *, max_pixels: int) -> DecodingCo
 
 def _bytes_per_pixel(image: "ImageFile", head: bytes, mime_type: str) -> int:
     if mime_type == "image/jpeg":
-        if is_read_in_rows(image, head):
+        if is_decoded_in_rows(image, head):
             return _BYTES_PER_PIXEL_OF_ROWS
         # Decoders keep the coefficients of all colours until the last scan.
         return 4 + 2 * len(image.getbands())
     return _BYTES_PER_PIXEL_BY_MODE.get(image.mode, _BYTES_PER_PIXEL)
 
 
-def is_read_in_rows(image: "ImageFile", data: bytes) -> bool:
-    """Return whether the image is a JPEG that is decoded row by row, in one pass.
+def is_decoded_in_rows(image: "ImageFile", data: bytes) -> bool:
+    """Return whether an image is a JPEG that is decoded row by row, in one pass.
 
-    If the first scan is not the whole image, because it is progressive or has a scan for each
-    colour, the decoder keeps the whole image in memory, whatever the size of the result.
+    If a JPEG has several scans, because it is progressive or has a scan for each colour, the
+    decoder keeps the whole image in memory, even if the result is smaller.
 
     Args:
         image: The image, just opened.
@@ -101,7 +102,8 @@ def is_read_in_rows(image: "ImageFile", data: bytes) -> bool:
     """
     if image.format != "JPEG" or image.info.get("progressive"):
         return False
-    # Pillow has read up to the end of the header of the first scan.
+    # Pillow has read up to the end of the first scan's header. If that header has all colours, the
+    # first scan is the only one.
     layers = len(image.getbands())
     header = struct.pack(">HHB", 0xFFDA, 6 + 2 * layers, layers)
     end = image.fp.tell() if image.fp else 0
@@ -110,17 +112,19 @@ def is_read_in_rows(image: "ImageFile", data: bytes) -> bool:
 
 
 def count_passes(image: "ImageFile", data: bytes) -> int:
-    """Return the number of passes over the pixels of an image; see `is_read_in_rows`."""
-    if image.format != "JPEG" or is_read_in_rows(image, data):
+    """Return the number of passes over the pixels that decoding an image takes.
+
+    Args:
+        image: The image, just opened.
+        data: The bytes it was opened from.
+    """
+    if image.format != "JPEG" or is_decoded_in_rows(image, data):
         return 1
     return max(1, count_scans(data))
 
 
 def count_scans(data: bytes) -> int:
-    """Return the number of scans of a JPEG, as its decoder counts them.
-
-    It is exact for well-formed files, and an upper bound for others.
-    """
+    """Return the number of scans of a JPEG; for malformed files an upper bound."""
     at, scans = 2, 0
     while found := _MARKER.search(data, at):
         marker, at = found[1][0], found.end()

@@ -1,8 +1,8 @@
-"""File names that are safe to keep, to show, to download and to put into a header.
+"""Make file names safe to store, to show, to download and to send in a header.
 
-A name that comes with a file is untrusted. It is reduced to a base name that every file system
-accepts and every reader sees as it is: no path, no control or invisible character, no device name.
-The extension stays, since people and programs rely on it.
+The name that is sent with a file is untrusted. It is reduced to a base name that every file system
+accepts, and that looks like what it is: without a path, control characters, invisible characters
+and names of devices. The extension is kept, since people and programs rely on it.
 """
 
 import re
@@ -12,17 +12,17 @@ from email.message import Message
 from email.utils import collapse_rfc2231_value
 
 from pagefault_dialects.media.code_languages import extension_of_language, language_of_type
-from pagefault_dialects.media.types import EXTENSIONS, canonical_mime_type, registry
+from pagefault_dialects.media.types import EXTENSIONS, canonical_mime_type, extension_registry
 
 MAX_NAME_BYTES = 255
-"""The longest name most file systems take, in bytes of UTF-8."""
+"""The longest name that most file systems accept, in bytes of UTF-8."""
 
 _LONGEST_NORMALIZED_CHARS = 1_024
 
-# In "sentence. And its continuation" there is no extension; known ones are far shorter.
+# A longer text behind the last dot is not an extension, as in "First sentence. And a second one".
 _MAX_EXTENSION_BYTES = 32
 
-# Windows opens the device whatever the extension, and reads superscript digits as digits.
+# Windows opens a device for these names with any extension, and reads superscript digits as digits.
 _DEVICE = re.compile(
     r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:[.:]|\Z)",
     re.IGNORECASE,
@@ -37,16 +37,15 @@ _EXTENSIONS = {"application/xml": ".xml"} | {
         *("application/yaml", "application/gzip"),
     )
 }
-# Longer headers are no file names; parsing takes more than linear time.
+# The rest of a longer header is not parsed, since parsing takes more than linear time.
 _MAX_CHARS = 4_096
 
 
 def safe_file_name(name: str | None) -> str | None:
     """Return the name in a form that is safe to store and send, or `None` if nothing is left.
 
-    The result is a base name in NFC of at most 255 bytes of UTF-8, with only printable characters,
-    its extension, no leading dots, and no trailing dots or spaces. A safe name is returned
-    unchanged.
+    The result is a base name in NFC of at most 255 bytes of UTF-8. It has only printable
+    characters, no leading dots, and no trailing dots or spaces. A safe name is returned unchanged.
 
     Args:
         name: The declared name, perhaps with a path of slashes or backslashes.
@@ -54,17 +53,18 @@ def safe_file_name(name: str | None) -> str | None:
     if name is None:
         return None
     base = re.split(r"[/\\]", name)[-1]
-    visible = "".join(_visible(character) for character in base)
+    visible = "".join(_to_visible(character) for character in base)
     if len(visible) > _LONGEST_NORMALIZED_CHARS:
         # Normalization takes quadratic time for a run of combining marks.
-        visible = _shortened(visible)
+        visible = _shorten(visible)
     trimmed = unicodedata.normalize("NFC", visible).lstrip(". ").rstrip(". ")
     if _DEVICE.match(trimmed):
         trimmed = f"_{trimmed}"
-    return _shortened(trimmed) or None
+    return _shorten(trimmed) or None
 
 
-def _visible(character: str) -> str:
+def _to_visible(character: str) -> str:
+    """Return a printable character; a space or nothing for other characters."""
     # `isprintable` is false for controls, bidi and zero-width format characters, surrogates,
     # private use and unassigned code points, and for all spaces except U+0020.
     if character.isprintable():
@@ -72,17 +72,18 @@ def _visible(character: str) -> str:
     return " " if unicodedata.category(character) == "Zs" else ""
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
+    """Return a name of at most `MAX_NAME_BYTES`, with its extension."""
     if len(name.encode()) <= MAX_NAME_BYTES:
         return name
     stem, dot, extension = name.rpartition(".")
     if not stem or len(extension.encode()) > _MAX_EXTENSION_BYTES:
         stem, dot, extension = name, "", ""
     suffix = f"{dot}{extension}"
-    room = MAX_NAME_BYTES - len(suffix.encode())
-    # `ignore` drops a code point that the cut split.
-    kept = stem.encode()[:room].decode(errors="ignore")
-    return kept.rstrip(". ") + suffix
+    max_stem_bytes = MAX_NAME_BYTES - len(suffix.encode())
+    # `ignore` drops a code point that is cut.
+    short_stem = stem.encode()[:max_stem_bytes].decode(errors="ignore")
+    return short_stem.rstrip(". ") + suffix
 
 
 def extension_for(mime_type: str | None) -> str | None:
@@ -90,38 +91,40 @@ def extension_for(mime_type: str | None) -> str | None:
     canonical = canonical_mime_type(mime_type) if mime_type else None
     if canonical is None:
         return None
-    known = _EXTENSIONS.get(canonical) or registry().guess_extension(canonical, strict=False)
-    if known is None and (language := language_of_type(canonical)) is not None:
+    extension = _EXTENSIONS.get(canonical)
+    extension = extension or extension_registry().guess_extension(canonical, strict=False)
+    if extension is None and (language := language_of_type(canonical)) is not None:
         return extension_of_language(language)
-    return None if known == UNKNOWN else known
+    return None if extension == UNKNOWN else extension
 
 
 def download_name(page_id: str, *mime_types: str | None, otherwise: str = UNKNOWN) -> str:
-    """Return the name under which a page is downloaded.
+    """Return the file name with which a page is downloaded.
 
     Args:
-        page_id: The page's id; a colon, which some file systems do not accept, becomes `_`.
-        mime_types: The first type that has an extension decides.
+        page_id: The id of the page. A colon becomes `_`, since some file systems do not accept it.
+        mime_types: The types of the page. The first type with an extension is used.
         otherwise: The extension if no type has one.
     """
-    found = next(filter(None, map(extension_for, mime_types)), otherwise)
-    return safe_file_name(page_id.replace(":", "_") + found) or f"page{found}"
+    extension = next(filter(None, map(extension_for, mime_types)), otherwise)
+    return safe_file_name(page_id.replace(":", "_") + extension) or f"page{extension}"
 
 
 def disposition_filename(header: str) -> str | None:
-    """Return the file name in a Content-Disposition, `filename*` (RFC 8187) before `filename`.
+    """Return the file name in a Content-Disposition header; `None` if it has none.
 
-    Bytes beyond ASCII are read as UTF-8, which browsers and curl send. A part of a form is a file
-    if it has a name, even an empty one.
+    `filename*` (RFC 8187) is preferred to `filename`. Bytes outside of ASCII are decoded as UTF-8,
+    which browsers and curl send. The name may be empty: such a part of a form is a file as well.
     """
     header = header[:_MAX_CHARS]
     with suppress(UnicodeError):
         header = header.encode("latin-1").decode()
     message = Message()
     message["Content-Disposition"] = header.replace("\r", " ").replace("\n", " ")
-    named: dict[bool, str] = {}
+    # The names by whether they are those of `filename*`.
+    names: dict[bool, str] = {}
     for name, value in message.get_params(failobj=[], header="content-disposition"):
         if name.lower() == "filename":
-            # The parser returns `filename*` as its three decoded pieces, `filename` as a text.
-            named.setdefault(isinstance(value, tuple), collapse_rfc2231_value(value))
-    return named.get(True, named.get(False))
+            # The parser returns `filename*` as a tuple of charset, language and text.
+            names.setdefault(isinstance(value, tuple), collapse_rfc2231_value(value))
+    return names.get(True, names.get(False))

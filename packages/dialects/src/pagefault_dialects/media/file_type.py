@@ -1,8 +1,8 @@
-"""The stored type of a file, detected from its bytes, its declared type and its name.
+"""Choose the MIME type under which a file is stored, from its bytes, declared type and name.
 
-A declared image is stored as one without being decoded, so unknown formats are kept as well. The
-signatures of programs and web pages only disprove a declared type. They are not types of their own,
-since sniffing must not promote anything to HTML.
+Files are not decoded, so a declared image of an unknown format is stored as an image. The
+signatures of programs and web pages only disprove a declared media type. They are not detected as
+types of their own, since no file may become HTML by its bytes.
 """
 
 import re
@@ -29,53 +29,58 @@ _WEB_PAGE = re.compile(
     re.IGNORECASE,
 )
 _MEDIA = ("image/", "audio/", "video/")
-_LEAST_CONFIDENCE = 0.8
-# One container for documents, sheets and slides, of which the signature table knows one.
+_MIN_CONFIDENCE = 0.8
+# The container of DOC, XLS and PPT alike; puremagic takes it for one of them.
 _ANY_OLD_OFFICE_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
-_NEVER_BY_SNIFFING = ("text/", "image/svg", "message/", "multipart/")
+_UNSNIFFED_TYPES = ("text/", "image/svg", "message/", "multipart/")
 
 
 def detect_type(head: bytes, declared: str | None, filename: str | None) -> str:
-    """Return the type of bytes by our table and the declared type, `filetype`, then the name.
+    """Return the MIME type of a file; `application/octet-stream` if it is unknown.
 
-    Neither a declared type nor a name turns a program or a web page into an image, a sound or a
-    video.
+    The first of these that is known is used: the signatures of `types` together with the declared
+    type, puremagic, the extension of the name. A program or a web page is never stored as an
+    image, audio or video, whatever is declared.
+
+    Args:
+        head: The first `HEAD_BYTES` bytes of the file.
+        declared: The declared type, if there is one.
+        filename: The name of the file, if it has one.
     """
     mime_type = detect_mime_type(head, declared)
-    if contradicts(head, mime_type):
+    if contradicts_media_type(head, mime_type):
         mime_type = OCTET_STREAM
     if mime_type != OCTET_STREAM:
         return mime_type
     by_name = mime_type_for_filename(filename) if filename else None
-    if by_name is not None and contradicts(head, by_name):
+    if by_name is not None and contradicts_media_type(head, by_name):
         by_name = None
-    return second_opinion(head) or by_name or OCTET_STREAM
+    return detect_with_puremagic(head) or by_name or OCTET_STREAM
 
 
-def second_opinion(head: bytes) -> str | None:
-    """Return the type of a long, unmistakable signature at the beginning, if there is one.
+def detect_with_puremagic(head: bytes) -> str | None:
+    """Return the type that puremagic detects with high confidence; `None` if there is none.
 
-    It is used if our own table has no match. It never returns text, HTML, SVG or XML, which
-    sniffing must not promote.
+    Text, HTML, SVG and XML are never returned, since no file may become one of these by its bytes.
     """
     try:
         matches = puremagic.magic_string(head)
     except (ValueError, LookupError):
         return None
-    sure: set[str] = {
-        match.mime_type.lower() for match in matches if match.confidence >= _LEAST_CONFIDENCE
+    candidates: set[str] = {
+        match.mime_type.lower() for match in matches if match.confidence >= _MIN_CONFIDENCE
     }
-    sure.discard("")
-    if len(sure) != 1 or head.startswith(_ANY_OLD_OFFICE_FILE):
+    candidates.discard("")
+    if len(candidates) != 1 or head.startswith(_ANY_OLD_OFFICE_FILE):
         return None
-    (mime_type,) = sure
-    if mime_type.startswith(_NEVER_BY_SNIFFING) or "xml" in mime_type or "html" in mime_type:
+    (mime_type,) = candidates
+    if mime_type.startswith(_UNSNIFFED_TYPES) or "xml" in mime_type or "html" in mime_type:
         return None
     return mime_type
 
 
-def contradicts(head: bytes, mime_type: str) -> bool:
-    """Return whether these first bytes disprove that a file is of a media type."""
+def contradicts_media_type(head: bytes, mime_type: str) -> bool:
+    """Return whether a media type is wrong, since a file begins like a program or a web page."""
     if not mime_type.startswith(_MEDIA):
         return False
     return bool(_PROGRAM.match(head) or _WEB_PAGE.match(head))

@@ -1,9 +1,9 @@
-"""Headers of media: pixels and seconds, without decoding, and without reading whole files.
+"""Read the width, height and playing time of media from their headers, without decoding them.
 
-Pillow reads the pixels; its readers are opened here for decoding as well. The duration of audio and
-video is parsed from a `WindowedFile`: the first megabytes, the last ones if available, and a budget
-of reads, so that hostile files cannot cause long loops. A duration that does not follow from these
-bytes is unknown, never guessed.
+Pillow parses the headers of images, and TinyTag those of audio and video. The latter reads from a
+`WindowedFile`, which has only the first megabytes of a file and perhaps the last ones, and limits
+the number of reads, since hostile files could cause endless loops. If these bytes do not contain
+the playing time, it is unknown.
 """
 
 import re
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 _IMAGE_TYPES = DECODED_TYPES | {"image/tiff"}
 _MAX_PIXELS = 1 << 30
 _EXIF_ORIENTATION = 0x0112
-_ORIENTATIONS_ON_THE_SIDE = frozenset({5, 6, 7, 8})
+_ROTATED_ORIENTATIONS = frozenset({5, 6, 7, 8})
 
 # The property of an AVIF item that has its width and height (ISO/IEC 23008-12, 6.5.3).
 _SPATIAL_EXTENTS = re.compile(rb"ispe\0{4}(.{8})", re.DOTALL)
 
-_READS = 200_000
+_MAX_READS = 200_000
 _LARGEST_READ_BYTES = 8 * 1024 * 1024
 # The Info element comes first; reading more would only help hostile files.
 _MATROSKA_HEAD_BYTES = 256 * 1024
-_LONGEST_SECONDS = 10 * 366 * 86_400
+_MAX_SECONDS = 10 * 366 * 86_400
 
 _MATROSKA_TYPES = frozenset(
     {"video/webm", "audio/webm", "video/x-matroska", "audio/x-matroska", "video/matroska"}
@@ -48,16 +48,16 @@ _DEFAULT_TIMESTAMP_SCALE = 1_000_000
 
 
 def has_known_header(mime_type: str) -> bool:
-    """Return whether pixels can be read from headers of this type."""
+    """Return whether width and height can be read from the headers of this type."""
     return mime_type in _IMAGE_TYPES
 
 
 @cache
 def _image_readers() -> "Mapping[str, Callable[[BytesIO], ImageFile.ImageFile]]":
-    """Load Pillow's readers, on first use.
+    """Return Pillow's image classes by MIME type; imports them on first use.
 
-    They are used directly, because `Image.open` guesses the format, and warns about sizes through
-    state that all threads share, although no pixel is decoded here.
+    `Image.open` is not used, since it guesses the format, and warns about large images through
+    state that all threads share.
     """
     from PIL import (  # noqa: PLC0415
         AvifImagePlugin,
@@ -81,7 +81,7 @@ def _image_readers() -> "Mapping[str, Callable[[BytesIO], ImageFile.ImageFile]]"
 
 
 def open_image(file: BytesIO, mime_type: str) -> "ImageFile.ImageFile | None":
-    """Open an image, reading only its header; return `None` for types that are not decoded.
+    """Open an image, reading only its header; return `None` for types not in `DECODED_TYPES`.
 
     Raises:
         Exception: Any error of Pillow's reader on a damaged header.
@@ -89,7 +89,7 @@ def open_image(file: BytesIO, mime_type: str) -> "ImageFile.ImageFile | None":
     return _image_readers()[mime_type](file) if mime_type in DECODED_TYPES else None
 
 
-def size_by_beginning(head: bytes, mime_type: str) -> tuple[int, int] | None:
+def read_size_from_head(head: bytes, mime_type: str) -> tuple[int, int] | None:
     """Return the width and height of a WebP or AVIF, which Pillow opens only as a whole.
 
     Args:
@@ -119,10 +119,10 @@ def size_by_beginning(head: bytes, mime_type: str) -> tuple[int, int] | None:
     return width & 0x3FFF, height & 0x3FFF
 
 
-def image_hints(head: bytes, mime_type: str) -> MediaHints:
-    """Return the pixels as displayed, with rotation applied; empty if unknown."""
+def read_image_hints(head: bytes, mime_type: str) -> MediaHints:
+    """Return the width and height of an image as it is displayed; empty if unknown."""
     try:
-        width, height = size_by_beginning(head, mime_type) or _opened_size(head, mime_type)
+        width, height = read_size_from_head(head, mime_type) or _read_opened_size(head, mime_type)
     except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
         return MediaHints()
     if width <= 0 or height <= 0 or width * height > _MAX_PIXELS:
@@ -130,34 +130,34 @@ def image_hints(head: bytes, mime_type: str) -> MediaHints:
     return MediaHints(width=width, height=height)
 
 
-def _opened_size(head: bytes, mime_type: str) -> tuple[int, int]:
+def _read_opened_size(head: bytes, mime_type: str) -> tuple[int, int]:
     # Pillow refuses files with a damaged chunk beside the picture.
     image = _image_readers()[mime_type](BytesIO(without_damaged_chunks(head)))
     width, height = image.size
     if mime_type == "image/jpeg":
         orientation = image.getexif().get(_EXIF_ORIENTATION)
-        if orientation in _ORIENTATIONS_ON_THE_SIDE:
+        if orientation in _ROTATED_ORIENTATIONS:
             width, height = height, width
     return width, height
 
 
-def hints_of(data: bytes, mime_type: str) -> MediaHints:
-    """Return the hints about a medium in memory."""
+def read_hints(data: bytes, mime_type: str) -> MediaHints:
+    """Return width, height and playing time of a medium in memory, as far as known."""
     if has_known_header(mime_type):
-        return image_hints(data, mime_type)
+        return read_image_hints(data, mime_type)
     if has_duration(mime_type):
-        return duration_hints(WindowedFile(data, b"", len(data)), mime_type)
+        return read_duration_hints(WindowedFile(data, b"", len(data)), mime_type)
     return MediaHints()
 
 
 class WindowedFile(BytesIO):
-    """A file of which only the beginning and perhaps the end can be read.
+    """A file of which only the beginning and perhaps the end are available.
 
-    Between the two it reads as if it ended there, and sets `fell_short`.
+    Reads between the two return nothing, and set `has_missed_bytes`.
 
     Args:
         head: The first bytes.
-        tail: The last bytes, possibly none.
+        tail: The last bytes; may be empty.
         size_bytes: The size of the whole file.
 
     Raises:
@@ -170,15 +170,15 @@ class WindowedFile(BytesIO):
         self._tail = tail
         self._size_bytes = size_bytes
         self._position = 0
-        self._reads_left = _READS
-        self.fell_short = False
+        self._reads_left = _MAX_READS
+        self.has_missed_bytes = False
 
     def tell(self) -> int:
         """Return the position in the whole file."""
         return self._position
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Move in the whole file, beyond its end if requested."""
+        """Move to a position in the whole file, which may be behind its end."""
         base = {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: self._size_bytes}[whence]
         if base + offset < 0:
             raise OSError("a position before the beginning")
@@ -186,18 +186,18 @@ class WindowedFile(BytesIO):
         return self._position
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return bytes from one of the two windows, none outside of them."""
+        """Return bytes from the beginning or the end of the file; none in between."""
         self._reads_left -= 1
         if self._reads_left < 0:
             raise EOFError("the budget of reads is spent")
         remaining = max(0, self._size_bytes - self._position)
         size_bytes = remaining if size is None or size < 0 else min(size, remaining)
-        piece = self._piece(self._position, size_bytes)
+        piece = self._read_piece(self._position, size_bytes)
         self._position += len(piece)
-        self.fell_short = self.fell_short or len(piece) < size_bytes
+        self.has_missed_bytes = self.has_missed_bytes or len(piece) < size_bytes
         return piece
 
-    def _piece(self, start: int, size_bytes: int) -> bytes:
+    def _read_piece(self, start: int, size_bytes: int) -> bytes:
         tail_start = self._size_bytes - len(self._tail)
         if start >= tail_start:
             return self._tail[start - tail_start : start - tail_start + size_bytes]
@@ -216,7 +216,7 @@ class WholeFile(WindowedFile):
         super().__init__(b"", b"", size_bytes)
         self._read_at = read_at
 
-    def _piece(self, start: int, size_bytes: int) -> bytes:
+    def _read_piece(self, start: int, size_bytes: int) -> bytes:
         return self._read_at(start, min(size_bytes, _LARGEST_READ_BYTES))
 
 
@@ -225,7 +225,7 @@ def has_duration(mime_type: str) -> bool:
     return mime_type.startswith(("audio/", "video/")) or mime_type == "application/ogg"
 
 
-def duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
+def read_duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
     """Return the playing time in seconds, to the millisecond; empty if unknown."""
     try:
         return MediaHints(duration_seconds=_duration_seconds(file, mime_type))
@@ -240,15 +240,18 @@ def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
         seconds = _matroska_duration(file.read(_MATROSKA_HEAD_BYTES))
     else:
         tag = TinyTag.get(file_obj=file, tags=False, duration=True)
-        # An Ogg stream has its length on its last page, so a part of it has a wrong one.
-        is_part = file.fell_short and (tag.mime_type or "").startswith("audio/ogg")
+        # The playing time of Ogg is on its last page, so without that page it is wrong.
+        is_part = file.has_missed_bytes and (tag.mime_type or "").startswith("audio/ogg")
         seconds = None if is_part else tag.duration
-    # NaN is not in the range either.
-    return round(seconds, 3) if seconds is not None and 0 < seconds <= _LONGEST_SECONDS else None
+    # The comparison is false for NaN as well.
+    return round(seconds, 3) if seconds is not None and 0 < seconds <= _MAX_SECONDS else None
 
 
 def _matroska_duration(data: bytes) -> float | None:
-    """Return Duration times TimestampScale, both from the segment's Info (RFC 9559, 5.1.2)."""
+    """Return the playing time in seconds from the elements Duration and TimestampScale.
+
+    Source: RFC 9559, 5.1.2.
+    """
     scale = _DEFAULT_TIMESTAMP_SCALE
     ticks: float | None = None
     for segment_start, segment_end in _elements(data, 0, len(data), _SEGMENT):
@@ -262,7 +265,7 @@ def _matroska_duration(data: bytes) -> float | None:
 
 
 def _elements(data: bytes, start: int, end: int, element_id: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of the contents of elements with this id in `data[start:end]`."""
+    """Yield where the content of each element with an id begins and ends in `data[start:end]`."""
     while start < end:
         element, start = ebml_number(data, start, keeps_marker=True)
         size, start = ebml_number(data, start, keeps_marker=False)

@@ -1,22 +1,26 @@
-"""MIME types: detected from the first bytes, normalized, and compared with a declared type.
+"""Detect MIME types from the first bytes of files, and normalize declared types.
 
-The bytes decide, since a declared type is a guess and sometimes an attack. If a signature covers
-several types (ZIP and DOCX, MP4 with and without pictures), a declared type that is more specific
-wins. HTML, SVG and XML are never detected from bytes: text that looks like markup must not become
-something a browser would run.
+The bytes decide, since a declared type is a guess and sometimes an attack. If a signature stands
+for several types (ZIP and DOCX, MP4 with and without pictures), a more specific declared type is
+used. HTML, SVG and XML are never detected from bytes, so that no text becomes a file that a browser
+would run.
 """
 
 import mimetypes
 import re
 from functools import cache
 
-from pagefault_dialects.media.raw_audio import canonical_raw_type, is_raw_audio, type_by_samples
+from pagefault_dialects.media.raw_audio import (
+    canonicalize_raw_type,
+    detect_sample_type,
+    is_raw_audio,
+)
 
 OCTET_STREAM = "application/octet-stream"
 
 _MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\Z")
 
-# Signatures that identify a file alone.
+# Signatures that identify a type even if another one is declared.
 _STRONG: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"GIF87a", "image/gif"),
@@ -48,7 +52,7 @@ _STRONG: tuple[tuple[bytes, str], ...] = (
     (b"OTTO\x00", "font/otf"),
 )
 
-# Signatures that are no fixed prefix.
+# Such signatures that are not a fixed prefix.
 _STRONG_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\xff\xd8\xff[\xc0-\xfe]"), "image/jpeg"),
     (re.compile(rb"RIFF.{4}WAVE", re.DOTALL), "audio/wav"),
@@ -75,8 +79,8 @@ _STRONG_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\x00\x00.{2}(?:moov|mdat|wide)", re.DOTALL), "video/quicktime"),
 )
 
-# The first bytes of strong signatures. Readers of encoded text use them to skip most texts without
-# decoding.
+# The first two bytes of the signatures above. Readers of base64 search for them, so that most texts
+# need not be decoded.
 STRONG_SIGNATURE_STARTS: frozenset[bytes] = frozenset(
     (
         *(signature[:2] for signature, _ in _STRONG),
@@ -88,7 +92,8 @@ STRONG_SIGNATURE_STARTS: frozenset[bytes] = frozenset(
 # sample rate other than reserved in the lower.
 _MP3_RATES = b"".join(b"\\x%x0-\\x%xb" % (rate, rate) for rate in range(1, 15))
 
-# Short or common signatures: they decide only among types of one family.
+# Signatures that other files may begin with by chance: they do not override a declared type of
+# another family, such as `video/` instead of `image/`.
 _WEAK_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (
         re.compile(rb"BM.{4}\x00{4}.{4}[\x0c\x28\x34\x38\x40\x6c\x7c]\x00{3}", re.DOTALL),
@@ -98,11 +103,11 @@ _WEAK_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\xff[\xf0\xf1\xf8\xf9][\x40-\xbf]"), "audio/aac"),
     (re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][%s]" % _MP3_RATES), "audio/mpeg"),
     (re.compile(rb"\x00\x01\x00\x00\x00[\x04-\x40]\x00", re.DOTALL), "font/ttf"),
-    # Its files are called `audio/basic` too, which is the type of samples without a header.
+    # AU files are also declared as `audio/basic`, which is the type of raw audio.
     (re.compile(rb"\.snd\x00\x00\x00"), "audio/x-au"),
 )
 
-# Canonical types, and their other names.
+# Canonical types, each with its other names.
 _OTHER_NAMES = {
     "image/jpeg": "image/jpg image/pjpeg",
     "image/png": "image/x-png",
@@ -137,7 +142,7 @@ _OTHER_NAMES = {
 }
 _ALIASES = {alias: name for name, aliases in _OTHER_NAMES.items() for alias in aliases.split()}
 
-# Declared types that are more specific than the signature, and therefore stay.
+# By detected type: declared types that are more specific and therefore preferred.
 _REFINEMENTS: dict[str, re.Pattern[str]] = {
     "application/zip": re.compile(
         r"application/(?:vnd\.|epub\+zip|java-archive|x-java|x-xpinstall|x-ipynb|.*\+zip)|model/"
@@ -169,8 +174,8 @@ _TEXTUAL = re.compile(
     r"graphql|sql|x-sh|x-httpd-php|x-www-form-urlencoded|x-tex|rtf|rfc822|xml-dtd)\Z"
 )
 
-# Families of types whose extensions equal the subtype, and the other types.
-_NAMED_AS_TYPES = {
+# Types whose extension is their subtype; `EXTENSIONS` adds the other types.
+_SUBTYPES_AS_EXTENSIONS = {
     "audio": "aac aiff amr flac opus wav",
     "font": "woff woff2",
     "image": "avif bmp heic heif jp2 jxl webp",
@@ -178,7 +183,7 @@ _NAMED_AS_TYPES = {
 }
 EXTENSIONS = {
     f"{family}/{name}": f".{name}"
-    for family, names in _NAMED_AS_TYPES.items()
+    for family, names in _SUBTYPES_AS_EXTENSIONS.items()
     for name in names.split()
 } | {
     "application/gzip": ".gz",
@@ -222,27 +227,27 @@ _TYPES_OF_EXTENSIONS = {
 
 
 def sniff(head: bytes) -> str | None:
-    """Return the MIME type of a file's first bytes, or `None`; never HTML, SVG or XML.
+    """Return the MIME type that the first bytes of a file show; `None` if they show none.
 
-    64 bytes are enough for most types; Ogg video needs some 300.
+    64 bytes are enough for most types, and 300 for Ogg video. The result is never HTML, SVG or XML.
     """
     return _strong_type(head) or _first_match(_WEAK_PATTERNS, head)
 
 
 def is_strong_signature(head: bytes) -> bool:
-    """Return whether the signature identifies a file even without a declared type."""
+    """Return whether the first bytes identify a type even if another one is declared."""
     return _strong_type(head) is not None
 
 
 def canonical_mime_type(text: str) -> str | None:
-    """Return the canonical type in lower case; `None` for other texts.
+    """Return the canonical name of a MIME type, in lower case; `None` for other texts.
 
-    It has no parameters, but for those of samples without a header: `audio/pcm;rate=24000`.
+    Parameters are removed, except those of raw audio: `audio/pcm;rate=24000`.
     """
     mime_type = text.partition(";")[0].strip().lower()
     if not _MIME_TYPE.match(mime_type):
         return None
-    return canonical_raw_type(text) or _ALIASES.get(mime_type, mime_type)
+    return canonicalize_raw_type(text) or _ALIASES.get(mime_type, mime_type)
 
 
 def detect_mime_type(head: bytes, declared: str | None) -> str:
@@ -255,32 +260,33 @@ def detect_mime_type(head: bytes, declared: str | None) -> str:
     Returns:
         A canonical MIME type; `application/octet-stream` if neither is known.
     """
-    claim = canonical_mime_type(declared) if declared else None
+    declared_type = canonical_mime_type(declared) if declared else None
     detected = sniff(head)
-    if declared and claim and is_raw_audio(claim) and not is_strong_signature(head):
-        # Any short signature may occur in samples. An AU file has a header.
-        is_claimed = detected != "audio/x-au"
-        claim = (type_by_samples(head, declared) if ";" in declared else None) or claim
-        return claim if is_claimed or detected is None else detected
+    if declared and declared_type and is_raw_audio(declared_type) and not is_strong_signature(head):
+        # Samples may begin with any weak signature, except that of an AU file.
+        if detected == "audio/x-au":
+            return detected
+        sample_type = detect_sample_type(head, declared) if ";" in declared else None
+        return sample_type or declared_type
     if detected is None:
-        return claim or OCTET_STREAM
-    if claim is None or claim in (detected, OCTET_STREAM):
+        return declared_type or OCTET_STREAM
+    if declared_type is None or declared_type in (detected, OCTET_STREAM):
         return detected
-    return claim if _claim_outweighs(claim, detected, head) else detected
+    return declared_type if _is_declared_preferred(declared_type, detected, head) else detected
 
 
 def mime_type_for_filename(name: str) -> str | None:
-    """Return the type of a file name's extension, or `None`."""
+    """Return the MIME type of a file name's extension; `None` if it has none or is unknown."""
     _, dot, extension = name.rpartition(".")
     suffix = f".{extension.lower()}"
     if not dot or len(suffix) > 16:
         return None
-    known = _TYPES_OF_EXTENSIONS.get(suffix) or registry().types_map[True].get(suffix)
-    return canonical_mime_type(known) if known else None
+    mime_type = _TYPES_OF_EXTENSIONS.get(suffix) or extension_registry().types_map[True].get(suffix)
+    return canonical_mime_type(mime_type) if mime_type else None
 
 
 def is_textual(mime_type: str) -> bool:
-    """Return whether files of this type are text to read; an SVG is an image and is not."""
+    """Return whether files of this type are text to read; SVG counts as an image."""
     canonical = canonical_mime_type(mime_type)
     return canonical is not None and _TEXTUAL.match(canonical) is not None
 
@@ -296,28 +302,34 @@ def _first_match(patterns: tuple[tuple[re.Pattern[bytes], str], ...], head: byte
     return next((mime_type for pattern, mime_type in patterns if pattern.match(head)), None)
 
 
-def _claim_outweighs(claim: str, detected: str, head: bytes) -> bool:
+def _is_declared_preferred(declared_type: str, detected: str, head: bytes) -> bool:
+    """Return whether a declared type is used although the bytes show another one."""
     refinement = _REFINEMENTS.get(detected)
-    if refinement and refinement.match(claim):
+    if refinement and refinement.match(declared_type):
         return True
-    if is_textual(claim) and _is_printable(head):
+    if is_textual(declared_type) and _is_printable(head):
         # A text about file formats may begin with "GIF89a".
         return True
-    return not is_strong_signature(head) and claim.partition("/")[0] != detected.partition("/")[0]
+    return (
+        not is_strong_signature(head)
+        and declared_type.partition("/")[0] != detected.partition("/")[0]
+    )
 
 
 def _is_printable(head: bytes) -> bool:
-    # The last character may be cut, hence `ignore`; other damage changes the length.
+    # `ignore` drops a last character that is cut, at most 3 bytes. If more bytes are dropped, the
+    # head is not UTF-8.
     text = head.decode(errors="ignore")
-    whole = len(text.encode()) >= len(head) - 3
-    return whole and not re.search(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]", text)
+    is_utf8 = len(text.encode()) >= len(head) - 3
+    return is_utf8 and not re.search(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]", text)
 
 
 @cache
-def registry() -> mimetypes.MimeTypes:
-    """Return Python's table of extensions, without the files of the machine.
+def extension_registry() -> mimetypes.MimeTypes:
+    """Return Python's built-in table of extensions.
 
-    The result is the same on every machine.
+    The tables of the operating system are left out, so that the result is the same on every
+    machine.
     """
     return mimetypes.MimeTypes(filenames=())
 

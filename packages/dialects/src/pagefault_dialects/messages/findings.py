@@ -7,7 +7,7 @@ are found in the turns.
 import re
 from collections.abc import Iterator, Sequence
 
-from pagefault_dialects.media.headers import hints_of
+from pagefault_dialects.media.headers import read_hints
 from pagefault_dialects.messages.histories import Dialect
 from pagefault_dialects.model.conversation import (
     Address,
@@ -122,7 +122,7 @@ def _measure(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
         case "max_side" | "min_side":
             hints = medium.hints
             if isinstance(medium.source, InlineBytes):
-                hints = hints_of(medium.source.data, medium.mime_type)
+                hints = read_hints(medium.source.data, medium.mime_type)
             sides = (hints.width or 0, hints.height or 0)
             return max(sides) if rule.limit == "max_side" else min(sides)
         case _:

@@ -18,7 +18,7 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.media.base64_runs import decode_undeclared
 from pagefault_dialects.media.block_shapes import MediaClaim, is_media_source
 from pagefault_dialects.media.data_uris import is_data_uri
-from pagefault_dialects.media.line_lists import joined_lines
+from pagefault_dialects.media.line_lists import join_base64_lines
 from pagefault_dialects.model.normalized import (
     NO_PROVENANCE,
     NormalizedPart,
@@ -121,7 +121,7 @@ def _enter(value: object, context: ReadContext, stack: list[_List], *, is_conten
     """Read a value, or push the list of its items onto the stack."""
     if isinstance(value, list):
         # A list of lines may be one medium.
-        lines = joined_lines(value) if len(value) > 1 else None
+        lines = join_base64_lines(value) if len(value) > 1 else None
         if lines is None or not (is_data_uri(lines) or decode_undeclared(lines)):
             stack.append(_List(_items(value, context), is_content))
             return

@@ -35,11 +35,11 @@ from pagefault_dialects.media.bytes_literals import (
 )
 from pagefault_dialects.media.data_uris import (
     find_data_uris,
-    has_scheme,
     is_data_uri,
+    may_contain_data_uri,
     parse_data_uri,
 )
-from pagefault_dialects.media.line_lists import joined_lines
+from pagefault_dialects.media.line_lists import join_base64_lines
 from pagefault_dialects.media.types import is_strong_signature, is_textual, sniff
 from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.normalized import DeclaredKind
@@ -316,7 +316,9 @@ def _join_lines(value: object, claim: MediaClaim | None) -> str | None:
     """Return the base64 in a list of lines; without a claim, only with the signature of a file."""
     is_declared = claim is not None and (claim.kind is not None or claim.min_chars is not None)
     is_single = isinstance(value, list) and len(value) == 1
-    return None if is_single and not is_declared else joined_lines(value, is_declared=is_declared)
+    return (
+        None if is_single and not is_declared else join_base64_lines(value, is_declared=is_declared)
+    )
 
 
 def is_recognised(data: bytes, kind: DeclaredKind | None) -> bool:
@@ -354,7 +356,7 @@ def _extract_from_embedded_json(text: str, extractor: MediaExtractor) -> TextTem
 def _may_be_json_with_media(text: str) -> bool:
     if not _JSON_START.match(text) or not text[-256:].rstrip().endswith(("}", "]")):
         return False
-    return has_scheme(text) or has_long_run(text) or may_hold_bytes_literal(text)
+    return may_contain_data_uri(text) or has_long_run(text) or may_hold_bytes_literal(text)
 
 
 def _extract_from_sentence(text: str, extractor: MediaExtractor) -> str | TextTemplate:

@@ -24,7 +24,7 @@ from json.encoder import encode_basestring
 from pagefault_dialects.json.numbers import number_value
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.base64_text import Base64Decoder, NotStrictBase64Error
-from pagefault_dialects.media.data_uris import base64_head_end
+from pagefault_dialects.media.data_uris import find_base64_start
 
 SCHEME = "json:"
 """The prefix of a stored digest of JSON."""
@@ -277,7 +277,7 @@ def name_of_text(text: str) -> str:
     """Return the name of a text; a text of fewer than `NAMED_CHARS` characters is its own name."""
     if len(text) < NAMED_CHARS:
         return text
-    head_end = base64_head_end(text[:NAMED_CHARS]) if text[0] in "dD" else 0
+    head_end = find_base64_start(text[:NAMED_CHARS]) if text[0] in "dD" else 0
     try:
         return _name_of_base64_text(text, head_end)
     except (NotStrictBase64Error, UnicodeEncodeError):

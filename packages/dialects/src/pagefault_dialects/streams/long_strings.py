@@ -22,7 +22,7 @@ from typing import Generic, Protocol, TypeVar
 import pybase64
 
 from pagefault_dialects.media.base64_text import Base64Decoder, NotStrictBase64Error
-from pagefault_dialects.media.data_uris import base64_head_end
+from pagefault_dialects.media.data_uris import find_base64_start
 from pagefault_dialects.streams.json_digests import NAMED_CHARS, name_of_base64, name_of_text
 from pagefault_dialects.streams.placeholders import Placeholder
 
@@ -132,7 +132,7 @@ def find_raw_head_end(raw: bytes) -> int:
         return 0
     try:
         text: str = json.loads(b'"%b"' % raw)
-        head_chars = base64_head_end(text)
+        head_chars = find_base64_start(text)
         *_, end = (0, *(found.end() for found in islice(_CHARACTER.finditer(raw), head_chars)))
         if json.loads(b'"%b"' % raw[:end]) != text[:head_chars]:
             raise NotStrictBase64Error

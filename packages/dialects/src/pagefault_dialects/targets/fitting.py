@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pagefault_dialects.media.raw_audio import WAV_TYPE, WavFile, wav_of
+from pagefault_dialects.media.raw_audio import WAV_TYPE, WavFile, plan_wav_file
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, StoredBytes
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
@@ -152,7 +152,7 @@ class MediaLimits:
         has_bytes = not medium.is_line and not isinstance(medium.source, Address)
         if rule is None or not has_bytes or self._check_role(ref) or not self._check_type(medium):
             return None
-        wav = wav_of(medium.mime_type, medium.size_bytes or 0)
+        wav = plan_wav_file(medium.mime_type, medium.size_bytes or 0)
         if wav is None or not (rule.takes(WAV_TYPE) and self._accepts(WAV_TYPE)):
             return None
         limit = rule.max_base64

@@ -179,7 +179,7 @@ class Ladder:
         medium = ref.medium
         if isinstance(medium.source, InlineBytes):
             properties = replace(medium, mime_type=WAV_TYPE, size_bytes=wav.size_bytes)
-            return self._attach(ref, InlineBytes(wav.whole(medium.source.data)), properties)
+            return self._attach(ref, InlineBytes(wav.write(medium.source.data)), properties)
         derived = loaded.wavs.get(ref.index)
         return None if derived is None else self._attach_derived(ref, derived)
 

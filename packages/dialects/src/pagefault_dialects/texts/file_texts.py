@@ -97,7 +97,7 @@ def read_file_ends(
         # The mark determines the byte order; characters begin at multiples of their width.
         width = _MARKS[encoding]
         last = text_decoder(encoding).decode(head[:width] + tail[len(tail) % width :], final=True)
-    elif decoder.is_settled:
+    elif decoder.is_final:
         last = text_decoder(encoding).decode(tail, final=True)
     else:
         ending = TextDecoder(declared_type if first.isascii() else None)

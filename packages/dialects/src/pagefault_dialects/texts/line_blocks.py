@@ -142,7 +142,7 @@ class LineIndexer:
 
     def feed(self, chunk: bytes) -> None:
         """Read the next bytes; the first call needs four bytes, if there are so many."""
-        text = "" if self._counts_bytes and self._decoder.is_settled else self._decode(chunk)
+        text = "" if self._counts_bytes and self._decoder.is_final else self._decode(chunk)
         if not self._counts_bytes:
             self._count(text.encode())
             return

@@ -1,8 +1,8 @@
 """A random-access file reader with limits.
 
-The bytes, reads and steps of one check are limited, so that it ends soon and does not read a whole
-video. They do not depend on the store, so the same bytes always have the same result. A
-file that exceeds a limit is not checked.
+The number of bytes, reads and steps of one check is limited, so that the check ends soon and does
+not read a whole video. The limits do not depend on the store, so the same bytes always have the
+same result. A file that exceeds a limit is not checked.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class BoundedReader:
         size_bytes: The size of the file.
 
     Raises:
-        EOFError: By the methods that read: the store returned fewer bytes than the file has.
+        EOFError: By reading, if the store returns fewer bytes than the file has.
     """
 
     def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int) -> None:

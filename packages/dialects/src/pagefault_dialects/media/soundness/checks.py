@@ -1,4 +1,4 @@
-"""Checks whether a medium is sound, by its type."""
+"""Check whether a medium is damaged, by the check for its type."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,8 +10,8 @@ from pagefault_dialects.media.soundness.bounded_reader import (
     TooComplexError,
 )
 from pagefault_dialects.media.soundness.containers import (
-    PICTURE,
-    RECORDING,
+    PICTURE_HEADER,
+    RECORDING_HEADER,
     check_aiff,
     check_boxes,
     check_flac,
@@ -31,9 +31,9 @@ _HEAD_BYTES = 512
 # Readers of PDF search this far for its beginning.
 _HEAD_BYTES_OF_PDF = 1_024
 _RECORDINGS = frozenset({"audio", "video"})
-_check_recording = partial(check_boxes, header=RECORDING)
-_check_picture = partial(check_boxes, header=PICTURE)
-_LOOKS: dict[str, Callable[[BoundedReader], Damage | None]] = {
+_check_recording = partial(check_boxes, header=RECORDING_HEADER)
+_check_picture = partial(check_boxes, header=PICTURE_HEADER)
+_CHECKS: dict[str, Callable[[BoundedReader], Damage | None]] = {
     "application/pdf": check_pdf,
     "audio/aiff": check_aiff,
     "audio/flac": check_flac,
@@ -57,39 +57,39 @@ _LOOKS: dict[str, Callable[[BoundedReader], Damage | None]] = {
 }
 
 
-def damage_of(source: MediaSource, mime_type: str) -> Damage | None:
-    """Return the damage of a medium; blocks. See `check`."""
-    return check(BoundedReader(source.read, source.size_bytes), mime_type)
+def check_source_soundness(source: MediaSource, mime_type: str) -> Damage | None:
+    """Return the damage of a medium, as `check_soundness` does. Blocks."""
+    return check_soundness(BoundedReader(source.read, source.size_bytes), mime_type)
 
 
-def check(file: BoundedReader, mime_type: str) -> Damage | None:
-    """Return the damage of a file, as far as its structure shows it.
+def check_soundness(file: BoundedReader, mime_type: str) -> Damage | None:
+    """Return the damage of a file that its structure shows, without decoding it.
 
     Args:
         file: The file.
-        mime_type: The assumed type; its own first bytes take precedence.
+        mime_type: The stored type. If the first bytes show another type, that one is checked.
 
     Returns:
-        `None` for a sound file, for types that are not checked, and for files beyond the limits of
-        the reader.
+        `None` for sound files, for types without a check, and for files that exceed the limits of
+        `BoundedReader`.
     """
     if parse_raw_audio(mime_type):
-        # Any bytes are samples.
+        # Raw audio has no structure.
         return None
     detected = sniff(file.read(0, _HEAD_BYTES))
     if mime_type == "application/pdf" and b"%PDF-" in file.read(0, _HEAD_BYTES_OF_PDF):
         detected = mime_type
-    if not _may_be(detected, mime_type):
+    if not _may_have_type(detected, mime_type):
         return Damage(
             "damaged-media",
             f"The bytes are not those of a sound {mime_type}.",
-            # Not every format of sound and video is known here.
-            is_certain=mime_type in _LOOKS
+            # Not all formats of audio and video have a signature in `types`.
+            is_certain=mime_type in _CHECKS
             and (detected is not None or not _is_recording(mime_type)),
         )
-    look = _LOOKS.get(detected or "")
+    check = _CHECKS.get(detected or "")
     try:
-        return look(file) if look else None
+        return check(file) if check else None
     except TooComplexError:
         return None
     except DamagedError as exc:
@@ -100,15 +100,16 @@ def _is_recording(mime_type: str) -> bool:
     return mime_type.partition("/")[0] in _RECORDINGS
 
 
-def _may_be(detected: str | None, mime_type: str) -> bool:
-    """Return whether a file may be of a type, by its beginning.
+def _may_have_type(detected: str | None, mime_type: str) -> bool:
+    """Return whether a file whose first bytes show one type may be of another.
 
-    MP4, Ogg and WebM contain sounds, videos or both. Most image types are unknown here.
+    MP4, Ogg and WebM contain audio, video or both. Most types of images have no signature in
+    `types`.
     """
     family = mime_type.partition("/")[0]
-    shown_family = "" if detected is None else detected.partition("/")[0]
+    detected_family = "" if detected is None else detected.partition("/")[0]
     if mime_type == "application/pdf":
         return detected == mime_type
     if _is_recording(mime_type):
-        return shown_family in _RECORDINGS
-    return mime_type not in _LOOKS or shown_family == family
+        return detected_family in _RECORDINGS
+    return mime_type not in _CHECKS or detected_family == family

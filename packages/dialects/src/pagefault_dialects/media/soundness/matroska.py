@@ -1,7 +1,8 @@
-"""Matroska and WebM: the segment, and the clusters of segments of unknown size.
+"""Check that a Matroska or WebM file is not cut, by the sizes of its elements.
 
-A recorder that writes to a pipe leaves the sizes of its segment and clusters open. The blocks in a
-cluster still have sizes, so a cut shows in the last block.
+The segment is the element with all media. If a recorder writes to a pipe, it does not know the
+sizes of the segment and of the clusters inside. Then the sizes of the blocks in the clusters are
+checked.
 
 Source: RFC 8794, 4 and 6.2; RFC 9559, 5.1.
 """
@@ -10,20 +11,20 @@ from pagefault_dialects.media.soundness.bounded_reader import BoundedReader, Dam
 
 _SEGMENT, _CLUSTER = 0x18538067, 0x1F43B675
 # An identifier has up to 4 bytes, and a size up to 8.
-_LONGEST_HEAD = 12
+_MAX_HEAD_BYTES = 12
 
 
 def check_matroska(file: BoundedReader) -> None:
-    """Check a Matroska or WebM file by the sizes of its elements.
+    """Check a Matroska or WebM file.
 
     Raises:
         DamagedError: It was cut.
         TooComplexError: It has too many elements.
     """
-    at = 0
+    position = 0
     while True:
         file.step()
-        found = _element(file, at)
+        found = _read_element(file, position)
         if found is None:
             raise DamagedError("it has no segment")
         element, start, size = found
@@ -31,7 +32,7 @@ def check_matroska(file: BoundedReader) -> None:
             break
         if size is None:
             raise DamagedError("it has no segment")
-        at = start + size
+        position = start + size
     if size is None:
         _check_elements(file, start)
     elif start + size > file.size_bytes:
@@ -39,43 +40,48 @@ def check_matroska(file: BoundedReader) -> None:
 
 
 def _check_elements(file: BoundedReader, start: int) -> None:
-    """Check the elements of a segment of open size, up to the end of the file."""
-    at = start
-    while at < file.size_bytes:
+    """Check the elements of a segment of unknown size, up to the end of the file."""
+    position = start
+    while position < file.size_bytes:
         file.step()
-        found = _element(file, at)
+        found = _read_element(file, position)
         if found is None:
-            if file.size_bytes - at < _LONGEST_HEAD:
+            if file.size_bytes - position < _MAX_HEAD_BYTES:
                 raise DamagedError("it ends inside of an element")
-            # Bytes that are no element; players skip them.
+            # Players ignore bytes that are not an element.
             return
         element, start, size = found
         if element == _CLUSTER:
-            # Its content follows, and is checked by its own sizes.
-            at = start
+            # The blocks of the cluster are checked next.
+            position = start
         elif size is None:
             return
         else:
-            at = start + size
-    if at > file.size_bytes:
+            position = start + size
+    if position > file.size_bytes:
         raise DamagedError("it ends inside of an element")
 
 
-def _element(file: BoundedReader, at: int) -> tuple[int | None, int, int | None] | None:
+def _read_element(file: BoundedReader, position: int) -> tuple[int | None, int, int | None] | None:
     """Return the id of an element, the start of its content, and its size, if known."""
-    head = file.read(at, _LONGEST_HEAD)
+    head = file.read(position, _MAX_HEAD_BYTES)
     try:
         element, after = ebml_number(head, 0, keeps_marker=True)
         size, after = ebml_number(head, after, keeps_marker=False)
     except ValueError:
         return None
-    return element, at + after, size
+    return element, position + after, size
 
 
 def ebml_number(data: bytes, start: int, *, keeps_marker: bool) -> tuple[int | None, int]:
-    """Read an EBML number (RFC 8794, section 4); return it and its end.
+    """Return the EBML number at a position (RFC 8794, section 4), and the position behind it.
 
-    All ones are an unknown size, `None`.
+    The number is `None` if all its bits are ones, which stands for an unknown size.
+
+    Args:
+        data: Any bytes.
+        start: The position of the number.
+        keeps_marker: Keep the bit that marks the length, as ids of elements do.
 
     Raises:
         ValueError: The number is missing or incomplete.

@@ -1,9 +1,9 @@
-"""MP3: the length in its first frame, and whether its last frame is whole.
+"""Check that an MP3 file is not cut.
 
-An MP3 is a sequence of frames, each with a header that has its length. The first one may have the
-number of bytes of all frames (`Xing` or `Info`). The last one is searched in the last kilobytes: if
-consecutive frames end with one that exceeds the file, the file was cut. Data after the frames, such
-as tags, is skipped, and so are files of other frames.
+An MP3 is a sequence of frames, each with a header that determines the frame's length. The first
+frame may have the number of bytes of all frames (`Xing` or `Info`), which is compared with the size
+of the file. The end of the file is searched for consecutive frames: if the last one is longer than
+the rest of the file, the file was cut. Other bytes after the frames, such as tags, are ignored.
 
 Source: ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3; ISO/IEC 13818-3; ID3v2; the `Xing` header as LAME
 writes it.
@@ -14,14 +14,14 @@ from pagefault_dialects.media.soundness.bounded_reader import BoundedReader, Dam
 _TAIL_BYTES = 16 * 1024
 _HEAD_BYTES = 256
 # This many frames in a row are no coincidence.
-_LEAST_FRAMES = 3
-# Tags may be counted or not, and programs that remove them keep the number.
+_MIN_FRAMES = 3
+# The number of bytes may or may not include tags, and is not updated when tags are removed.
 _TOLERANCE_BYTES = 4_096
-_TOLD_BYTES = 0x2
+_HAS_TOTAL_BYTES = 0x2
 _TAG = b"TAG"
 _TAG_BYTES = 128
 
-_NO_HEADERS = frozenset(bytes([byte]) for byte in range(0xE0))
+_NOT_SECOND_BYTES = frozenset(bytes([byte]) for byte in range(0xE0))
 
 _KBITS = {
     (1, 1): (32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448),
@@ -40,21 +40,22 @@ def check_mp3(file: BoundedReader) -> None:
     Raises:
         DamagedError: It was cut.
     """
-    start = _first_frame(file)
+    start = _find_first_frame(file)
     if start >= file.size_bytes:
         raise DamagedError("it ends before its first frame")
-    total = _frame_bytes(file.read(start, _HEAD_BYTES))
+    total = _read_total_bytes(file.read(start, _HEAD_BYTES))
     if total is not None and start + total > file.size_bytes + _TOLERANCE_BYTES:
         raise DamagedError("it is shorter than it says")
-    at = max(start, file.size_bytes - _TAIL_BYTES)
-    tail = file.read(at, _TAIL_BYTES)
+    position = max(start, file.size_bytes - _TAIL_BYTES)
+    tail = file.read(position, _TAIL_BYTES)
     if tail[-_TAG_BYTES:].startswith(_TAG):
         return
-    if _ends_inside(tail, least=1 if at == start else _LEAST_FRAMES):
+    if _ends_inside_frame(tail, least=1 if position == start else _MIN_FRAMES):
         raise DamagedError("it ends inside of a frame")
 
 
-def _first_frame(file: BoundedReader) -> int:
+def _find_first_frame(file: BoundedReader) -> int:
+    """Return the position of the first frame, behind an ID3 tag."""
     head = file.read(0, 10)
     if not head.startswith(b"ID3"):
         return 0
@@ -64,40 +65,49 @@ def _first_frame(file: BoundedReader) -> int:
     return 10 + size
 
 
-def _frame_bytes(head: bytes) -> int | None:
-    """Return the number of bytes of all frames that the first frame has."""
+def _read_total_bytes(head: bytes) -> int | None:
+    """Return the number of bytes of all frames, as the first frame declares it, if it does."""
     if frame_bytes(head) is None:
         return None
     for mark in (b"Xing", b"Info"):
-        at = head.find(mark)
-        if at >= 0:
-            flags = int.from_bytes(head[at + 4 : at + 8], "big")
-            # The number of frames precedes it, if present.
-            place = at + 8 + 4 * (flags & 1)
-            field = head[place : place + 4]
-            return int.from_bytes(field, "big") if flags & _TOLD_BYTES and len(field) == 4 else None
+        position = head.find(mark)
+        if position >= 0:
+            flags = int.from_bytes(head[position + 4 : position + 8], "big")
+            # The number of frames comes first, if the first flag is set.
+            start = position + 8 + 4 * (flags & 1)
+            field = head[start : start + 4]
+            is_present = flags & _HAS_TOTAL_BYTES and len(field) == 4
+            return int.from_bytes(field, "big") if is_present else None
     return None
 
 
-def _ends_inside(tail: bytes, *, least: int) -> bool:
-    """Return whether at least so many consecutive frames end with an incomplete one."""
+def _ends_inside_frame(tail: bytes, *, least: int) -> bool:
+    """Return whether the end of a file is cut inside of a frame.
+
+    Args:
+        tail: The last bytes of the file.
+        least: The number of consecutive frames that are required to recognise frames.
+    """
     start = tail.find(0xFF)
     while start >= 0:
-        at, frames = start, 0
-        while (size := frame_bytes(tail[at : at + 4])) is not None:
-            at += size
+        position, frames = start, 0
+        while (size := frame_bytes(tail[position : position + 4])) is not None:
+            position += size
             frames += 1
         if frames >= least:
-            # An incomplete header is the beginning of one more frame.
-            begun = tail[at:]
-            may_begin = len(begun) < 4 and begun[:1] == b"\xff" and begun[1:2] not in _NO_HEADERS
-            return at > len(tail) or may_begin
+            # The last bytes may be an incomplete header of one more frame.
+            rest = tail[position:]
+            is_header = rest[:1] == b"\xff" and rest[1:2] not in _NOT_SECOND_BYTES
+            return position > len(tail) or (len(rest) < 4 and is_header)
         start = tail.find(0xFF, start + 1)
     return False
 
 
 def frame_bytes(header: bytes) -> int | None:
-    """Return the length of a frame, by its header; `None` for other bytes or a free bit rate."""
+    """Return the length of the frame with a header.
+
+    Return `None` for bytes that are not a header, and for a free bit rate, which has no length.
+    """
     if len(header) < 4 or header[0] != 0xFF or header[1] < 0xE0:
         return None
     version_bits, layer_bits = header[1] >> 3 & 3, header[1] >> 1 & 3
