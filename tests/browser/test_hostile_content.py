@@ -173,8 +173,8 @@ def test_page_shows_hostile_content_and_runs_nothing_of_it(
         expect(tab.page.get_by_text("<img src=x").first).to_be_attached()
         assert_nothing_ran(tab)
     expect(
-        tab.page.get_by_role("region", name="What was lost").or_(
-            tab.page.get_by_text("Nothing was lost.")
+        tab.page.get_by_role("region", name="Dropped").or_(
+            tab.page.get_by_text("Nothing was dropped.")
         )
     ).to_be_visible()
     for level in tab.page.get_by_role("radio", disabled=False).all():

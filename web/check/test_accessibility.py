@@ -105,7 +105,7 @@ def test_pages_are_usable(
     assert_usable(tab, tab.page.get_by_text("5 pages, newest first"))
     for page_id in ("gateway-runbook", "order-k-20418", "hotline-call", "click-recording"):
         tab.open(f"/pages/{page_id}")
-        expect(tab.page.get_by_text("Nothing was lost.").or_(losses(tab))).to_be_visible()
+        expect(tab.page.get_by_text("Nothing was dropped.").or_(losses(tab))).to_be_visible()
         assert violations(tab.page) == []
     tab.open(f"/pages/{shop.CHART_PAGE}")
     tab.page.get_by_role("combobox").select_option("text")
@@ -124,4 +124,4 @@ def test_upload_is_usable(open_service: LiveService, open_tab: OpenTab) -> None:
 
 
 def losses(tab: Tab) -> Locator:
-    return tab.page.get_by_role("region", name="What was lost")
+    return tab.page.get_by_role("region", name="Dropped")

@@ -56,6 +56,7 @@ def test_header_has_the_title_the_id_and_the_totals(
     tab.open(f"/sessions/{shop.SESSION}")
     header = tab.page.locator(".timeline-header")
     expect(header.get_by_role("heading", level=1)).to_have_text("Mend the build.")
+    totals = tab.page.locator(".timeline-totals")
     for fact in (
         shop.SESSION,
         "took",
@@ -64,7 +65,8 @@ def test_header_has_the_title_the_id_and_the_totals(
         "1 error",
         "claude-sonnet-4-5",
     ):
-        expect(tab.page.locator(".timeline-totals")).to_contain_text(fact)
+        expect(totals).to_contain_text(fact)
+    expect(totals.get_by_text("2 tools")).to_have_attribute("title", "bash 2, grep 1")
     tab.page.get_by_role("button", name="Copy id").click()
     assert tab.page.evaluate("() => navigator.clipboard.readText()") == shop.SESSION
     tab.await_live()
@@ -229,7 +231,7 @@ def test_wide_screen_has_a_third_pane_with_the_chosen_entry(
     expect(pane).to_contain_text("toolCallId: “call_open”")
     pane.get_by_role("button", name="What a model gets").click()
     expect(
-        pane.get_by_text("Nothing was lost.").or_(pane.get_by_text("tool_use_id"))
+        pane.get_by_text("Nothing was dropped.").or_(pane.get_by_text("tool_use_id"))
     ).to_be_visible()
     page.keyboard.press("c")
     page.locator('article.line[data-seq="5"]').get_by_role("button").click()
@@ -258,7 +260,7 @@ def test_what_a_provider_would_refuse_is_said_in_the_header_and_at_its_entry(
     report = writer.post("/api/doctor", params={"target": "anthropic"}, json=request).json()
     found = report["findings"]
     assert len(found) >= 2
-    tab = add_axe(open_tab(open_service))
+    tab = add_axe(open_tab(open_service, accept_downloads=True))
     page = tab.page
     tab.open(f"/sessions/{shop.SESSION}")
     badge = page.get_by_role("link", name=f"Anthropic would refuse this ({len(found)})")
@@ -266,11 +268,20 @@ def test_what_a_provider_would_refuse_is_said_in_the_header_and_at_its_entry(
     for seq in {finding["seq"] for finding in found}:
         label = page.locator(f'[data-seq="{seq}"]').get_by_role("link", name="finding")
         expect(label).to_have_attribute("title", re.compile("Fix:"))
+    # The session went on, so nobody waits for the answer of this call.
+    expect(page.locator(".call-card", has_text="pay")).to_contain_text("Never answered")
     assert_accessible(tab)
     page.keyboard.press("c")
     expect(page.locator("article.line").get_by_role("link", name="finding").first).to_be_visible()
+    expect(page.locator("article.line", has_text="pay").last).to_contain_text("Never answered")
     badge.click()
     expect(page).to_have_url(re.compile("/doctor.*target=anthropic"))
+    # Nothing else has to be pressed for the healed history.
+    with page.expect_download() as downloads:
+        page.get_by_role("button", name="Download the healed history").click()
+    healed = json.loads(downloads.value.path().read_text())
+    again = writer.post("/api/doctor", params={"target": "anthropic"}, json=healed).json()
+    assert again["findings"] == []
     with page.expect_response(re.compile("/api/doctor")):
         tab.open("/sessions/healthy")
     expect(page.get_by_text("would refuse")).to_have_count(0)
@@ -359,6 +370,24 @@ def test_what_a_sub_agent_of_ag_ui_wrote_is_indented(
 
     expect(tab.page.locator('article[data-seq="6"]:not([aria-busy])')).to_be_visible()
     assert left(3) == left(4) > left(2) == left(6)
+
+
+def test_what_another_author_of_adk_wrote_is_indented(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    def event(author: str, words: str) -> shop.Write:
+        role = "user" if author == "user" else "model"
+        content = {"role": role, "parts": [{"text": words}]}
+        return shop.any_message({"invocationId": "i", "author": author, "content": content})
+
+    authors = ("user", "root_agent", "weather_agent", "weather_agent", "root_agent")
+    shop.written(writer, [event(author, f"{author} says.") for author in authors])
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    entries = tab.page.locator("article[data-seq]:not([aria-busy])")
+    expect(entries).to_have_count(5)
+    lefts = entries.evaluate_all("all => all.map((one) => one.getBoundingClientRect().x)")
+    assert lefts[2] == lefts[3] > lefts[0] == lefts[1] == lefts[4]
 
 
 def test_strip_has_what_a_model_no_longer_gets_in_full(

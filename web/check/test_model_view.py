@@ -42,9 +42,9 @@ def test_each_entry_is_shown_as_a_model_has_it_with_its_loss(
     tab.page.locator(".model-options select").first.select_option("text")
     expect(entry(tab, 3)).to_contain_text("original →")
     tab.page.locator(".model-options select").first.select_option("anthropic")
-    entry(tab, 3).get_by_text("What it becomes").click()
+    entry(tab, 3).get_by_text("Sent as").click()
     expect(entry(tab, 3).locator("img")).not_to_have_js_property("naturalWidth", 0)
-    expect(entry(tab, 3).get_by_text("Nothing was lost.")).to_be_visible()
+    expect(entry(tab, 3).get_by_text("Nothing was dropped.")).to_be_visible()
     tab.page.get_by_role("heading", name="Messages, as they are sent").click()
     tab.page.get_by_text("Message 1", exact=True).click()
     assert_accessible(tab)
@@ -52,6 +52,23 @@ def test_each_entry_is_shown_as_a_model_has_it_with_its_loss(
     expect(tab.page.locator('[data-seq="3"]')).to_have_attribute("aria-current", "location")
     tab.page.locator('[data-seq="3"]').get_by_role("link", name="What a model gets").click()
     expect(entry(tab, 3)).to_have_attribute("aria-current", "location")
+
+
+def test_heading_has_the_title_of_the_session_and_an_unknown_one_is_said(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Mend the build. " * 30)])
+    tab = opened(open_service, open_tab)
+    heading = tab.page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("What a model gets of “Mend the build.")
+    box = heading.bounding_box()
+    assert box is not None
+    assert box["height"] < 40
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    expect(tab.page.locator(".model-view > header")).to_contain_text(shop.SESSION)
+    tab.open("/sessions/nope/model")
+    expect(tab.page.get_by_text("There is no session nope")).to_be_visible()
+    assert_accessible(tab)
 
 
 def test_a_smaller_budget_evicts_and_draws_the_frontier(
@@ -185,9 +202,9 @@ def test_every_kind_of_entry_says_what_it_becomes(
     for seq in sorted({item["seq"] for item in listed if "seq" in item}):
         tab.page.goto(f"{tab.page.url.split('#')[0]}#entry-{seq}")
         expect(entry(tab, seq)).to_have_attribute("aria-current", "location")
-        entry(tab, seq).get_by_text("What it becomes").click()
+        entry(tab, seq).get_by_text("Sent as").click()
         rendering = entry(tab, seq).locator(".entry-rendering")
-        nothing = rendering.get_by_text("no message comes of it")
+        nothing = rendering.get_by_text("no message is sent for it")
         expect(rendering.locator(".json-tree").or_(nothing).first).to_be_visible()
 
 
@@ -295,15 +312,15 @@ def test_entry_that_made_room_is_shown_as_the_model_got_it_beside_the_original(
     tab = opened(open_service, open_tab, "?maxTokens=2600")
     evicted = entry(tab, 3)
     expect(evicted).to_contain_text("media as lines")
-    evicted.get_by_text("What it became, beside the original").click()
+    evicted.get_by_text("Sent as, beside the original").click()
     got = evicted.get_by_role("region", name="What the model got")
-    original = evicted.get_by_role("region", name="What it would be")
+    original = evicted.get_by_role("region", name="Original")
     expect(got).to_contain_text("left out to make room")
     expect(got).not_to_contain_text("Clicked")
     expect(evicted.get_by_text("the oldest media make room first")).to_be_visible()
     expect(got.locator("img")).to_have_count(0)
     expect(original.locator("img")).not_to_have_js_property("naturalWidth", 0)
-    expect(original.get_by_text("Nothing was lost.")).to_be_visible()
+    expect(original.get_by_text("Nothing was dropped.")).to_be_visible()
     assert_accessible(tab)
     for width in (390, 1_440):
         tab.page.set_viewport_size({"width": width, "height": 900})
@@ -326,7 +343,7 @@ def test_of_a_message_of_several_entries_only_what_is_the_entrys_is_shown(
     shop.written(writer, [shop.message("user", "And?")])
     tab = opened(open_service, open_tab, "?maxTokens=2000")
     row = entry(tab, 4)
-    row.get_by_text("What it became, beside the original").click()
+    row.get_by_text("Sent as, beside the original").click()
     got = row.get_by_role("region", name="What the model got")
     expect(got).to_contain_text("The second says.")
     expect(got).not_to_contain_text("The first says.")
@@ -372,6 +389,25 @@ def test_bar_has_what_fills_the_window_within_a_preset(
     assert_accessible(tab)
 
 
+def test_bar_has_a_part_for_each_source_of_tokens(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    system = shop.message("system", "Answer briefly.")
+    shop.written(writer, [system, *shop.EVERYTHING, shop.message("assistant", "Done.")])
+    tab = opened(open_service, open_tab)
+    parts = tab.page.locator(".window-key")
+    expect(parts).to_have_text(
+        [
+            re.compile(f"^{name} [\\d,]+ \\d+%$")
+            for name in ("System", "People", "Assistant", "Tools", "Images, recordings", "Pages")
+        ]
+    )
+    colours = parts.evaluate_all(
+        "all => all.map((one) => getComputedStyle(one, '::before').backgroundColor)"
+    )
+    assert len(set(colours)) == 6
+
+
 def test_budget_of_the_address_is_the_one_that_is_shown(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
@@ -382,6 +418,8 @@ def test_budget_of_the_address_is_the_one_that_is_shown(
     expect(slider).to_have_attribute("aria-valuetext", "6,000")
     tab.page.get_by_role("button", name="no limit").click()
     expect(slider).to_have_value("200")
+    # Its thumb reaches the end of its line.
+    expect(slider).to_have_css("padding-inline-end", "0px")
 
 
 def test_two_targets_stand_side_by_side(

@@ -80,13 +80,13 @@ def test_page_is_shown_as_a_model_gets_it_with_what_is_lost(tab: Tab) -> None:
     page = tab.page
     tab.open(f"/pages/{shop.CHART_PAGE}")
     preview = page.get_by_role("region", name="What a model gets")
-    expect(preview).to_contain_text("Nothing was lost.")
+    expect(preview).to_contain_text("Nothing was dropped.")
     messages = preview.locator("pre")
     tool, user = json.loads(messages.inner_text())
     assert (tool["role"], user["role"]) == ("tool", "user")
     assert [block["type"] for block in user["content"]] == ["text", "image_url"]
     page.get_by_role("combobox").select_option("text")
-    loss = page.get_by_role("region", name="What was lost")
+    loss = page.get_by_role("region", name="Dropped")
     expect(loss.locator("tbody tr")).to_have_count(1)
     expect(loss).to_contain_text("original → caption")
     expect(loss).to_contain_text("/api/")

@@ -90,6 +90,20 @@ def test_json_is_a_tree_with_every_digit_whose_values_and_pointers_are_copied(
     assert_accessible(tab)
 
 
+def test_members_of_a_tree_are_lines_without_holes(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(
+        writer, [shop.message("assistant", json.dumps({"order": "K-20418", "paid": True}))]
+    )
+    tab = open_tab(open_service, viewport={"width": 390, "height": 844})
+    tab.open(f"/sessions/{shop.SESSION}")
+    leaves = tab.page.locator(".json-leaf")
+    expect(leaves).to_have_count(2)
+    heights = leaves.evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")
+    assert max(heights) <= 24
+
+
 def test_difference_has_its_lines_coloured(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

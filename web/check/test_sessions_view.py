@@ -183,6 +183,25 @@ def test_two_sessions_are_compared(
     expect(tab.page.get_by_text(summary)).to_be_visible()
 
 
+def test_results_of_several_lines_are_compared_by_these_lines(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    log = [f"step {number} ok" for number in range(40)]
+    for session, verdict in ((shop.SESSION, "\x1b[32mpassed\x1b[0m"), (OTHER, "\x1b[31mfailed")):
+        text = "\n".join([*log, verdict, *log])
+        result = shop.content(shop.text(text))
+        shop.written(writer, [shop.tool_result("make", "c", result, session_id=session)])
+    tab = add_axe(open_tab(open_service))
+    tab.open(f"/compare?a={shop.SESSION}&b={OTHER}")
+    tab.page.get_by_text("Show the difference").click()
+    expect(tab.page.locator(".hljs-deletion")).to_have_text(re.compile(r"^-\s+passed$"))
+    expect(tab.page.locator(".hljs-addition")).to_have_text(re.compile(r"^\+\s+failed$"))
+    expect(tab.page.locator(".pair-difference")).not_to_contain_text("step 30 ok")
+    assert_accessible(tab)
+    tab.open(f"/compare?a=nope&b={OTHER}")
+    expect(tab.page.get_by_text("There is no session nope")).to_be_visible()
+
+
 def test_everything_is_searched_and_hits_lead_to_their_entries(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

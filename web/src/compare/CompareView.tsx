@@ -12,6 +12,7 @@ import { usePageTitle } from "../shared/usePageTitle";
 import { useSkipTarget } from "../shell/skipTargets";
 import { COMPARE } from "../words/compare";
 import { SHELL } from "../words/shell";
+import { TIMELINE } from "../words/timeline";
 import { PairDifference } from "./PairDifference";
 import { type Pair, pairsOf } from "./pairs";
 import "../reading/reading.css";
@@ -79,6 +80,8 @@ function Compared({ a, b }: { a: string; b: string }) {
     [isReady, first.entries, second.entries],
   );
   useSkipTarget("pairs", SHELL.skipTo.pairs, isReady);
+  const absent = [first, second].findIndex(({ status }) => status === "absent");
+  if (absent >= 0) return <Empty title={TIMELINE.absentTitle(visibleName([a, b][absent] ?? ""))} />;
   const failed = [first, second].find(({ failure }) => failure !== null);
   if (failed !== undefined) return <Failure failure={failed.failure} />;
   if (!isReady) return <Loading what={COMPARE.loading} />;

@@ -6,6 +6,7 @@ import { useState } from "react";
 
 import { pagefault } from "../api/client";
 import { CodeText } from "../reading/CodeText";
+import { withoutColours } from "../reading/ansiSpans";
 import { patchBetween } from "../reading/patches";
 import { COMPARE } from "../words/compare";
 
@@ -38,8 +39,16 @@ function Difference({ a, b, first, second }: PairDifferenceProps) {
         linesOf(a, first, signal),
         linesOf(b, second, signal),
       ]);
-      const before = { name: `${a} #${first}`, text: one };
-      return patchBetween(before, { name: `${b} #${second}`, text: other }, AROUND) ?? null;
+      // Colours of a terminal hide what is said, unless nothing else differs.
+      const plain = [one, other].map(withoutColours);
+      const [before = one, after = other] = plain[0] === plain[1] ? [] : plain;
+      return (
+        patchBetween(
+          { name: `${a} #${first}`, text: before },
+          { name: `${b} #${second}`, text: after },
+          AROUND,
+        ) ?? null
+      );
     },
   });
   if (read.isError) return <Failure failure={read.error} />;
@@ -52,5 +61,15 @@ async function linesOf(session: string, seq: number, signal: AbortSignal): Promi
   const source = await (await pagefault().request(path, { signal })).text();
   const entry = JSON.parse(source) as Record<string, unknown>;
   const names = Object.keys(entry).filter((name) => !OWN.includes(name));
-  return names.map((name) => `${name}: ${laidOut(memberOf(source, name) ?? "null")}\n`).join("");
+  const text = names.map((name) => `${name}: ${laidOut(memberOf(source, name) ?? "null")}\n`).join("");
+  return text.split("\n").map(spread).join("\n");
+}
+
+const STRING = /^(\s*)((?:"(?:[^"\\]|\\.)*"|\w+): )?("(?:[^"\\]|\\.)*"),?$/;
+
+/** A line of JSON with a text of several lines or of a terminal, as these lines: they differ one by one. */
+function spread(line: string): string {
+  const [, indent = "", name = "", string = ""] = STRING.exec(line) ?? [];
+  if (!/\\n|\\u001b/i.test(string)) return line;
+  return `${indent}${name}\n${(JSON.parse(string) as string).replaceAll(/^/gm, `${indent}  `)}`;
 }

@@ -56,6 +56,25 @@ export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptio
           }}
         />
       </label>
+      <label>
+        <span className="small quiet">{MODEL.images}</span>
+        <input
+          type="number"
+          min={0}
+          defaultValue={options.maxImages}
+          onChange={({ target }) => later({ maxImages: target.value })}
+        />
+      </label>
+      <label title={MODEL.frontierHint}>
+        <span className="small quiet">{MODEL.frontier}</span>
+        <input
+          type="text"
+          spellCheck={false}
+          autoComplete="off"
+          defaultValue={options.frontier}
+          onChange={({ target }) => later({ frontier: target.value })}
+        />
+      </label>
       <fieldset
         className="model-budget"
         disabled={options.at !== undefined}
@@ -103,25 +122,6 @@ export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptio
           </button>
         </span>
       </fieldset>
-      <label>
-        <span className="small quiet">{MODEL.images}</span>
-        <input
-          type="number"
-          min={0}
-          defaultValue={options.maxImages}
-          onChange={({ target }) => later({ maxImages: target.value })}
-        />
-      </label>
-      <label title={MODEL.frontierHint}>
-        <span className="small quiet">{MODEL.frontier}</span>
-        <input
-          type="text"
-          spellCheck={false}
-          autoComplete="off"
-          defaultValue={options.frontier}
-          onChange={({ target }) => later({ frontier: target.value })}
-        />
-      </label>
     </div>
   );
 }

@@ -1,13 +1,17 @@
 /** What a model gets of a session, or two models: what fills the window, each entry, and the losses. */
+import { NotFoundError } from "@pagefault/client";
 import { visibleName } from "@pagefault/react";
 import { useMemo, useState } from "react";
 import { Link, useLocation, useNavigate, useParams, useSearchParams } from "react-router";
 
 import { useKeys } from "../keys/useKeys";
 import { TARGETS } from "../pages/pageWords";
+import { useSessionRecord } from "../sessions/marks";
+import { Empty } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
 import { KEYS } from "../words/keys";
 import { MODEL } from "../words/model";
+import { TIMELINE } from "../words/timeline";
 import { ModelOptionsForm } from "./ModelOptionsForm";
 import { TargetRendering } from "./TargetRendering";
 import { TurnDifference } from "./TurnDifference";
@@ -26,6 +30,7 @@ export function ModelView() {
   const [isBudgetNear, setBudgetNear] = useState(false);
   const fewest = useFewestTokens(sessionId, options, isBudgetNear && options.at === undefined);
   const name = visibleName(sessionId);
+  const session = useSessionRecord(sessionId);
   usePageTitle(MODEL.title(name));
   const path = encodeURIComponent(sessionId);
   const seq = /^#entry-(\d+)$/.exec(hash)?.[1];
@@ -48,11 +53,24 @@ export function ModelView() {
     );
   }
 
+  if (session.error instanceof NotFoundError) {
+    return (
+      <section className="view">
+        <h1>{MODEL.title(name)}</h1>
+        <Empty title={TIMELINE.absentTitle(name)}>
+          <p>{TIMELINE.absent}</p>
+          <Link to="/sessions">{TIMELINE.allSessions}</Link>
+        </Empty>
+      </section>
+    );
+  }
+  const title = session.data?.title == null ? name : MODEL.quoted(visibleName(session.data.title));
   const targets = beside === undefined ? [options] : [options, { ...options, target: beside }];
   return (
     <section className={`view model-view ${beside === undefined ? "" : "two-targets"}`}>
       <header className="row">
-        <h1>{MODEL.title(name)}</h1>
+        <h1 title={title}>{MODEL.title(title)}</h1>
+        <code className="small quiet">{name}</code>
         <Link to={back}>{MODEL.back}</Link>
         <Link to={`/doctor?session=${path}`}>{MODEL.doctor}</Link>
       </header>

@@ -29,6 +29,10 @@ export function hasColours(text: string): boolean {
   return text.search(SGR) !== -1;
 }
 
+export function withoutColours(text: string): string {
+  return text.replaceAll(SGR, "");
+}
+
 export function ansiSpans(text: string): readonly AnsiSpan[] {
   const spans: AnsiSpan[] = [];
   let style = NONE;

@@ -15,13 +15,16 @@ import { TimeText } from "../shared/TimeText";
 import { spanText } from "../shared/formats";
 import { MODEL } from "../words/model";
 import { HEADER, TIMELINE } from "../words/timeline";
+import { toolsIn } from "./finding/filter";
 import { searchWithoutEntry } from "./placeKept";
+import type { Row } from "./rows";
 import { doctorPath, modelPath } from "./sessionContext";
 import type { Findings } from "./useFindings";
 
 interface SessionHeaderProps {
   readonly sessionId: string;
   readonly session: OutlinedSession;
+  readonly rows: readonly Row[];
   readonly findings: Findings;
   /** What could not be found out. */
   readonly missing: readonly string[];
@@ -31,7 +34,7 @@ interface SessionHeaderProps {
 }
 
 export function SessionHeader(props: SessionHeaderProps) {
-  const { sessionId, session, findings, missing, areToolsShown, showTools } = props;
+  const { sessionId, session, rows, findings, missing, areToolsShown, showTools } = props;
   const [search] = useSearchParams();
   const title = titleOf(session);
   const marking = useMarking(sessionId);
@@ -73,18 +76,19 @@ export function SessionHeader(props: SessionHeaderProps) {
           </>
         )}
       </header>
-      <Totals {...{ sessionId, session, findings, missing, marking }} />
+      <Totals {...{ sessionId, session, rows, findings, missing, marking }} />
       {marking.isError && <Failure failure={marking.error} />}
     </>
   );
 }
 
-function Totals({ sessionId, session, findings, missing, marking }: TotalsProps) {
+function Totals({ sessionId, session, rows, findings, missing, marking }: TotalsProps) {
   const isStored = useIsStored();
   const { entries, lower, record } = session;
   const tokens = useMemo(() => entries.reduce((sum, each) => sum + each.tokensEst, 0), [entries]);
   const failures = useMemo(() => entries.filter(({ failed }) => failed).length, [entries]);
   const models = useMemo(() => modelsIn(entries), [entries]);
+  const tools = useMemo(() => toolsIn(rows), [rows]);
   const [first, last] = [entries[0], entries.at(-1)];
   const isMarkable = isStored && session.status === "ready" && !session.wasDeleted;
   const marked = useSessionRecord(sessionId, isMarkable);
@@ -119,6 +123,11 @@ function Totals({ sessionId, session, findings, missing, marking }: TotalsProps)
             </Link>
           ))}
           {models.length > 0 && <span>{models.map(visibleName).join(", ")}</span>}
+          {tools.length > 0 && (
+            <span title={tools.map(([name, calls]) => `${visibleName(name)} ${numberText(calls)}`).join(", ")}>
+              {HEADER.toolsUsed(tools.length)}
+            </span>
+          )}
         </>
       )}
       {marked.data !== undefined && isMarkable && (
@@ -129,7 +138,7 @@ function Totals({ sessionId, session, findings, missing, marking }: TotalsProps)
 }
 
 interface TotalsProps
-  extends Pick<SessionHeaderProps, "sessionId" | "session" | "findings" | "missing"> {
+  extends Pick<SessionHeaderProps, "sessionId" | "session" | "rows" | "findings" | "missing"> {
   readonly marking: ReturnType<typeof useMarking>;
 }
 

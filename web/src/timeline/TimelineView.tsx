@@ -44,7 +44,9 @@ export function SessionTimeline({ sessionId }: { sessionId: string }) {
     <section
       className={areToolsShown ? "timeline tools-shown" : "timeline"}
       aria-label={TIMELINE.session(name)}>
-      <SessionHeader {...{ sessionId, session, findings, missing, areToolsShown, showTools }} />
+      <SessionHeader
+        {...{ sessionId, session, rows, findings, missing, areToolsShown, showTools }}
+      />
       {status === "failed" && entries.length === 0 && (
         <Failure failure={failure} onRetry={outline.load} />
       )}

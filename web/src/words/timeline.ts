@@ -34,6 +34,7 @@ export const HEADER = {
   tokens: (count: string) => `≈ ${count} tokens stored`,
   tokensHint: "All entries, estimated by lengths. What a model gets counts those that are sent, by that model's rules.",
   failures: (count: number) => counted(count, "error"),
+  toolsUsed: (count: number) => counted(count, "tool"),
   showFailures: "Show the errors alone",
 };
 
@@ -97,6 +98,7 @@ export const STEP = {
   call: "Call",
   failed: "Failed",
   pending: "No answer yet",
+  unanswered: "Never answered",
   arguments: "Arguments",
   noArguments: "no arguments",
   result: "Result",

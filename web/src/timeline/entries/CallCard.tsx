@@ -20,6 +20,7 @@ import { SessionContext } from "../sessionContext";
 import { useToolColour } from "../toolColours";
 import { CallArguments, unquoted } from "./CallArguments";
 import { EntryAddress } from "./EntryFrame";
+import { PendingLabel } from "./PendingLabel";
 import { ResultBody } from "./ResultBody";
 import { useFolded } from "./useFolded";
 
@@ -86,7 +87,7 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
           )}
         </Heading>
         {isFailed && <span className="label bad">{STEP.failed}</span>}
-        {result === null && <span className="label warn">{STEP.pending}</span>}
+        {result === null && <PendingLabel callId={call.id} />}
         {isApart && result !== null && <a href={`#${result.seq}`}>{STEP.apart(result.seq)}</a>}
         {own !== undefined && <EntryAddress seq={own.seq} at={own.createdAt} />}
       </header>

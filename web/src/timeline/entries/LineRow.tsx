@@ -11,6 +11,7 @@ import { useToolColour } from "../toolColours";
 import { type DrawnRow, isSame } from "./RowView";
 import { madeAs } from "./StepView";
 import { FindingLabel } from "./FindingLabel";
+import { PendingLabel } from "./PendingLabel";
 import { Thumbnail } from "./Thumbnail";
 import { firstArgument, imagesIn, lastLine } from "./lineTexts";
 import "./lines.css";
@@ -139,7 +140,7 @@ function CallLine({ call, made, calledAt, body, isInside, isNamed, open }: CallL
       facts={
         <>
           {result !== null && result.images > 0 && body !== undefined && <Thumbnails body={body} />}
-          {result === null && <span className="label warn">{STEP.pending}</span>}
+          {result === null && <PendingLabel callId={call.id} />}
           {isFailed && <span className="label bad">{STEP.failed}</span>}
           {took >= 0 && <span className="line-took">{spanText(took)}</span>}
           {result !== null && <Tokens entry={result} />}
