@@ -17,7 +17,7 @@ from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, joined_pieces
-from pagefault_dialects.rendered_documents import document_of, mark
+from pagefault_dialects.rendered_documents import add_cache_marks, build_document
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.record_turns import tool_result_turn
@@ -138,8 +138,8 @@ class AnswerRenders:
         )
 
         def write() -> Rendering:
-            document = document_of(resolved, profile, options)
-            mark(document, profile, options)
+            document = build_document(resolved, profile, options)
+            add_cache_marks(document, profile, options)
             return json_pieces(document)
 
         return await self.build_body(project_id, await self.resolver.run(write), on_delivery)

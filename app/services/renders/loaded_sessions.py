@@ -26,7 +26,7 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.context.prefix_index import NO_PREFIX_FACTS, PrefixFacts
+from pagefault_dialects.context.prefix_index import EMPTY_PREFIX_SUMMARY, PrefixSummary
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
 from pagefault_dialects.messages.message_content import ContentReading
@@ -63,9 +63,9 @@ class LoadedSession:
     """True if the first entry is the first one of the session."""
 
     @property
-    def prefix_facts(self) -> PrefixFacts:
+    def prefix_summary(self) -> PrefixSummary:
         """The facts of folded steps that were not read; empty, as all entries are loaded."""
-        return NO_PREFIX_FACTS
+        return EMPTY_PREFIX_SUMMARY
 
     @property
     def orphans(self) -> Sequence[int]:

@@ -38,8 +38,8 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.model.resource import LINK_TYPE, Resource
-from pagefault_dialects.rendered_documents import session_document, written_prefix
-from pagefault_dialects.rendered_prefixes import RenderedPrefix, damages_of
+from pagefault_dialects.rendered_documents import build_session_document, write_prefix
+from pagefault_dialects.rendered_prefixes import RenderedPrefix, find_link_damages
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.call_results import PrefixChangedError
@@ -195,9 +195,9 @@ class NewEntries:
 
     async def _is_unchanged(self, request: _Request, prefix: RenderedPrefix) -> bool:
         """Return whether the links and structured contents of a prefix are unchanged."""
-        digests = prefix.apart.keys()
+        digests = prefix.structured_sizes.keys()
         sizes = await self._read_content_sizes(request.project_id, digests) if digests else {}
-        return sizes == prefix.apart and prefix.has_links_as_at(utc_now())
+        return sizes == prefix.structured_sizes and prefix.has_unchanged_links(utc_now())
 
     async def _extend_prefix(self, request: _Request, part: _Part) -> RenderedPrefix | None:
         """Return the prefix, extended by entries of a part.
@@ -208,35 +208,35 @@ class NewEntries:
         profile, prefix = request.profile, part.prefix
         loaded = await self._load_contents(request, part)
         options = loaded.with_model(request.options)
-        audience, paired = options.audience, prefix.paired if prefix else None
+        audience, state = options.audience, prefix.pairing_state if prefix else None
         sealed = await self.resolver.run(
             lambda: seal_turns(
-                loaded.read_unpaired_turns(audience), loaded.find_unjoined(audience), paired
+                loaded.read_unpaired_turns(audience), loaded.find_unjoined(audience), state
             )
         )
         if sealed is None:
             return None
-        resolved, weight = await self.resolver.resolve_part(
+        resolved, size = await self.resolver.resolve_part(
             request.project_id, sealed.turns, profile, options, is_first=prefix is None
         )
         written = await self.resolver.run(
-            lambda: written_prefix(resolved, profile, options, prefix.written if prefix else None)
+            lambda: write_prefix(resolved, profile, options, prefix.written if prefix else None)
         )
         entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
         digests = stored_content_sizes(result_records(entries)).keys()
         extension = RenderedPrefix(
             entries[-1].seq,
-            sealed.paired,
+            sealed.pairing_state,
             written,
-            weight,
+            size,
             {
                 resource_id: part.resources[resource_id]
                 for resource_id in find_referenced_ids(entries, self.turn_cache)
             },
             await self._read_content_sizes(request.project_id, digests) if digests else {},
-            damages_of(weight, utc_now()),
+            find_link_damages(size, utc_now()),
         )
-        return extension.behind(prefix) if prefix else extension
+        return extension.prepend(prefix) if prefix else extension
 
     async def _render_after_prefix(self, request: _Request, part: _Part) -> Rendering:
         """Render the entries after the prefix."""
@@ -245,29 +245,29 @@ class NewEntries:
         options = loaded.with_model(request.options)
 
         def pair() -> Sequence[ComposedTurn]:
-            pairing = Pairing((), prefix.paired if prefix else None)
+            pairing = Pairing((), prefix.pairing_state if prefix else None)
             for turn in loaded.read_unpaired_turns(options.audience):
                 pairing.add(turn)
             return pairing.take_turns()
 
         turns = await self.resolver.run(pair)
-        resolved, weight = await self.resolver.resolve_part(
+        resolved, size = await self.resolver.resolve_part(
             request.project_id, turns, profile, options, is_first=prefix is None
         )
-        whole_weight = prefix.weight + weight if prefix else weight
-        if not self.resolver.has_room(whole_weight, profile, options):
+        whole_size = prefix.size + size if prefix else size
+        if not self.resolver.has_room(whole_size, profile, options):
             raise WholeSessionNeededError
 
         def write() -> Rendering:
-            document = session_document(
+            document = build_session_document(
                 resolved,
                 profile,
                 options,
                 last_seq=part.last_seq,
                 since=request.since,
-                behind=prefix.written if prefix else None,
+                prefix=prefix.written if prefix else None,
             )
-            return json_pieces(document.answer)
+            return json_pieces(document.document)
 
         return await self.resolver.run(write)
 
@@ -276,7 +276,7 @@ class NewEntries:
         prefix = part.prefix
         results = result_records(part.entries)
         sizes = stored_content_sizes(results)
-        all_sizes = {**prefix.apart, **sizes} if prefix else sizes
+        all_sizes = {**prefix.structured_sizes, **sizes} if prefix else sizes
         if sum(all_sizes.values()) > MAX_STRUCTURED_BYTES:
             raise WholeSessionNeededError
         contents = (

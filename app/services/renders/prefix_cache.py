@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
 from pagefault_dialects.model.render_options import Audience, RenderOptions
-from pagefault_dialects.turns.pairing import PairedPrefix
+from pagefault_dialects.turns.pairing import PairingState
 
 MAX_BYTES = 8 * 1024 * 1024
 """The limit of each of the two caches: that of `NewEntries`, and that of `SessionWindows`."""
@@ -49,7 +49,7 @@ class Prefix(Protocol):
         """The `seq` of the last entry of the prefix."""
 
     @property
-    def paired(self) -> PairedPrefix:
+    def pairing_state(self) -> PairingState:
         """The state of pairing calls and answers at the end of the prefix."""
 
     @property
@@ -60,8 +60,8 @@ class Prefix(Protocol):
     def fact_count(self) -> int:
         """The number of facts besides those of calls."""
 
-    def with_paired(self, paired: PairedPrefix) -> Self:
-        """Return a copy with an equal `paired` that other prefixes share, to save memory."""
+    def with_pairing_state(self, pairing_state: PairingState) -> Self:
+        """Return a copy with an equal state that other prefixes share, to save memory."""
 
 
 _Prefix = TypeVar("_Prefix", bound=Prefix)
@@ -71,16 +71,18 @@ _Prefix = TypeVar("_Prefix", bound=Prefix)
 class _SessionPrefixes(Generic[_Prefix]):
     """The prefixes of one session."""
 
-    paired: dict[int, PairedPrefix] = field(default_factory=dict)
+    pairing_states: dict[int, PairingState] = field(default_factory=dict)
     """The states of pairing, which the prefixes of all renderings share, by `Prefix.seq`."""
     rendered: dict[RenderingKey, tuple[_Prefix, ...]] = field(default_factory=dict)
     """The prefixes of each rendering, the longest first."""
 
     def put(self, rendering_key: RenderingKey, prefix: _Prefix) -> None:
         """Add a prefix, and remove some of the shorter ones; see `PrefixCache`."""
-        paired = self.paired.setdefault(prefix.seq, prefix.paired)
+        pairing_state = self.pairing_states.setdefault(prefix.seq, prefix.pairing_state)
         older = (item for item in self.rendered.get(rendering_key, ()) if item.seq != prefix.seq)
-        prefixes = sorted([prefix.with_paired(paired), *older], key=lambda item: -item.seq)
+        prefixes = sorted(
+            [prefix.with_pairing_state(pairing_state), *older], key=lambda item: -item.seq
+        )
         newest = prefixes[0].number
         # `number & -number` is the highest power of two that divides the number. The higher this
         # power is, the longer the prefix is kept.
@@ -90,12 +92,14 @@ class _SessionPrefixes(Generic[_Prefix]):
             if newest - item.number < _NEWEST_KEPT * (item.number & -item.number)
         )
         used = {item.seq for prefixes in self.rendered.values() for item in prefixes}
-        self.paired = {seq: value for seq, value in self.paired.items() if seq in used}
+        self.pairing_states = {
+            seq: value for seq, value in self.pairing_states.items() if seq in used
+        }
 
     @property
     def size_bytes(self) -> int:
         """The approximate memory. Prefixes share most facts of calls, so these count once."""
-        calls = max((item.calls.count for item in self.paired.values()), default=0)
+        calls = max((item.calls.count for item in self.pairing_states.values()), default=0)
         prefixes = [item for listed in self.rendered.values() for item in listed]
         facts = sum(prefix.fact_count for prefix in prefixes)
         return (calls + facts) * _BYTES_OF_FACT + len(prefixes) * _BYTES_OF_PREFIX

@@ -30,7 +30,11 @@ from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.pages.instructions import instructions
-from pagefault_dialects.rendered_documents import equal_hashes, mark, session_document
+from pagefault_dialects.rendered_documents import (
+    add_cache_marks,
+    build_session_document,
+    count_unchanged_messages,
+)
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, json_pieces
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import Profile
@@ -261,7 +265,7 @@ class SessionRenders:
             options,
             loaded.clamp_frontier(stored.frontier),
             is_whole=True,
-            prefix_facts=loaded.prefix_facts,
+            prefix_summary=loaded.prefix_summary,
         )
         return FittedSession(stored, turns, resolved, frontier)
 
@@ -303,18 +307,18 @@ class SessionRenders:
         loaded.derived.extend((fitted.turns, resolved.turns, resolved.loss))
 
         def write() -> tuple[Rendering, StoredFrontier]:
-            document, hashes = session_document(
+            document, hashes = build_session_document(
                 resolved, profile, options, last_seq=loaded.last_seq, since=since
             )
             # The number of leading messages that are the same as in the last rendering.
-            stable = equal_hashes(stored.sent, hashes)
+            stable = count_unchanged_messages(stored.sent, hashes)
             frontier = fitted.frontier
             if options.frontier is not None:
                 frontier = frontier.with_orphans((*loaded.orphans, *find_orphans(fitted.turns)))
                 document["frontier"] = JsonLeaf(frontier.wire())
             if stored.name:
                 document["stableThrough"] = stable
-            mark(document, profile, options, stable=stable)
+            add_cache_marks(document, profile, options, sent_messages=stable)
             new = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
             return json_pieces(document), new
 

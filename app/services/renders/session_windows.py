@@ -52,9 +52,9 @@ from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.eviction import chain_levels
 from pagefault_dialects.context.prefix_index import (
-    PrefixFacts,
     PrefixMessage,
     PrefixPassage,
+    PrefixSummary,
     RecordedTurn,
     ReferencedStep,
 )
@@ -93,9 +93,9 @@ class SessionWindow(LoadedSession):
     """True to leave the prefix as it is, even if later entries would change it."""
 
     @property
-    def prefix_facts(self) -> PrefixFacts:
+    def prefix_summary(self) -> PrefixSummary:
         """The facts of the runs of steps in the prefix."""
-        return self.prefix.facts(self.passages)
+        return self.prefix.summarize(self.passages)
 
     @property
     def orphans(self) -> Sequence[int]:
@@ -512,7 +512,7 @@ class SessionWindows:
             sealed = seal_turns(
                 loaded.read_unpaired_turns(audience),
                 loaded.find_unjoined(audience),
-                prefix.paired,
+                prefix.pairing_state,
                 freezes_turns=request.freezes_turns,
             )
             if sealed is None:
@@ -526,7 +526,7 @@ class SessionWindows:
     async def _load_contents(self, request: _Request, part: _Part) -> LoadedSession:
         """Return the entries of a part as a session, with their structured contents and links."""
         results = result_records([*part.visible.entries, *part.entries])
-        sizes = {**part.prefix.apart, **stored_content_sizes(results)}
+        sizes = {**part.prefix.structured_sizes, **stored_content_sizes(results)}
         if sum(sizes.values()) > MAX_STRUCTURED_BYTES and not request.is_long:
             raise WholeSessionNeededError
         project_id = request.project_id

@@ -28,7 +28,7 @@ from app.services.renders.whole_texts import read_whole_texts
 from app.stores.records.pinned_pages import PinnedPageRecords
 from app.stores.records.records import Records
 from pagefault_dialects.context.eviction import EvictableTurns, find_faulted_pages, prepare_eviction
-from pagefault_dialects.context.prefix_index import NO_PREFIX_FACTS, PrefixFacts
+from pagefault_dialects.context.prefix_index import EMPTY_PREFIX_SUMMARY, PrefixSummary
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
@@ -36,7 +36,7 @@ from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.targets.fitting import LoadedMedia, list_media, plan_media
 from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns, Sign
 from pagefault_dialects.targets.opening_turns import with_lines
-from pagefault_dialects.targets.part_weights import PartWeight, has_room, part_weight
+from pagefault_dialects.targets.part_sizes import PartSize, has_room, measure_part
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.tokens import request_text_bytes
 from pagefault_dialects.turns.handles import add_handles
@@ -119,7 +119,7 @@ class TurnResolver:
         frontier: Frontier,
         *,
         is_whole: bool,
-        prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
+        prefix_summary: PrefixSummary = EMPTY_PREFIX_SUMMARY,
     ) -> tuple[ResolvedTurns, Frontier]:
         """Resolve turns within the limits of the options.
 
@@ -130,7 +130,7 @@ class TurnResolver:
             options: The options with the limits.
             frontier: The position up to which turns are evicted.
             is_whole: True if these are all turns of a conversation.
-            prefix_facts: Facts of folded steps that are not among the turns.
+            prefix_summary: Counts of folded steps that are not among the turns.
 
         Returns:
             The resolved turns, and the frontier, which was moved as far as the limits need.
@@ -142,7 +142,7 @@ class TurnResolver:
         if options.max_tokens is None and options.frontier is None:
             resolved = await self._resolve(project_id, turns, profile, options, is_whole=is_whole)
             return resolved, frontier
-        history = await self.load_history(project_id, turns, profile, options, prefix_facts)
+        history = await self.load_history(project_id, turns, profile, options, prefix_summary)
         while True:
             evicted = await self.run(partial(history.turns_at, frontier), turns=len(turns))
             resolved = await self._resolve(project_id, evicted, profile, options, is_whole=is_whole)
@@ -160,11 +160,11 @@ class TurnResolver:
         options: RenderOptions,
         *,
         is_first: bool,
-    ) -> tuple[ResolvedTurns, PartWeight]:
-        """Resolve a part of a conversation without the other parts; return it with its weight.
+    ) -> tuple[ResolvedTurns, PartSize]:
+        """Resolve a part of a conversation without the other parts; return it with its size.
 
         The result is the same as in the whole conversation if `has_room` is true for the sum of the
-        weights of all parts.
+        sizes of all parts.
 
         Args:
             project_id: The caller's project.
@@ -180,14 +180,14 @@ class TurnResolver:
             partial(self._prepare, turns, profile, options, is_whole=is_first)
         )
         resolved = await self._resolve_prepared(project_id, prepared, profile, options)
-        weight = await self.run(partial(part_weight, prepared.turns, resolved, profile, options))
-        return resolved, weight
+        size = await self.run(partial(measure_part, prepared.turns, resolved, profile, options))
+        return resolved, size
 
-    def has_room(self, weight: PartWeight, profile: Profile, options: RenderOptions) -> bool:
-        """Return True if a conversation of this weight can have all its media in one rendering."""
+    def has_room(self, size: PartSize, profile: Profile, options: RenderOptions) -> bool:
+        """Return True if a conversation of this size can have all its media in one rendering."""
         max_base64 = base64_length(self.limits.inline_bytes)
-        has_few_media = weight.inline_media <= MAX_IN_MEMORY
-        return has_few_media and has_room(weight, profile, options, max_base64)
+        has_few_media = size.inline_media <= MAX_IN_MEMORY
+        return has_few_media and has_room(size, profile, options, max_base64)
 
     async def limit_texts(
         self,
@@ -223,7 +223,7 @@ class TurnResolver:
         turns: Sequence[ComposedTurn],
         profile: Profile,
         options: RenderOptions,
-        prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
+        prefix_summary: PrefixSummary = EMPTY_PREFIX_SUMMARY,
     ) -> EvictableTurns:
         """Return the turns of a conversation, prepared for eviction, after reading pinned pages."""
         page_ids = find_faulted_pages(turns)
@@ -232,7 +232,7 @@ class TurnResolver:
             pinned = await self.records.read(
                 project_id, lambda unit: unit[PinnedPageRecords].among(page_ids)
             )
-        work = partial(prepare_eviction, turns, profile, options, pinned, prefix_facts)
+        work = partial(prepare_eviction, turns, profile, options, pinned, prefix_summary)
         return await self.run(work, turns=len(turns))
 
     async def _resolve(

@@ -14,7 +14,7 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from app.wire.outlines import Priority, StepLevel, WorkingSet, WorkingSetEntry, WorkingSetPage
 from pagefault_dialects.context.eviction import EvictableTurns, RenderedPassage
-from pagefault_dialects.context.prefix_index import PrefixFacts
+from pagefault_dialects.context.prefix_index import PrefixSummary
 from pagefault_dialects.context.recalls import RECALLS_FOR_RAISED_PRIORITY, RecalledObject
 from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import (
@@ -113,7 +113,7 @@ class WorkingSets:
         async def measure(loaded: LoadedSession) -> _MeasuredRendering:
             fitted = await renders.fit(project_id, loaded, profile, query)
             history = await resolver.load_history(
-                project_id, fitted.turns, profile, options, loaded.prefix_facts
+                project_id, fitted.turns, profile, options, loaded.prefix_summary
             )
             build = partial(
                 _MeasuredRendering,
@@ -121,7 +121,7 @@ class WorkingSets:
                 fitted.frontier,
                 fitted.resolved.turns,
                 profile,
-                loaded.prefix_facts,
+                loaded.prefix_summary,
             )
             return await resolver.run(build, turns=len(fitted.turns))
 
@@ -138,10 +138,10 @@ class _MeasuredRendering:
         frontier: Frontier,
         resolved: Sequence[ResolvedTurn],
         profile: Profile,
-        prefix_facts: PrefixFacts,
+        prefix_summary: PrefixSummary,
     ) -> None:
         self.frontier, self.resolved, self.profile = frontier, resolved, profile
-        self._prefix_facts = prefix_facts
+        self._prefix_summary = prefix_summary
         self._history = history
         self._floor = history.floor.indexes
         self._passages = history.passages_at(frontier)
@@ -159,7 +159,7 @@ class _MeasuredRendering:
             self._media_tokens[key] += sum(map(profile.tokens.medium, media))
         self._calls: defaultdict[RecalledObject, list[int]] = defaultdict(list)
         for call_id, recall in history.recalls.items():
-            if call_id not in prefix_facts.times:
+            if call_id not in prefix_summary.recall_counts:
                 self._calls[recall.target].append(recall.index)
 
     def entries(self) -> Iterator[WorkingSetEntry]:
@@ -244,19 +244,19 @@ class _MeasuredRendering:
                     _step_level(self._rendered[index]) or "", Level.FULL
                 )
                 answers[recall.target.name].append((index, max(recall.level, level)))
-        folded_answers = self._prefix_facts.page_answers
+        folded_answers = self._prefix_summary.page_answers
         folded_pages = (
             item.name
-            for item in self._prefix_facts.recalled
+            for item in self._prefix_summary.recall_totals
             if item.kind == "page" and item.name in folded_answers
         )
         for page_id in dict.fromkeys(chain(folded_pages, answers)):
             levels = answers[page_id]
             newest = levels[-1][0] if levels else None
             target = RecalledObject("page", page_id)
-            times = self._prefix_facts.recalled.get(target, 0)
+            total = self._prefix_summary.recall_totals.get(target, 0)
             has_raised_priority = (
-                times >= RECALLS_FOR_RAISED_PRIORITY and self._history.options.adaptive
+                total >= RECALLS_FOR_RAISED_PRIORITY and self._history.options.adaptive
             )
             yield WorkingSetPage(
                 page_id=page_id,
@@ -264,7 +264,7 @@ class _MeasuredRendering:
                 if newest is None
                 else self._history.turns[newest].seq,
                 level=min((level for _, level in levels), default=Level.REFERENCE).name,
-                faults=times + len(self._calls.get(target, ())),
+                faults=total + len(self._calls.get(target, ())),
                 priority=self._priority(newest)
                 if newest is not None
                 else ("raised" if has_raised_priority else "normal"),
@@ -279,10 +279,12 @@ class _MeasuredRendering:
 
     def _recalls(self, index: int) -> int:
         """Count the later calls that recall something in a turn."""
-        turn, prefix_facts = self._history.turns[index], self._prefix_facts
+        turn, prefix_summary = self._history.turns[index], self._prefix_summary
         names = set(_recall_names(self._history, turn))
-        is_in_prefix = turn.seq is not None and turn.seq <= prefix_facts.last_seq
-        folded = sum(prefix_facts.recalled.get(name, 0) for name in names) if is_in_prefix else 0
+        is_in_prefix = turn.seq is not None and turn.seq <= prefix_summary.last_seq
+        folded = (
+            sum(prefix_summary.recall_totals.get(name, 0) for name in names) if is_in_prefix else 0
+        )
         return folded + sum(
             call_index > index for name in names for call_index in self._calls.get(name, ())
         )

@@ -12,7 +12,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import MediaHints
-from pagefault_dialects.rendered_documents import equal_hashes, session_document
+from pagefault_dialects.rendered_documents import build_session_document, count_unchanged_messages
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.table import TARGETS
 
@@ -33,7 +33,7 @@ def hashes_with(digest: str, *, address: str | None = None) -> list[bytes]:
         Turn("assistant", (TextItem("/content", "A fox."),), seq=4),
     )
     resolved = ResolvedTurns(turns, (), (0,) * len(turns))
-    document = session_document(
+    document = build_session_document(
         resolved, TARGETS["anthropic"], RenderOptions(), last_seq=4, since=0
     )
     return [*document.hashes]
@@ -49,4 +49,4 @@ def hashes_with(digest: str, *, address: str | None = None) -> list[bytes]:
     ],
 )
 def test_image_of_another_encoder_ends_the_equal_messages(now: list[bytes], stable: int) -> None:
-    assert equal_hashes(b"".join(hashes_with("b" * 64)), now) == stable
+    assert count_unchanged_messages(b"".join(hashes_with("b" * 64)), now) == stable

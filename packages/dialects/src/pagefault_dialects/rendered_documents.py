@@ -1,4 +1,8 @@
-"""The answer of a rendering: messages, the loss account, and hashes of prefixes."""
+"""The document of a rendering: messages, the loss account, hashes of prefixes, cache marks.
+
+The render routes of the service respond with this document. Its messages are written by the target;
+see `Profile.write`.
+"""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,17 +22,20 @@ from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.pairing import find_position_seqs
 
 _HASH_BYTES = 8
-# The members with the blocks of a message, by target.
-_BLOCKS = ("content", "parts")
-_MARKS = ("cache_control", "cachePoint")
-_MAX_MARKS = 4
-_HOLDERS = (None, "tool_result")
+# The members that may have the blocks of a message.
+_BLOCK_MEMBERS = ("content", "parts")
+# The members that mark a message or a block for the cache of the provider.
+_CACHE_MARK_MEMBERS = ("cache_control", "cachePoint")
+# The limit of Anthropic and Bedrock for one request.
+_MAX_CACHE_MARKS = 4
+# The values of `type` with blocks in `content`; messages have no `type`.
+_TYPES_WITH_BLOCKS = (None, "tool_result")
 
 
-def document_of(
+def build_document(
     resolved: ResolvedTurns, profile: Profile, options: RenderOptions
 ) -> dict[str, Node]:
-    """Return the answer: `{target, profile, messages, system?, loss, openCalls?, tokensEst?}`.
+    """Return `{target, profile, messages, system?, loss, openCalls?, tokensEst?}`.
 
     Args:
         resolved: The conversation.
@@ -36,140 +43,145 @@ def document_of(
         options: The options of the rendering.
     """
     system, turns = split_system_text(resolved.turns, profile)
-    messages = _written(turns, profile, options)
-    answer = _answer(messages, system, resolved.loss, profile) | _open_calls(turns, profile)
+    document = _assemble(_write_messages(turns, profile, options), system, resolved.loss, profile)
+    document |= _find_open_calls(turns, profile)
     if options.count_tokens:
-        answer["tokensEst"] = profile.tokens.turns(turns, system)
-    return answer
+        document["tokensEst"] = profile.tokens.turns(turns, system)
+    return document
 
 
 class SessionDocument(NamedTuple):
-    """The answer of a session's rendering.
+    """The document of a session's rendering."""
 
-    `hashes` are the prefix hashes of all messages of the session, for those that remember them:
-    with `since`, `answer` has only some.
-    """
-
-    answer: dict[str, Node]
+    document: dict[str, Node]
     hashes: Sequence[bytes]
+    """The prefix hashes of all messages, also of those that `document` leaves out with `since`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenPrefix:
-    """The state of final messages of a session, from which later ones are rendered."""
+    """The state after the first messages of a session, which do not change any more."""
 
     system: str
-    """The system text, if the target has it apart."""
+    """The system text, if the target has it outside of the messages."""
     digest: bytes
-    """The digest of all of them."""
+    """The digest of the target, the system text and these messages."""
     role: Node
-    """The role of the last one."""
+    """The role of the last message."""
 
 
-def written_prefix(
+def write_prefix(
     resolved: ResolvedTurns,
     profile: Profile,
     options: RenderOptions,
     prefix: WrittenPrefix | None = None,
 ) -> WrittenPrefix:
-    """Return the state after a final beginning.
+    """Return the state after the messages of some turns that do not change any more.
 
     Args:
-        resolved: The beginning, or the turns after a prefix.
+        resolved: The turns, which follow `prefix`.
         profile: The target.
         options: The options of the rendering.
-        prefix: The state of the messages before it.
+        prefix: The state after the messages before these turns; `None` at the beginning.
     """
     system, turns = split_system_text(resolved.turns, profile)
-    hashes = _hashes_behind(prefix, profile, system)
-    hashes.through(_written(turns, profile, options))
-    return hashes.kept(prefix.system if prefix else system)
+    hasher = _make_hasher(prefix, profile, system)
+    hasher.add(_write_messages(turns, profile, options))
+    return WrittenPrefix(prefix.system if prefix else system, hasher.digest, hasher.role)
 
 
-def session_document(
+def build_session_document(
     resolved: ResolvedTurns,
     profile: Profile,
     options: RenderOptions,
     *,
     last_seq: int,
     since: int,
-    behind: WrittenPrefix | None = None,
+    prefix: WrittenPrefix | None = None,
 ) -> SessionDocument:
-    """Return a whole session, or its new part, as the answer, with prefix hashes.
+    """Return the document of a session with prefix hashes; with `since`, of its new part.
+
+    The document has the members of `build_document`, `prefixHash`, `lastSeq`, and with `since` also
+    `sinceHash`. If `sinceHash` does not equal the last prefix hash of the caller, the caller cannot
+    append the new messages.
 
     Args:
-        resolved: The whole conversation, or the turns after a prefix of it.
+        resolved: The whole conversation, or the turns after `prefix`.
         profile: The target.
         options: The options of the rendering.
-        last_seq: The last entry of the session.
-        since: The last `seq` that the caller has, 0 for none.
-        behind: The prefix, if the caller has it; the hashes begin after it.
+        last_seq: The `seq` of the last entry of the session.
+        since: The last `seq` that the caller has; 0 for none.
+        prefix: The state after the messages that are not in `resolved`. Hashes begin after them.
     """
     system, turns = split_system_text(resolved.turns, profile)
-    are_new = [not since or seq > since for seq in find_position_seqs(resolved.turns)]
-    leading = len(resolved.turns) - len(turns)
-    new = list(compress(turns, are_new[leading:]))
-    kept = _written(list(compress(turns, map(not_, are_new[leading:]))), profile, options)
-    messages = _written(new, profile, options)
-    prefix = _hashes_behind(behind, profile, system)
-    prefix.through(kept)
-    prior, hashes = prefix.hash, prefix.through(messages)
-    # For each entry of the loss, whether its turn is new.
-    is_loss_new = chain.from_iterable(map(repeat, are_new, resolved.loss_of_turns))
+    is_new = [not since or seq > since for seq in find_position_seqs(resolved.turns)]
+    # System turns at the beginning that `split_system_text` has removed.
+    removed = len(resolved.turns) - len(turns)
+    new_turns = list(compress(turns, is_new[removed:]))
+    old_turns = list(compress(turns, map(not_, is_new[removed:])))
+    old_messages = _write_messages(old_turns, profile, options)
+    new_messages = _write_messages(new_turns, profile, options)
+    hasher = _make_hasher(prefix, profile, system)
+    hasher.add(old_messages)
+    since_hash, hashes = hasher.hash, hasher.add(new_messages)
+    # For each entry of the loss account, whether its turn is new.
+    is_loss_new = chain.from_iterable(map(repeat, is_new, resolved.loss_of_turns))
     loss = compress(resolved.loss, is_loss_new)
     # The text about the session's memory is new each time.
-    new_system = system if options.memory or any(are_new[:leading]) else ""
-    answer = _answer(messages, new_system, loss, profile) | _open_calls(turns, profile)
+    new_system = system if options.memory or any(is_new[:removed]) else ""
+    document = _assemble(new_messages, new_system, loss, profile)
+    document |= _find_open_calls(turns, profile)
     if options.count_tokens:
-        answer["tokensEst"] = profile.tokens.turns(new, new_system)
-    answer |= {"prefixHash": [digest.hex() for digest in hashes], "lastSeq": last_seq}
+        document["tokensEst"] = profile.tokens.turns(new_turns, new_system)
+    document |= {"prefixHash": [digest.hex() for digest in hashes], "lastSeq": last_seq}
     if since:
-        is_open = bool(new) and new[0].role == "tool"
-        if is_open or options.frontier is not None:
-            whole = _written(turns, profile, options)
-            of_whole = _hashes_behind(behind, profile, system)
-            hashes = of_whole.through(whole)
-            is_between = is_open and len(whole) != len(kept) + len(messages)
-            if is_between or of_whole.hash != prefix.hash:
-                # Answers are inserted before or into a message that the caller has.
-                prior = hashlib.sha256(prior).digest()[:_HASH_BYTES]
-        answer["sinceHash"] = prior.hex()
-    return SessionDocument(answer, hashes)
+        begins_with_answer = bool(new_turns) and new_turns[0].role == "tool"
+        if begins_with_answer or options.frontier is not None:
+            all_messages = _write_messages(turns, profile, options)
+            whole_hasher = _make_hasher(prefix, profile, system)
+            hashes = whole_hasher.add(all_messages)
+            is_merged = len(all_messages) != len(old_messages) + len(new_messages)
+            if (begins_with_answer and is_merged) or whole_hasher.hash != hasher.hash:
+                # The new answers belong before or into a message that the caller has already. A
+                # hash that equals no other makes the caller render the whole session.
+                since_hash = hashlib.sha256(since_hash).digest()[:_HASH_BYTES]
+        document["sinceHash"] = since_hash.hex()
+    return SessionDocument(document, hashes)
 
 
-class _PrefixHashes:
-    """The hash so far: of target and system, and of the messages that were added.
+class _PrefixHasher:
+    """Hashes the target, the system text, and the messages that are added.
 
-    It is updated block by block, so that content of one role has the same hash in one message as in
-    two consecutive ones. If a target merges them, new blocks of a session are appended to its last
-    message, and callers may have that message already.
+    Messages are hashed block by block, so that blocks of one role have the same hash in one message
+    as in two consecutive messages. Targets that merge such messages append new blocks to the last
+    message, which the caller may have already.
+
+    Args:
+        digest: The digest to continue from.
+        role: The role of the last message in `digest`; `None` without one.
     """
 
     def __init__(self, digest: bytes, role: Node) -> None:
-        self._digest = digest
-        self._role = role
-
-    def kept(self, system: str) -> WrittenPrefix:
-        """Return the state after the added messages."""
-        return WrittenPrefix(system, self._digest, self._role)
+        self.digest = digest
+        self.role = role
 
     @property
     def hash(self) -> bytes:
-        """The hash of all added messages."""
-        return self._digest[:_HASH_BYTES]
+        """The beginning of the digest, which callers get."""
+        return self.digest[:_HASH_BYTES]
 
-    def through(self, messages: Iterable[Node]) -> Sequence[bytes]:
+    def add(self, messages: Iterable[Node]) -> Sequence[bytes]:
         """Add messages; return the hash after each of them."""
-        return [self._after(message) for message in messages]
+        return [self._add_message(message) for message in messages]
 
-    def _after(self, message: Node) -> bytes:
-        role, blocks = _side(message)
+    def _add_message(self, message: Node) -> bytes:
+        role, blocks = _split_message(message)
         digests = [*map(node_digest, blocks)]
-        if role is None or role != self._role:
+        if role is None or role != self.role:
             digests.insert(0, _role_digest(role) if isinstance(role, str) else node_digest(role))
         for digest in digests:
-            self._digest = hashlib.sha256(self._digest + digest).digest()
-        self._role = role
+            self.digest = hashlib.sha256(self.digest + digest).digest()
+        self.role = role
         return self.hash
 
 
@@ -178,47 +190,51 @@ def _role_digest(role: str) -> bytes:
     return node_digest(role)
 
 
-def _hashes_behind(prefix: WrittenPrefix | None, profile: Profile, system: str) -> _PrefixHashes:
+def _make_hasher(prefix: WrittenPrefix | None, profile: Profile, system: str) -> _PrefixHasher:
     if prefix is not None:
-        return _PrefixHashes(prefix.digest, prefix.role)
+        return _PrefixHasher(prefix.digest, prefix.role)
     head: list[Node] = [f"{profile.target}/{profile.version}", system or None]
-    return _PrefixHashes(hashlib.sha256(node_digest(head)).digest(), None)
+    return _PrefixHasher(hashlib.sha256(node_digest(head)).digest(), None)
 
 
-def _side(message: Node) -> tuple[Node, Sequence[Node]]:
-    """Return the role of a message and its blocks; no role, and the message, if it has more."""
+def _split_message(message: Node) -> tuple[Node, Sequence[Node]]:
+    """Return the role of a message, and its blocks.
+
+    If a message has more members than these two, no role and the message itself are returned.
+    """
     if isinstance(message, dict) and len(message) == 2:
-        for name in _BLOCKS:
+        for name in _BLOCK_MEMBERS:
             if isinstance(blocks := message.get(name), list):
                 return message.get("role"), blocks
     return None, [message]
 
 
-def _written(
+def _write_messages(
     turns: Sequence[ResolvedTurn], profile: Profile, options: RenderOptions
 ) -> Sequence[Node]:
     detail = profile.detail(options.detail) or profile.default_detail
     return profile.write(turns, profile, detail)
 
 
-def _answer(
+def _assemble(
     messages: Sequence[Node],
     system: str,
     loss: Iterable[LossEntry],
     profile: Profile,
 ) -> dict[str, Node]:
-    answer: dict[str, Node] = {
+    """Return the members that every document has, in their order, and `system` if it has a text."""
+    document: dict[str, Node] = {
         "target": profile.target,
         "profile": f"{profile.target}/{profile.version}",
         "messages": [*messages],
     }
     if system:
-        answer["system"] = system
-    answer["loss"] = [JsonLeaf(entry.wire()) for entry in loss]
-    return answer
+        document["system"] = system
+    document["loss"] = [JsonLeaf(entry.wire()) for entry in loss]
+    return document
 
 
-def _open_calls(turns: Sequence[ResolvedTurn], profile: Profile) -> dict[str, Node]:
+def _find_open_calls(turns: Sequence[ResolvedTurn], profile: Profile) -> dict[str, Node]:
     """Return the member with the ids of calls that have no answer yet, if there are any."""
     answered = {turn.call_id for turn in turns if turn.role == "tool"}
     calls = (call.call_id for turn in turns for call in turn.calls)
@@ -226,70 +242,73 @@ def _open_calls(turns: Sequence[ResolvedTurn], profile: Profile) -> dict[str, No
     return {"openCalls": ids} if ids else {}
 
 
-def mark(
-    document: dict[str, Node], profile: Profile, options: RenderOptions, *, stable: int = 0
+def add_cache_marks(
+    document: dict[str, Node], profile: Profile, options: RenderOptions, *, sent_messages: int = 0
 ) -> None:
-    """Write marks for a provider's cache, if they are requested and the target accepts them.
+    """Mark messages for the cache of a provider, if marks are requested and the target has them.
 
-    The last message gets one, so that the next request finds all of this one. So does the last of
-    those sent before, since a provider looks back from a mark over a few blocks only.
+    The last message is marked, so that the next request finds this whole request in the cache. The
+    last message of the previous request is marked as well, since a provider looks back from a mark
+    over a few blocks only. If the conversation has marks of its own, the oldest marks beyond the
+    limit of the provider are removed.
 
     Args:
-        document: The answer; its messages are replaced.
+        document: The document; its messages are replaced.
         profile: The target.
         options: The options, with `cache_markers`.
-        stable: The number of messages sent before.
+        sent_messages: The number of unchanged messages that the previous request has sent.
     """
     messages = document["messages"]
     if profile.mark_cached is None or not isinstance(messages, list):
         return
-    places = {item - 1 for item in (stable, len(messages)) if item > 0 and options.cache_markers}
-    document["messages"] = _with_few_marks(
-        [
-            profile.mark_cached(message) if index in places else message
-            for index, message in enumerate(messages)
-        ]
-    )
-
-
-def _with_few_marks(messages: list[Node]) -> list[Node]:
-    """Return messages without the oldest marks beyond the provider's limit."""
-    too_many = _count_marks(messages) - _MAX_MARKS
-    return messages if too_many <= 0 else _without_marks(messages, too_many)[0]
+    counts = (sent_messages, len(messages)) if options.cache_markers else ()
+    marked = {count - 1 for count in counts if count > 0}
+    messages = [
+        profile.mark_cached(message) if index in marked else message
+        for index, message in enumerate(messages)
+    ]
+    excess = _count_marks(messages) - _MAX_CACHE_MARKS
+    document["messages"] = messages if excess <= 0 else _remove_marks(messages, excess)[0]
 
 
 def _count_marks(blocks: Iterable[Node]) -> int:
-    """Return the number of marked blocks, including nested ones."""
+    """Return the number of marked messages and blocks, including nested blocks."""
     count = 0
     for block in blocks:
-        members = _members(block)
+        members = _members_of(block)
         count += _is_marked(members)
-        if inside := _blocks(members):
-            count += _count_marks(inside)
+        if nested_blocks := _nested_blocks(members):
+            count += _count_marks(nested_blocks)
     return count
 
 
-def _without_marks(blocks: Iterable[Node], too_many: int) -> tuple[list[Node], int]:
-    """Return blocks without their first marks, and the number of marks still to remove."""
-    kept: list[Node] = []
+def _remove_marks(blocks: Iterable[Node], excess: int) -> tuple[list[Node], int]:
+    """Remove the first `excess` marks from blocks.
+
+    Returns:
+        The blocks, and the number of marks that remain to be removed. Blocks that consist of a mark
+        alone are left out.
+    """
+    remaining: list[Node] = []
     for block in blocks:
-        members = _members(block)
-        inside = _blocks(members)
-        if too_many <= 0 or not (_is_marked(members) or _count_marks(inside)):
-            kept.append(block)
+        members = _members_of(block)
+        nested_blocks = _nested_blocks(members)
+        if excess <= 0 or not (_is_marked(members) or _count_marks(nested_blocks)):
+            remaining.append(block)
             continue
         members = {**members}
-        if inside:
-            members["content"], too_many = _without_marks(inside, too_many)
-        if too_many > 0 and _is_marked(members):
-            too_many -= 1
-            members = {key: member for key, member in members.items() if key not in _MARKS}
-        kept += [members] if members else []
-    return kept, too_many
+        if nested_blocks:
+            members["content"], excess = _remove_marks(nested_blocks, excess)
+        if excess > 0 and _is_marked(members):
+            excess -= 1
+            for name in _CACHE_MARK_MEMBERS:
+                members.pop(name, None)
+        remaining += [members] if members else []
+    return remaining, excess
 
 
-def _members(block: Node) -> Mapping[str, Node]:
-    """Return the members of a block, those of a record's JSON as leaves."""
+def _members_of(block: Node) -> Mapping[str, Node]:
+    """Return the members of a message or a block; the members of a `JsonLeaf` are leaves too."""
     if isinstance(block, JsonLeaf) and isinstance(block.value, dict):
         return {
             name: JsonLeaf(value) if isinstance(value, dict | list) else value
@@ -298,24 +317,29 @@ def _members(block: Node) -> Mapping[str, Node]:
     return block if isinstance(block, dict) else {}
 
 
-def _blocks(members: Mapping[str, Node]) -> list[Node]:
-    """Return the blocks in the content of a message or of a result."""
-    content = members.get("content") if members.get("type") in _HOLDERS else None
+def _nested_blocks(members: Mapping[str, Node]) -> list[Node]:
+    """Return the blocks in the content of a message or of a tool result."""
+    content = members.get("content") if members.get("type") in _TYPES_WITH_BLOCKS else None
     if isinstance(content, JsonLeaf) and isinstance(content.value, list):
         return [JsonLeaf(item) for item in content.value]
     return content if isinstance(content, list) else []
 
 
 def _is_marked(members: Mapping[str, Node]) -> bool:
-    for name in _MARKS:
-        mark = members.get(name)
-        if mark.value if isinstance(mark, JsonLeaf) else mark:
-            return True
-    return False
+    marks = (members.get(name) for name in _CACHE_MARK_MEMBERS)
+    return any(mark.value if isinstance(mark, JsonLeaf) else mark for mark in marks)
 
 
-def equal_hashes(sent: bytes, hashes: Sequence[bytes]) -> int:
-    """Return how many leading messages equal those sent last."""
-    before = [sent[at : at + _HASH_BYTES] for at in range(0, len(sent), _HASH_BYTES)]
-    # A hash covers all messages before it, so equal hashes are a leading run.
-    return sum(old == new for old, new in zip(before, hashes, strict=False))
+def count_unchanged_messages(sent_hashes: bytes, hashes: Sequence[bytes]) -> int:
+    """Return the number of messages at the beginning that equal the messages sent last.
+
+    Args:
+        sent_hashes: The prefix hashes of the messages sent last, joined.
+        hashes: The prefix hashes of the messages at present.
+    """
+    sent = (
+        sent_hashes[start : start + _HASH_BYTES]
+        for start in range(0, len(sent_hashes), _HASH_BYTES)
+    )
+    # A hash covers all messages before it, so no hash is equal after the first difference.
+    return sum(old == new for old, new in zip(sent, hashes, strict=False))

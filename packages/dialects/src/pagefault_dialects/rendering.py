@@ -1,8 +1,8 @@
-"""Rendering of conversations for a target, in memory.
+"""Rendering of conversations in memory: `render`, which needs no service.
 
 Media in messages are checked for their dimensions, duration and damage. Expired links are left out.
 Images are not made smaller: a medium that is too large is replaced by a line of text, with an entry
-in the loss.
+in the loss account.
 """
 
 import json
@@ -22,7 +22,7 @@ from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
-from pagefault_dialects.rendered_documents import document_of, mark
+from pagefault_dialects.rendered_documents import add_cache_marks, build_document
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.fitting import LoadedMedia, list_media, plan_media
 from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns
@@ -35,13 +35,13 @@ from pagefault_dialects.turns.handles import add_handles
 from pagefault_dialects.turns.text_limits import shorten_texts
 
 _DEFAULTS = RenderOptions()
-# The limit of base64 in one rendering, unless the target or the caller sets one.
-_MAX_BYTES = 1 << 40
+# More bytes of media than a process can hold: the default is no limit.
+_MAX_MEDIA_BYTES = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedMessages:
-    """A conversation as the messages of a target."""
+    """A conversation as the messages of a target, as `render` returns it."""
 
     target: str
     messages: list[JsonValue]
@@ -63,12 +63,12 @@ def render(
 
     Args:
         turns: A whole conversation, as `read_messages` returns it.
-        target: One of the names in `TARGETS`.
+        target: The name of a target; see `TARGETS`.
         options: The limits and the form of the rendering.
 
     Raises:
         InvalidPayloadError: There is no such target, the options need a service that stores media,
-            or the parts that are always kept exceed the limits.
+            or the turns that are never left out exceed the limits.
     """
     if options.media == "signed-url":
         raise InvalidPayloadError("Only a service signs URLs: ask for `inline` or `reference`.")
@@ -76,8 +76,8 @@ def render(
     if options.max_text is not None:
         turns = shorten_texts(turns, options.max_text, {})
     resolved = _resolve_within_limits(turns, profile, options)
-    document = document_of(resolved, profile, options)
-    mark(document, profile, options)
+    document = build_document(resolved, profile, options)
+    add_cache_marks(document, profile, options)
     pieces = json_pieces(document).pieces
     text = b"".join(piece for piece in pieces if isinstance(piece, bytes))
     if not all(isinstance(piece, bytes) for piece in pieces):
@@ -103,46 +103,46 @@ def _resolve_within_limits(
     history = prepare_eviction(turns, profile, options)
     while True:
         resolved = _resolve(history.turns_at(frontier), profile, options)
-        next_position = next_frontier(history, frontier, resolved)
-        if next_position == frontier:
+        advanced = next_frontier(history, frontier, resolved)
+        if advanced == frontier:
             return resolved
-        frontier = next_position
+        frontier = advanced
 
 
 def _resolve(
     turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
 ) -> ResolvedTurns:
+    """Resolve turns: decide for each medium whether it is sent, or which text replaces it."""
     turns = [replace(turn, items=tuple(map(_examine, turn.items))) for turn in turns]
     if options.handles:
         turns = add_handles(turns, profile.takes_structured)
     turns = with_lines(turns, profile, is_whole=True)
-    limits = [base64_length(_MAX_BYTES)]
+    limits = [base64_length(_MAX_MEDIA_BYTES)]
     if profile.request_bytes is not None:
         limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
     if options.max_bytes is not None:
         limits.append(options.max_bytes)
     max_base64 = min(limits)
     plan = plan_media(turns, profile, options, max_base64=max_base64)
-    media = [place.medium for place in list_media(turns)]
-    texts = {
-        index: text
-        for index in plan.texts
-        if isinstance(source := media[index].source, InlineBytes)
-        and (text := _read_text(source.data, media[index], profile)) is not None
-    }
+    media = [ref.medium for ref in list_media(turns)]
+    texts: dict[int, FileText] = {}
+    for index in plan.texts:
+        medium = media[index]
+        if isinstance(medium.source, InlineBytes):
+            text = read_file_text(medium.source.data, medium.declared_type, profile.text_file_chars)
+            if text is not None:
+                texts[index] = text
     ladder = Ladder(profile, options, max_base64=max_base64, sign=None)
     return ladder.resolve(turns, LoadedMedia(texts=texts))
 
 
-def _read_text(data: bytes, medium: Medium, profile: Profile) -> FileText | None:
-    return read_file_text(data, medium.declared_type, profile.text_file_chars)
-
-
 def _examine(item: Item) -> Item:
     """Return a medium with its dimensions, duration and damage; another item unchanged."""
-    if isinstance(item, Medium) and isinstance(item.source, Address):
+    if not isinstance(item, Medium):
+        return item
+    if isinstance(item.source, Address):
         return replace(item, damage=check_link_expiry(item.source.url, datetime.now(UTC)))
-    if not isinstance(item, Medium) or not isinstance(item.source, InlineBytes):
+    if not isinstance(item.source, InlineBytes):
         return item
     data = item.source.data
     hints = read_hints(data, item.mime_type)

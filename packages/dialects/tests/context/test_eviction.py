@@ -8,8 +8,8 @@ import pytest
 from packages.dialects.tests.targets.composed import ID, medium
 from pagefault_dialects.context.eviction import EvictableTurns, prepare_eviction
 from pagefault_dialects.context.frontier_moves import advance_frontier
+from pagefault_dialects.context.load_meter import Load, LoadMeter
 from pagefault_dialects.context.token_budget import excess_load
-from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
 from pagefault_dialects.model.conversation import (
@@ -332,8 +332,8 @@ def test_call_that_was_joined_from_another_entry_names_that_entry() -> None:
 def frontier_after(target_load: Load, *turns: ComposedTurn, most: int | None = None) -> Frontier:
     history = history_from([FIRST, *turns, *IN_PROGRESS], most=most)
     # No media: the weight of a medium is known only if it is attached.
-    weighing = Weighing(TARGETS["text"], [])
-    return advance_frontier(history, NOTHING_EVICTED, target_load, weighing)
+    meter = LoadMeter(TARGETS["text"], [])
+    return advance_frontier(history, NOTHING_EVICTED, target_load, meter)
 
 
 def test_frontier_moves_no_further_than_it_has_to_oldest_first() -> None:

@@ -29,7 +29,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_dialects.rendered_documents import equal_hashes, session_document
+from pagefault_dialects.rendered_documents import build_session_document, count_unchanged_messages
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import find_orphans, pair_calls
@@ -96,10 +96,10 @@ def render_turns(
     turns: Sequence[ComposedTurn], request: RenderRequest, frontier: Frontier
 ) -> Rendering:
     resolved, moved_to = fit_turns(turns, request, frontier)
-    document = session_document(
+    document = build_session_document(
         resolved, TARGETS[request.target], request.query, last_seq=0, since=0
     )
-    tokens = document.answer["tokensEst"]
+    tokens = document.document["tokensEst"]
     assert isinstance(tokens, int)
     rendered = write_messages(resolved, request.target, request.query)
     called = {call.call_id for turn in resolved.turns for call in turn.calls}
@@ -213,7 +213,7 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
         renderings.append(rendering)
         frontier = rendering.frontier
     for old, new in pairwise(renderings):
-        stable = equal_hashes(b"".join(old.hashes), new.hashes)
+        stable = count_unchanged_messages(b"".join(old.hashes), new.hashes)
         assert stable == equal_beginning(old.rendered, new.rendered)
         # If the media that stay exceed the limit, the oldest of them are reduced.
         is_crowded = any(entry.code == "too-many-media" for entry in new.rendered.loss)

@@ -32,8 +32,8 @@ from packages.dialects.tests.targets.histories import (
 from pagefault_dialects.context.cut_marks import parse_argument_handle
 from pagefault_dialects.context.entry_refs import argument_text
 from pagefault_dialects.context.eviction import EvictableTurns, prepare_eviction
+from pagefault_dialects.context.load_meter import LoadMeter
 from pagefault_dialects.context.token_budget import next_frontier
-from pagefault_dialects.context.weighing import Weighing
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -45,7 +45,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_dialects.rendered_documents import equal_hashes, session_document
+from pagefault_dialects.rendered_documents import build_session_document, count_unchanged_messages
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 from pagefault_dialects.targets.table import TARGETS
@@ -120,8 +120,8 @@ class Case:
                 break
             frontier = further
         frontier = frontier.model_copy(update={"orphans": find_orphans(conversation)})
-        document = session_document(resolved, profile, self.query, last_seq=0, since=0)
-        tokens, open_calls = document.answer["tokensEst"], document.answer.get("openCalls", [])
+        document = build_session_document(resolved, profile, self.query, last_seq=0, since=0)
+        tokens, open_calls = document.document["tokensEst"], document.document.get("openCalls", [])
         assert isinstance(tokens, int)
         assert isinstance(open_calls, list)
         return Rendering(
@@ -173,10 +173,10 @@ def check_budget(case: Case, rendering: Rendering) -> None:
 
 def largest(case: Case, rendering: Rendering) -> int:
     """Return about how many tokens the largest step or message takes."""
-    weighing = Weighing(TARGETS[case.target])
+    meter = LoadMeter(TARGETS[case.target])
     turns = rendering.history.turns
     return max(
-        weighing.turns(turns[passage.start : passage.stop]).tokens
+        meter.measure_turns(turns[passage.start : passage.stop]).tokens
         for passage in rendering.history.passages
     )
 
@@ -260,7 +260,7 @@ def check_prefix(case: Case, old: Rendering, new: Rendering) -> None:
         if one != other:
             break
         equal += 1
-    assert equal_hashes(b"".join(old.hashes), new.hashes) == equal
+    assert count_unchanged_messages(b"".join(old.hashes), new.hashes) == equal
     # A frontier that began here moves no further than the steps that were old already.
     is_own = case.frontier == NOTHING_EVICTED and new.frontier.floor == 0
     are_same = all(getattr(old.frontier, level) == getattr(new.frontier, level) for level in LEVELS)

@@ -15,7 +15,7 @@ from pagefault_dialects.model.conversation import (
     TurnRole,
 )
 from pagefault_dialects.turns.call_results import PrefixChangedError
-from pagefault_dialects.turns.pairing import PairedPrefix, Pairing, find_position_seqs, pair_calls
+from pagefault_dialects.turns.pairing import Pairing, PairingState, find_position_seqs, pair_calls
 
 _IDS = st.sampled_from(["", "a", "b", "c"])
 _NAMES = st.sampled_from(["", "f", "g"])
@@ -60,7 +60,7 @@ def _in_parts(
     history: Sequence[ComposedTurn], pinned: Sequence[int]
 ) -> tuple[list[ComposedTurn], list[ComposedTurn]]:
     """Pair a history part by part; return the sealed turns and the others."""
-    prefix, sealed = PairedPrefix(), list[ComposedTurn]()
+    prefix, sealed = PairingState(), list[ComposedTurn]()
     pairing = Pairing(pinned, prefix)
     for turn in history:
         if pairing.can_seal_before(turn):

@@ -54,7 +54,7 @@ from pagefault_dialects.model.conversation import ComposedTurn, TextItem
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
-from pagefault_dialects.rendered_documents import document_of
+from pagefault_dialects.rendered_documents import build_document
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, json_pieces
 from pagefault_dialects.targets.rules import make_finding, shorten_quote
 from pagefault_dialects.targets.table import TARGETS
@@ -179,7 +179,7 @@ class Doctor:
             loss = fitted.loss
             if not is_session:
                 loss = tuple(locate_loss(loss, history.messages))
-            repaired_document = document_of(replace(fitted, loss=loss), profile, options)
+            repaired_document = build_document(replace(fitted, loss=loss), profile, options)
             document: dict[str, Node] = {
                 "target": repaired_document["target"],
                 "profile": repaired_document["profile"],

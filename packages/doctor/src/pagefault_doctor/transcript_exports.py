@@ -26,7 +26,7 @@ from pagefault_dialects.model.render_options import (
     joined_pieces,
     rendering_of,
 )
-from pagefault_dialects.rendered_documents import document_of
+from pagefault_dialects.rendered_documents import build_document
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, json_pieces
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import Profile
@@ -105,7 +105,7 @@ def _keep_response_members(profile: Profile) -> Profile:
 def _write(
     writer: "_TranscriptWriter", resolved: ResolvedTurns, profile: Profile, options: RenderOptions
 ) -> Rendering:
-    written = document_of(resolved, profile, options)["messages"]
+    written = build_document(resolved, profile, options)["messages"]
     messages = [*map(_members_of, written)] if isinstance(written, list) else []
     pieces: list[JsonPiece] = []
     for line in writer.write(_without_prompts(messages)):

@@ -30,7 +30,8 @@ from pagefault_dialects.context.floor_turns import (
     find_opening_turns,
     find_protected_messages,
 )
-from pagefault_dialects.context.prefix_index import NO_PREFIX_FACTS, PrefixFacts
+from pagefault_dialects.context.load_meter import LoadMeter
+from pagefault_dialects.context.prefix_index import EMPTY_PREFIX_SUMMARY, PrefixSummary
 from pagefault_dialects.context.recalls import Recall, find_recalls
 from pagefault_dialects.context.steps import (
     FoldSummary,
@@ -40,7 +41,6 @@ from pagefault_dialects.context.steps import (
     split_passages,
     summarize_turns,
 )
-from pagefault_dialects.context.weighing import Weighing
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions
@@ -245,7 +245,7 @@ class EvictableTurns:
             turns,
             self.floor,
             cut,
-            Weighing(self.profile),
+            LoadMeter(self.profile),
             self.options.max_tokens or 0,
             self.page_of,
             has_older=len(self.turns) > len(turns),
@@ -328,7 +328,7 @@ def prepare_eviction(
     profile: Profile,
     options: RenderOptions,
     pinned: Collection[str] = (),
-    prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
+    prefix_summary: PrefixSummary = EMPTY_PREFIX_SUMMARY,
 ) -> EvictableTurns:
     """Prepare a conversation for eviction.
 
@@ -337,15 +337,16 @@ def prepare_eviction(
         profile: The target.
         options: The limits.
         pinned: The ids of pinned pages.
-        prefix_facts: The facts about folded runs, each of which is one step of the conversation.
+        prefix_summary: The summary of the prefix, whose folded runs are one step each in `turns`.
     """
-    passages = [*split_passages(turns, prefix_facts.runs)]
-    recalls = find_recalls(turns, prefix_facts.recalled, prefix_facts.times)
-    late = dict(_find_late_steps(turns, passages, prefix_facts))
+    passages = [*split_passages(turns, prefix_summary.runs)]
+    recalls = find_recalls(turns, prefix_summary.recall_totals, prefix_summary.recall_counts)
+    late = dict(_find_late_steps(turns, passages, prefix_summary))
     steps = [
         index
         for index, passage in enumerate(passages)
-        if isinstance(passage, Step) and _find_folded_run(turns, passage, prefix_facts.runs) is None
+        if isinstance(passage, Step)
+        and _find_folded_run(turns, passage, prefix_summary.runs) is None
     ]
     newest = max((index for index in steps if index not in late), default=min(steps, default=0))
     in_progress = frozenset(
@@ -368,7 +369,7 @@ def prepare_eviction(
         profile=profile,
         options=options,
         late=late,
-        folded=prefix_facts.runs,
+        folded=prefix_summary.runs,
         pinned_steps=frozenset(
             index for index in steps if not page_answers.isdisjoint(turn_indexes(passages[index]))
         ),
@@ -424,11 +425,11 @@ def _find_folded_run(
 
 
 def _find_late_steps(
-    turns: Sequence[ComposedTurn], passages: Sequence[Passage], prefix_facts: PrefixFacts
+    turns: Sequence[ComposedTurn], passages: Sequence[Passage], prefix_summary: PrefixSummary
 ) -> Iterator[tuple[int, LateStep]]:
     """Yield the index of each passage with a late answer, and the step that called first."""
     callers: defaultdict[int | None, list[tuple[int, Collection[str]]]] = defaultdict(list)
-    for seq, steps in prefix_facts.calling.items():
+    for seq, steps in prefix_summary.unanswered_steps.items():
         callers[seq] += ((item.number, item.tools) for item in steps)
     ends = [(item.number, index) for index, item in enumerate(passages) if isinstance(item, Step)]
     for index, passage in enumerate(passages):
@@ -444,5 +445,5 @@ def _find_late_steps(
                 # A run has the number of its last step.
                 passage_index = ends[bisect_left(ends, (number, -1))][1]
                 yield index, LateStep(passage_index, number)
-        elif _find_folded_run(turns, passage, prefix_facts.runs) is None:
+        elif _find_folded_run(turns, passage, prefix_summary.runs) is None:
             callers[calling.seq].append((passage.number, [call.name for call in calling.calls]))

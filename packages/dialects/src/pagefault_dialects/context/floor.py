@@ -17,7 +17,7 @@ from pagefault_dialects.context.evicted_forms import (
     with_shorter_texts,
 )
 from pagefault_dialects.context.floor_turns import FloorTurns
-from pagefault_dialects.context.weighing import TURN_TOKENS, Weighing
+from pagefault_dialects.context.load_meter import TURN_TOKENS, LoadMeter
 from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Omission, TextItem
 from pagefault_dialects.texts.cuts import shortened
 
@@ -38,7 +38,7 @@ class Floor:
         turns: The protected turns by their indexes, before they are shortened.
         indexes: The indexes of the protected turns of each kind.
         shortened: The indexes of the turns that are shortened; the others are returned whole.
-        weighing: Measures turns, with media as they are recorded.
+        meter: Measures turns, with media as they are recorded.
         max_tokens: The budget.
         page_of: Returns the page of an answer to a page fault.
         has_older: Whether the history has more than these turns.
@@ -49,13 +49,13 @@ class Floor:
         turns: Mapping[int, ComposedTurn],
         indexes: FloorTurns,
         shortened: Collection[int],
-        weighing: Weighing,
+        meter: LoadMeter,
         max_tokens: int,
         page_of: Callable[[ComposedTurn], str | None],
         *,
         has_older: bool,
     ) -> None:
-        self._turns, self._indexes, self._weighing = turns, indexes, weighing
+        self._turns, self._indexes, self._meter = turns, indexes, meter
         self._shortened = shortened
         self._page_of = page_of
         self._has_older = has_older
@@ -78,7 +78,7 @@ class Floor:
         if turn.role != "assistant" or self._indexes.newest or index not in messages[-1:]:
             return self._fit(turn, self._quarter, None)
         others = [*self._shorten_messages(messages[:-1]), *self._shorten_pinned_answers()]
-        return self._fit(turn, self._newest_share(self._weighing.turns(others).tokens), None)
+        return self._fit(turn, self._newest_share(self._meter.measure_turns(others).tokens), None)
 
     def shorten_pinned(self, index: int) -> ComposedTurn:
         """Return an answer with a pinned page, shortened to its part of a quarter."""
@@ -91,10 +91,10 @@ class Floor:
 
     def shorten_newest_step(self) -> dict[int, ComposedTurn]:
         """Return the turns of the newest step by their indexes, shortened to the step's share."""
-        weigh = self._weighing.turns
+        measure = self._meter.measure_turns
         newest = {index: self._turns[index] for index in self._indexes.newest}
-        used = weigh(self._shorten_messages(self._indexes.messages)).tokens
-        used += weigh(self._shorten_pinned_answers()).tokens
+        used = measure(self._shorten_messages(self._indexes.messages)).tokens
+        used += measure(self._shorten_pinned_answers()).tokens
         room = max(0, self._room - used)
         if sum(map(self._tokens, newest)) <= room or not set(newest) <= set(self._shortened):
             return newest
@@ -105,9 +105,9 @@ class Floor:
             for shorten in (cut_arguments, mark_arguments):
                 for index in calling:
                     newest[index] = with_shorter_arguments(self._turns[index], shorten)
-                if sum(weigh([newest[index]]).tokens for index in calling) <= share:
+                if sum(measure([newest[index]]).tokens for index in calling) <= share:
                     break
-        share -= weigh(newest[index] for index in calling).tokens
+        share -= measure(newest[index] for index in calling).tokens
         answers = [index for index in newest if index not in calling]
         shares = _divide(share, [*map(self._tokens, answers)])
         for index, max_tokens in zip(answers, shares, strict=True):
@@ -126,7 +126,7 @@ class Floor:
             ("pinned pages", self._shorten_pinned_answers()),
             ("the newest step", [*self.shorten_newest_step().values()]),
         ]
-        return [(name, self._weighing.turns(turns).tokens) for name, turns in parts if turns]
+        return [(name, self._meter.measure_turns(turns).tokens) for name, turns in parts if turns]
 
     def _shorten_messages(self, indexes: Iterable[int]) -> Sequence[ComposedTurn]:
         return [self.shorten_message(index, self._turns[index]) for index in indexes]
@@ -140,23 +140,23 @@ class Floor:
         return room * (8 - _EIGHTHS_FOR_OLDER) // 8 if self._has_older else room
 
     def _tokens(self, index: int) -> int:
-        return self._weighing.turn(self._turns[index]).tokens
+        return self._meter.measure_turn(self._turns[index]).tokens
 
     def _min_tokens(self, index: int) -> int:
         """Return the approximate tokens of a turn of the newest step at its shortest."""
         turn = self._turns[index]
         if turn.role == "tool":
             return TURN_TOKENS + _RESERVE_TOKENS // 2
-        return self._weighing.turn(with_shorter_arguments(turn, mark_arguments)).tokens
+        return self._meter.measure_turn(with_shorter_arguments(turn, mark_arguments)).tokens
 
     def _fit(self, turn: ComposedTurn, share: int, page_id: str | None) -> ComposedTurn:
         """Return a turn with its texts cut so that the turn fits a share."""
-        tokens = self._weighing.turn(turn).tokens
+        tokens = self._meter.measure_turn(turn).tokens
         is_line = any(isinstance(item, Omission) and item.what == "result" for item in turn.items)
         if tokens <= share or is_line:
             return turn
         texts = [item_text(item) for item in turn.items if isinstance(item, TextItem | DataItem)]
-        text_tokens = [self._weighing.text(text) for text in texts]
+        text_tokens = [self._meter.count_text_tokens(text) for text in texts]
         room = share - (tokens - sum(text_tokens)) - _LINE_TOKENS * len(texts)
         # Texts of the user keep half of the share, however large the media are.
         min_room = share // 2 if turn.role == "user" else 0
@@ -169,7 +169,7 @@ class Floor:
 
     def _cut(self, text: str, max_tokens: int, call: str) -> str:
         """Return the beginning and end of a text around a line, within a number of tokens."""
-        tokens = self._weighing.text(text)
+        tokens = self._meter.count_text_tokens(text)
         limit = min(len(text) - 1, len(text) * max_tokens * 8 // (max(1, tokens) * 5))
         if tokens <= max_tokens:
             return text
@@ -177,7 +177,7 @@ class Floor:
             if limit < _SHORTEST_CUT_CHARS:
                 break
             cut = shortened(text, limit, call)
-            if (cut_tokens := self._weighing.text(cut)) <= max_tokens:
+            if (cut_tokens := self._meter.count_text_tokens(cut)) <= max_tokens:
                 return cut
             limit = min(limit * 15 // 16, limit * max_tokens // cut_tokens)
         line = shortened(text, 0, call).strip()

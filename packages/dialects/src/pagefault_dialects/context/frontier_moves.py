@@ -18,8 +18,8 @@ from pagefault_dialects.context.eviction import (
     RenderedPassage,
     chain_levels,
 )
+from pagefault_dialects.context.load_meter import Load, LoadMeter
 from pagefault_dialects.context.steps import Step
-from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.model.frontier import Frontier
 
 # Steps reduced to previews take at most a fifth of the budget, and so do steps reduced to lines.
@@ -65,7 +65,7 @@ class _Group:
 
 
 def advance_frontier(
-    history: EvictableTurns, frontier: Frontier, excess: Load, weighing: Weighing
+    history: EvictableTurns, frontier: Frontier, excess: Load, meter: LoadMeter
 ) -> Frontier:
     """Move a frontier until enough load is saved, or nothing can be evicted any more.
 
@@ -73,14 +73,14 @@ def advance_frontier(
         history: The conversation.
         frontier: The frontier before the move.
         excess: The load to be saved. If only media or base64 exceed, no text is evicted.
-        weighing: Measures turns.
+        meter: Measures turns.
     """
-    move = _FrontierMove(history, frontier, excess, weighing)
+    move = _FrontierMove(history, frontier, excess, meter)
     move.run()
     return move.frontier
 
 
-def estimate_tokens(history: EvictableTurns, frontier: Frontier, weighing: Weighing) -> int:
+def estimate_tokens(history: EvictableTurns, frontier: Frontier, meter: LoadMeter) -> int:
     """Return the tokens of a conversation at a frontier, counted as moves count them.
 
     The result depends on the positions of the frontier alone, not on the moves that led to them.
@@ -92,7 +92,7 @@ def estimate_tokens(history: EvictableTurns, frontier: Frontier, weighing: Weigh
         # A late result is counted in the same form, whether its call is folded or not.
         is_late = passage.first in history.late
         turns = history.shorten_passage(passage.first, passage.levels) if is_late else passage.turns
-        return weighing.turns(turns).tokens
+        return meter.measure_turns(turns).tokens
 
     return sum(map(count_tokens, history.passages_at(frontier)))
 
@@ -142,9 +142,9 @@ class _FrontierMove:
     """One move of a frontier, level by level."""
 
     def __init__(
-        self, history: EvictableTurns, frontier: Frontier, excess: Load, weighing: Weighing
+        self, history: EvictableTurns, frontier: Frontier, excess: Load, meter: LoadMeter
     ) -> None:
-        self._history, self._weighing = history, weighing
+        self._history, self._meter = history, meter
         # The load that is still to be saved.
         self._missing = excess
         self._frontier = chain_levels(frontier)
@@ -299,24 +299,24 @@ class _FrontierMove:
         )
         if is_whole:
             return 0
-        return self._weighing.turns(history.shorten_passage(index, levels)).tokens
+        return self._meter.measure_turns(history.shorten_passage(index, levels)).tokens
 
     def _saving(self, index: int, levels: Levels, level: Level) -> Load:
         """Return the load that is saved by applying a level to a passage."""
-        history, weighing = self._history, self._weighing
+        history, meter = self._history, self._meter
         if getattr(levels, level):
             return Load()
         turns = history.shorten_passage(index, levels)
         if level != "folded":
             reached = dict.fromkeys(self._implied_levels(index, level), True)
             shortened = history.shorten_passage(index, levels._replace(**reached))
-            return weighing.saving(turns, shortened)
+            return meter.measure_saving(turns, shortened)
         if index in history.pinned_steps:
             return Load()
         folded_neighbours = (index - 1 in self._folded) + (index + 1 in self._folded)
         self._folded.add(index)
         # Folding a passage adds a fold, extends one, or joins two.
-        return weighing.turns(turns) - Load((1 - folded_neighbours) * _FOLD_TOKENS)
+        return meter.measure_turns(turns) - Load((1 - folded_neighbours) * _FOLD_TOKENS)
 
     def _is_enough(self, level: Level) -> bool:
         """Return whether nothing has to be saved any more that this level can save."""

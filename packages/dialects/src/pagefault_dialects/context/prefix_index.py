@@ -1,15 +1,15 @@
-"""An index of the prefix of a history, so that a rendering that folds it need not read its entries.
+"""An index of a history's prefix: a rendering that folds the prefix need not read its entries.
 
-Folded steps are rendered as counts, so the index has the counts of each run of steps, which can be
-added. Some passages may have to be rendered in full: messages between steps, the newest step, and
-the newest answers with pinned pages. For these, the index has references to their entries, which
-are read one by one.
+A passage is a step or a message between steps. Folded steps are rendered as counts, so the index
+has the counts of each run of steps. Some passages may have to be rendered in full: messages, the
+newest step, and the steps with the newest answer with a page. For these, the index has references
+to their entries, which are read one by one.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pagefault_dialects.context.recalls import Recall, RecalledObject, find_recalls
 from pagefault_dialects.context.steps import (
@@ -29,9 +29,6 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.targets.base64_leaves import text_of
 
-_EntryIndex: TypeAlias = tuple[int, int]
-"""The `seq` of the entry of a call, and the index of the call in that entry."""
-
 
 @dataclass(frozen=True, slots=True)
 class PrefixMessage:
@@ -42,37 +39,44 @@ class PrefixMessage:
     is_recorded: bool
     """False if the message differs from its record, for example because a note was added to it."""
     position: int
-    """Its position, which frontiers are compared with; see `turn_positions`."""
+    """The position that frontiers are compared with; see `turn_positions`."""
     role: TurnRole
     origin: str
     """The HTTP path of its record."""
     summary: FoldSummary
+    """The counts of this message, for folds."""
     chars: int
-    """The length of its texts."""
+    """The length of its texts together."""
+
+
+class _PairedCall(NamedTuple):
+    """The members of a `TurnCall` that the pairing of calls and answers may change."""
+
+    call_id: str
+    name: str
+    entry_position: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """A reference to a turn of a step: its entry, and its index among the turns of the entry."""
+    """A reference to a turn of a step: its entry, and its index among the turns of the entry.
+
+    The other members may differ from those of the record, since the pairing of calls and answers
+    makes ids unique.
+    """
 
     seq: int
     index: int
     call_id: str
     tool_name: str
-    calls: tuple[tuple[str, str, _EntryIndex | None], ...]
-    """The id, the tool and the `TurnCall.entry_position` of each call, which may differ from the
-    record."""
+    calls: tuple[_PairedCall, ...]
 
     def restore(self, recorded: Sequence[ComposedTurn]) -> ComposedTurn:
-        """Return the turn.
-
-        Args:
-            recorded: The turns of its entry, as they were recorded.
-        """
+        """Return the turn, given the turns of its entry as they were recorded."""
         turn = recorded[self.index]
         calls = tuple(
-            replace(call, call_id=call_id, name=name, entry_position=position)
-            for call, (call_id, name, position) in zip(turn.calls, self.calls, strict=True)
+            replace(call, **paired._asdict())
+            for call, paired in zip(turn.calls, self.calls, strict=True)
         )
         return replace(turn, call_id=self.call_id, tool_name=self.tool_name, calls=calls)
 
@@ -93,24 +97,24 @@ class ReferencedStep(FoldedRun):
     """A run of one step, with references to its turns, so that they can be read again."""
 
     turns: tuple[RecordedTurn | ComposedTurn, ...]
-    """References to its turns. An answer that Pagefault has added has no record, so the turn itself
-    is here. Empty if a turn differs from its record."""
+    """References to its turns; empty if a turn differs from its record. An answer that Pagefault
+    has added has no record, so the turn itself is here."""
     pages: Mapping[str, int | None]
-    """The pages in its answers, each with the `seq` of the answer."""
-    times: Mapping[str, int]
-    """The `Recall.times` of its recalls, by the ids of their calls."""
+    """The `seq` of the answer with each page, by the id of the page."""
+    recall_counts: Mapping[str, int]
+    """The `Recall.count` of its recalls, by the ids of their calls."""
     is_late: bool
     """True if the step was added for an answer that came late: it repeats the earlier call."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnansweredStep:
-    """A step whose entry has a call without an answer."""
+    """A step whose entry has a call without an answer, which may still come late."""
 
     number: int
     """The number of the step, from 1."""
     tools: frozenset[str]
-    """The tools that it calls."""
+    """The names of the tools that the step calls."""
 
 
 PrefixPassage: TypeAlias = PrefixMessage | FoldedRun
@@ -121,42 +125,42 @@ class PrefixIndex:
     """The passages of a prefix that will not change, for frontiers that have folded its steps."""
 
     passages: tuple[PrefixPassage, ...] = ()
-    """Its passages in order. Steps are joined into runs, except the newest step and each step with
-    the newest answer with a page."""
-    recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
+    """The passages in order. Steps are joined into runs, except the newest step, and except each
+    step with the newest answer with a page."""
+    recall_totals: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object."""
     steps: int = 0
-    """The number of its steps."""
-    calling: Mapping[int, Sequence[UnansweredStep]] = field(default_factory=dict)
+    """The number of steps."""
+    unanswered_steps: Mapping[int, Sequence[UnansweredStep]] = field(default_factory=dict)
     """The steps of entries with calls that may be answered late, by the `seq` of the entry."""
 
     @property
     def pages(self) -> set[str]:
-        """The ids of the pages that calls of `page_fault` named."""
-        return {item.name for item in self.recalled if item.kind == "page"}
+        """The ids of the pages that the calls of `page_fault` name."""
+        return {item.name for item in self.recall_totals if item.kind == "page"}
 
     @property
     def page_answers(self) -> Mapping[str, int | None]:
-        """The `seq` of the newest answer with each page, by page."""
+        """The `seq` of the newest answer with each page, by the id of the page."""
         steps = (passage for passage in self.passages if isinstance(passage, ReferencedStep))
         return {page_id: seq for step in steps for page_id, seq in step.pages.items()}
 
     def extend(
         self, turns: Sequence[ComposedTurn], recorded: Mapping[int, Sequence[ComposedTurn]]
     ) -> "PrefixIndex":
-        """Return the index of a longer prefix.
+        """Return the index of a prefix that is longer by some turns.
 
         Args:
-            turns: The turns to be added, calls and answers paired.
-            recorded: The turns of each of their entries, as they were recorded.
+            turns: The turns that follow, with calls and answers paired.
+            recorded: The turns of each of their entries, as they were recorded, by `seq`.
         """
         passages, steps = [*self.passages], self.steps
-        recalls = find_recalls(turns, self.recalled)
+        recalls = find_recalls(turns, self.recall_totals)
         steps_by_seq: defaultdict[int, list[tuple[UnansweredStep, bool]]] = defaultdict(list)
-        added = [*split_passages(turns)]
-        is_late = {span.start: turns[span.stop - 1].late_for is not None for span in added}
+        new_passages = [*split_passages(turns)]
+        is_late = {item.start: turns[item.stop - 1].late_for is not None for item in new_passages}
         calling = [start for start, late in is_late.items() if turns[start].calls and not late]
-        for passage in added:
+        for passage in new_passages:
             passage_turns = turns[passage.start : passage.stop]
             first = passage_turns[0]
             if isinstance(passage, Step):
@@ -164,7 +168,8 @@ class PrefixIndex:
                 summary = summarize_turns(passage_turns, steps, is_late=is_late[passage.start])
                 run = FoldedRun(passage.position, first.origin, summary)
                 pages = _find_pages(passage_turns, recalls)
-                if pages or passage.start in calling[-1:]:
+                is_newest = passage.start in calling[-1:]
+                if pages or is_newest:
                     run = _index_step(run, passage_turns, pages, recalls, recorded)
                 passages.append(run)
                 if not is_late[passage.start] and first.seq is not None:
@@ -173,24 +178,30 @@ class PrefixIndex:
                     steps_by_seq[first.seq].append((UnansweredStep(steps, tools), lacks_answer))
             elif first.seq is not None:
                 passages.append(_index_message(passage, first, recorded.get(first.seq, ())))
-        recalled = Counter(self.recalled)
-        recalled.update(recall.target for recall in recalls.values())
+        recall_totals = Counter(self.recall_totals)
+        recall_totals.update(recall.target for recall in recalls.values())
         unanswered = {
             seq: [step for step, _ in steps_of_entry]
             for seq, steps_of_entry in steps_by_seq.items()
             if any(lacks_answer for _, lacks_answer in steps_of_entry)
         }
         joined = _join_runs(passages, _find_unfolded(passages))
-        return PrefixIndex(tuple(joined), dict(recalled), steps, {**self.calling, **unanswered})
+        return PrefixIndex(
+            tuple(joined), dict(recall_totals), steps, {**self.unanswered_steps, **unanswered}
+        )
 
     def passages_at(
         self, frontier: Frontier, pinned: Collection[str] = ()
     ) -> Sequence[PrefixPassage]:
-        """Return the passages at a frontier, with folded messages as runs.
+        """Return the passages at a frontier. Folded messages are runs; adjacent runs are joined.
 
-        Adjacent runs are joined. These are never folded: messages up to the user's first one; the
-        user's newest message; the newest step; and steps with `pinned` pages. Without messages of
-        the user, the first message and those of the system are never folded.
+        Never folded are all messages up to the first message of the user, the user's newest
+        message, the newest step, and the steps with the newest answer with a pinned page. Without
+        a message of the user, never folded are the first message and all messages of the system.
+
+        Args:
+            frontier: The frontier; every step of the prefix counts as folded at it.
+            pinned: The ids of pinned pages.
         """
         foldable = {*self._find_foldable_messages()}
         unfolded = {
@@ -210,7 +221,7 @@ class PrefixIndex:
         )
 
     def _find_foldable_messages(self) -> Iterator[int]:
-        """Yield the indexes of messages that may be folded."""
+        """Yield the indexes of the passages that are messages and may be folded."""
         roles = [
             passage.role if isinstance(passage, PrefixMessage) else None
             for passage in self.passages
@@ -224,9 +235,10 @@ class PrefixIndex:
                 yield index
 
     def find_message_fold(self, max_chars: int) -> int:
-        """Return the position up to which messages have to be folded to keep `max_chars` or less.
+        """Return the position up to which messages have to be folded.
 
-        The newest messages are kept. The result is 0 if no message has to be folded.
+        The messages after it have at most `max_chars` together. The result is 0 if all messages
+        have.
         """
         for passage in reversed(self.passages):
             if isinstance(passage, PrefixMessage):
@@ -237,29 +249,29 @@ class PrefixIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixFacts:
-    """Facts about a prefix whose folded steps were not read."""
+class PrefixSummary:
+    """Counts of a prefix at a frontier, whose folded steps were not read."""
 
     runs: Mapping[str, FoldSummary] = field(default_factory=dict)
-    """The counts of each run, by the id of the call in the step that replaces it."""
-    recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
+    """The counts of each folded run, by the id of the call in the step that replaces the run."""
+    recall_totals: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object in the prefix."""
-    times: Mapping[str, int] = field(default_factory=dict)
-    """The `Recall.times` of the recalls of referenced steps, by the ids of their calls."""
-    calling: Mapping[int, Sequence[UnansweredStep]] = field(default_factory=dict)
+    recall_counts: Mapping[str, int] = field(default_factory=dict)
+    """The `Recall.count` of each recall in steps that are not folded, by the ids of their calls."""
+    unanswered_steps: Mapping[int, Sequence[UnansweredStep]] = field(default_factory=dict)
     """The steps of entries with calls that may be answered late, by the `seq` of the entry."""
     page_answers: Mapping[str, int | None] = field(default_factory=dict)
-    """The `seq` of the newest answer with each page, by page."""
+    """The `seq` of the newest answer with each page, by the id of the page."""
     last_seq: int = 0
     """The `seq` of the last entry of the prefix."""
 
 
-NO_PREFIX_FACTS = PrefixFacts()
-"""The facts of an empty prefix: the conversation was read from its first turn."""
+EMPTY_PREFIX_SUMMARY = PrefixSummary()
+"""The counts of an empty prefix: the conversation was read from its first turn."""
 
 
 def make_run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
-    """Make a step, a call and its answer, that replaces a run; see `EvictableTurns.folded`.
+    """Return a step, a call and its answer, that replaces a run; see `EvictableTurns.folded`.
 
     Args:
         run: The run.
@@ -275,6 +287,13 @@ def make_run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedT
 def _index_message(
     passage: MessagePassage, turn: ComposedTurn, recorded: Sequence[ComposedTurn]
 ) -> PrefixMessage:
+    """Return a reference to a message.
+
+    Args:
+        passage: The passage of the message.
+        turn: The message.
+        recorded: The turns of its entry, as they were recorded.
+    """
     equal = [index for index, item in enumerate(recorded) if item == turn]
     with_same_role = [index for index, item in enumerate(recorded) if item.role == turn.role]
     return PrefixMessage(
@@ -292,10 +311,13 @@ def _index_message(
 def _find_pages(
     step: Sequence[ComposedTurn], recalls: Mapping[str, Recall]
 ) -> Mapping[str, int | None]:
-    """Return the pages in the answers of a step, each with the `seq` of the answer."""
-    answers = [turn for turn in step if turn.role == "tool" and not turn.is_error]
-    recalled = [(recalls[turn.call_id], turn.seq) for turn in answers if turn.call_id in recalls]
-    return {recall.target.name: seq for recall, seq in recalled if recall.target.kind == "page"}
+    """Return the `seq` of the answer with each page in a step, by the id of the page."""
+    return {
+        recall.target.name: turn.seq
+        for turn in step
+        if turn.role == "tool" and not turn.is_error
+        if (recall := recalls.get(turn.call_id)) is not None and recall.target.kind == "page"
+    }
 
 
 def _index_step(
@@ -305,15 +327,23 @@ def _index_step(
     recalls: Mapping[str, Recall],
     recorded: Mapping[int, Sequence[ComposedTurn]],
 ) -> ReferencedStep:
-    """Return the run of one step with references to its turns."""
+    """Return the run of one step with references to its turns.
+
+    Args:
+        run: The run.
+        turns: The turns of the step.
+        pages: The pages in its answers; see `_find_pages`.
+        recalls: The recalls of the history, by the ids of their calls.
+        recorded: The turns of the entries of the step, as they were recorded, by `seq`.
+    """
     references = [_refer_to_turn(turn, recorded.get(turn.seq or 0, ())) for turn in turns]
-    readable = tuple(reference for reference in references if reference is not None)
+    restorable = tuple(reference for reference in references if reference is not None)
     call_ids = [call.call_id for call in turns[0].calls]
     return ReferencedStep(
         *(run.position, run.origin, run.summary),
-        readable if len(readable) == len(references) else (),
+        restorable if len(restorable) == len(references) else (),
         pages,
-        {call_id: recalls[call_id].times for call_id in call_ids if call_id in recalls},
+        {call_id: recalls[call_id].count for call_id in call_ids if call_id in recalls},
         is_late=turns[-1].late_for is not None,
     )
 
@@ -321,10 +351,13 @@ def _index_step(
 def _refer_to_turn(
     turn: ComposedTurn, recorded: Sequence[ComposedTurn]
 ) -> RecordedTurn | ComposedTurn | None:
-    """Return a reference to a turn, or an added answer itself; `None` if its record differs."""
+    """Return a reference to a turn; `None` if the turn differs from its record.
+
+    An answer that Pagefault has added has no record, and is returned itself.
+    """
     if is_added_answer(turn):
         return turn
-    calls = tuple((call.call_id, call.name, call.entry_position) for call in turn.calls)
+    calls = tuple(_PairedCall(call.call_id, call.name, call.entry_position) for call in turn.calls)
     for index, item in enumerate(recorded):
         if len(item.calls) == len(calls):
             reference = RecordedTurn(turn.seq or 0, index, turn.call_id, turn.tool_name, calls)

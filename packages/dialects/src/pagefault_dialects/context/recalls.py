@@ -21,7 +21,7 @@ from pagefault_dialects.model.page import Level, parse_level
 RecallKind: TypeAlias = Literal["page", "medium", "entry"]
 
 RECALLS_FOR_RAISED_PRIORITY = 3
-"""From this recall of an object on, the answers have raised priority: they are evicted last."""
+"""From this recall of an object on, answers with it have raised priority: they are evicted last."""
 
 PAGE_FAULT = "page_fault"
 _READ_TEXT, _VIEW_MEDIA = "read_text", "view_media"
@@ -33,12 +33,13 @@ ENTRY_HANDLE = re.compile(
     rf"@?entry:([0-9]{{1,15}})(?:/([0-9a-f]{{12}}))?"
     rf"(?:{WORD_END}|(?=/arguments/[0-9]{{1,9}}(?![0-9A-Za-z])))"
 )
-"""The handle of an entry, or of a medium in it with the beginning of its digest, in any text."""
+"""The handle of an entry, or of a medium in an entry, which ends in the beginning of its digest; in
+any text."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledObject:
-    """An object that calls return."""
+    """A page, a medium or an entry that a call recalls."""
 
     kind: RecallKind
     name: str
@@ -52,8 +53,8 @@ class Recall:
     target: RecalledObject
     """The recalled object."""
     level: Level
-    """The requested level, if the object is a page."""
-    times: int
+    """The requested level of a page; `ABSTRACT` if the call names none."""
+    count: int
     """The number of recalls of the object so far, including this one."""
     index: int
     """The index of the turn with the call."""
@@ -61,39 +62,40 @@ class Recall:
     @property
     def has_raised_priority(self) -> bool:
         """Return whether the object was recalled so often that the answer is evicted last."""
-        return self.times >= RECALLS_FOR_RAISED_PRIORITY
+        return self.count >= RECALLS_FOR_RAISED_PRIORITY
 
 
 def find_recalls(
     turns: Sequence[ComposedTurn],
-    earlier_counts: Mapping[RecalledObject, int] = MappingProxyType({}),
-    earlier_times: Mapping[str, int] = MappingProxyType({}),
+    earlier_totals: Mapping[RecalledObject, int] = MappingProxyType({}),
+    earlier_counts: Mapping[str, int] = MappingProxyType({}),
 ) -> Mapping[str, Recall]:
     """Return the recalls of a conversation in order, by the ids of their calls.
 
     Args:
         turns: The conversation.
-        earlier_counts: The number of recalls of each object before these turns.
-        earlier_times: The `times` of recalls in these turns that `earlier_counts` includes, by the
-            ids of their calls.
+        earlier_totals: The number of recalls of each object in a prefix of the history.
+        earlier_counts: The `Recall.count` of the recalls in `turns` that belong to this prefix, by
+            the ids of their calls. They are included in `earlier_totals`.
     """
-    counts = Counter(earlier_counts)
+    totals = Counter(earlier_totals)
     recalls: dict[str, Recall] = {}
     for index, turn in enumerate(turns):
         for call in turn.calls:
-            target = _recalled_object(call)
-            if target is not None:
-                times = earlier_times.get(call.call_id)
-                if times is None:
-                    counts[target] += 1
-                    times = counts[target]
-                level = _requested_level(call.arguments.get("target_level"))
-                recalls[call.call_id] = Recall(target, level, times, index)
+            target = _find_recalled_object(call)
+            if target is None:
+                continue
+            count = earlier_counts.get(call.call_id)
+            if count is None:
+                totals[target] += 1
+                count = totals[target]
+            level = _requested_level(call.arguments.get("target_level"))
+            recalls[call.call_id] = Recall(target, level, count, index)
     return recalls
 
 
-def _recalled_object(call: TurnCall) -> RecalledObject | None:
-    # Hosts prefix the name of a tool with that of its server.
+def _find_recalled_object(call: TurnCall) -> RecalledObject | None:
+    # Hosts put the name of the server before the name of a tool: `mcp__pagefault__page_fault`.
     if call.name.endswith(PAGE_FAULT):
         page_id = call.arguments.get("page_id")
         return RecalledObject("page", page_id) if isinstance(page_id, str) else None

@@ -11,7 +11,7 @@ from pagefault_dialects.context.frontier_moves import (
     estimate_tokens,
     shorten_protected,
 )
-from pagefault_dialects.context.weighing import Load, Weighing
+from pagefault_dialects.context.load_meter import Load, LoadMeter
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions
@@ -53,19 +53,19 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: Resolve
     Raises:
         InvalidPayloadError: There are too many tokens, and nothing more can be evicted.
     """
-    weighing = Weighing(history.profile, resolved.turns)
-    load = weighing.total(resolved.turns)
+    meter = LoadMeter(history.profile, resolved.turns)
+    load = meter.measure_conversation(resolved.turns)
     excess = _excess(resolved, load, history.options)
     if excess == Load():
         return frontier
     if excess.tokens > 0:
         # The estimate depends on positions alone, so any earlier frontier leads to the same move.
-        estimate = estimate_tokens(history, frontier, weighing)
+        estimate = estimate_tokens(history, frontier, meter)
         estimated = excess.tokens - load.tokens + estimate
         excess = replace(excess, tokens=estimated if estimated > 0 else excess.tokens)
-    if excess.tokens > 0 and _is_floor_too_large(history, frontier, weighing):
+    if excess.tokens > 0 and _is_floor_too_large(history, frontier, meter):
         return shorten_protected(history, frontier)
-    advanced = advance_frontier(history, frontier, excess, weighing)
+    advanced = advance_frontier(history, frontier, excess, meter)
     if advanced != frontier or excess.tokens <= 0:
         # Media over the limit are replaced when turns are resolved.
         return advanced
@@ -75,13 +75,13 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: Resolve
     return advanced
 
 
-def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, weighing: Weighing) -> bool:
+def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, meter: LoadMeter) -> bool:
     """Return whether the protected turns alone exceed the budget, and can still be shortened."""
     passages = history.passages
     if not passages or frontier.floor >= passages[-1].position:
         return False
     turns = history.floor_turns(frontier).values()
-    return weighing.turns(turns).tokens > (history.options.max_tokens or 0)
+    return meter.measure_turns(turns).tokens > (history.options.max_tokens or 0)
 
 
 def _excess(resolved: ResolvedTurns, load: Load, options: RenderOptions) -> Load:

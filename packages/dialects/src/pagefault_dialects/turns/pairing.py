@@ -52,7 +52,7 @@ _NO_ANSWER = code_and_reason("no-answer")
 
 
 @dataclass(frozen=True, slots=True)
-class PairedPrefix:
+class PairingState:
     """The state of the pairing after the final turns of a history, from which it continues."""
 
     calls: CallIndex = field(default_factory=CallIndex)
@@ -77,11 +77,11 @@ class Pairing:
     def __init__(
         self,
         pinned_results: Collection[int] = (),
-        prefix: PairedPrefix | None = None,
+        prefix: PairingState | None = None,
         *,
         freezes_turns: bool = False,
     ) -> None:
-        prefix = prefix or PairedPrefix()
+        prefix = prefix or PairingState()
         self._calls = prefix.calls.fork()
         self._pinned_results = pinned_results
         self._turns: list[TurnWithResults] = []
@@ -115,12 +115,12 @@ class Pairing:
         has_content = bool(turn.calls) or any(text.strip() for text in texts)
         return turn.role == "assistant" and has_content
 
-    def seal(self) -> tuple[Sequence[ComposedTurn], PairedPrefix]:
+    def seal(self) -> tuple[Sequence[ComposedTurn], PairingState]:
         """Return the turns so far, which are final, and the state to continue from."""
         turns = tuple(self._take_turns())
         tools_without_ids = self._early_results.seal()
         notes = tuple(self._notes)
-        return turns, PairedPrefix(
+        return turns, PairingState(
             self._calls.compact(), tools_without_ids, notes, self._last_entry
         )
 

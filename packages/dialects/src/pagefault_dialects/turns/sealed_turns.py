@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pagefault_dialects.model.conversation import ComposedTurn
-from pagefault_dialects.turns.pairing import PairedPrefix, Pairing
+from pagefault_dialects.turns.pairing import Pairing, PairingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class SealedTurns:
 
     turns: Sequence[ComposedTurn]
     """The turns, with their calls and results paired."""
-    paired: PairedPrefix
+    pairing_state: PairingState
     """The state of the pairing after the turns."""
     next_seq: int
     """The `seq` of the first entry after the turns."""
@@ -22,7 +22,7 @@ class SealedTurns:
 def seal_turns(
     turns: Sequence[ComposedTurn],
     unjoined: Collection[int],
-    prefix: PairedPrefix | None,
+    prefix: PairingState | None,
     *,
     freezes_turns: bool = False,
 ) -> SealedTurns | None:

@@ -59,7 +59,7 @@ _LINE = Load(24)
 """The load of the line for a medium that the target does not support."""
 
 
-class Weighing:
+class LoadMeter:
     """Measures the load of turns for one target.
 
     Args:
@@ -73,44 +73,44 @@ class Weighing:
         self._rule = profile.tokens
         self._resolved = None if resolved is None else _group_items(resolved)
 
-    def total(self, resolved: Sequence[ResolvedTurn]) -> Load:
+    def measure_conversation(self, resolved: Sequence[ResolvedTurn]) -> Load:
         """Return the load of a resolved conversation."""
         system, turns = split_system_text(resolved, self._profile)
         media = (item for turn in resolved for item in turn.items if isinstance(item, MediaItem))
         chars = [_base64_chars(medium) for medium in media]
         return Load(self._rule.turns(turns, system), len(chars), sum(chars))
 
-    def turns(self, turns: Iterable[ComposedTurn]) -> Load:
+    def measure_turns(self, turns: Iterable[ComposedTurn]) -> Load:
         """Return the load of turns together."""
-        return sum(map(self.turn, turns), Load())
+        return sum(map(self.measure_turn, turns), Load())
 
-    def turn(self, turn: ComposedTurn) -> Load:
+    def measure_turn(self, turn: ComposedTurn) -> Load:
         """Return the load of a turn."""
-        load = Load(TURN_TOKENS + self.calls(turn.calls))
+        load = Load(TURN_TOKENS + self.count_call_tokens(turn.calls))
         for item in turn.items:
-            load += self._item(turn, item)
+            load += self._measure_item(turn, item)
         return load
 
-    def saving(self, old: Sequence[ComposedTurn], new: Sequence[ComposedTurn]) -> Load:
+    def measure_saving(self, old: Sequence[ComposedTurn], new: Sequence[ComposedTurn]) -> Load:
         """Return the load that is saved if `old` turns are replaced by `new` ones."""
         if len(old) == len(new):
             # Turns that are in both lists save nothing and need not be measured.
             pairs = [(a, b) for a, b in zip(old, new, strict=True) if a is not b]
             old, new = [a for a, _ in pairs], [b for _, b in pairs]
-        return self.turns(old) - self.turns(new)
+        return self.measure_turns(old) - self.measure_turns(new)
 
-    def calls(self, calls: Iterable[TurnCall]) -> int:
+    def count_call_tokens(self, calls: Iterable[TurnCall]) -> int:
         """Return the tokens of calls."""
         return sum(
             self._rule.text(call.name) + self._rule.text(json_text(call.arguments))
             for call in calls
         )
 
-    def text(self, text: str) -> int:
+    def count_text_tokens(self, text: str) -> int:
         """Return the tokens of a text."""
         return self._rule.text(text)
 
-    def _item(self, turn: ComposedTurn, item: Item) -> Load:
+    def _measure_item(self, turn: ComposedTurn, item: Item) -> Load:
         if isinstance(item, ProviderBlock):
             form = item.forms.get(self._profile.home)
             return Load(self._rule.text(item.words if form is None else json_text(dict(form))))
@@ -122,9 +122,9 @@ class Weighing:
             is_supported = self._profile.rule(item.kind) is not None
             return Load(self._rule.medium(_as_attached(item)), 1) if is_supported else _LINE
         resolved = self._resolved.get((item.seq or turn.seq, turn.call_id, item.pointer), ())
-        return sum(map(self._resolved_item, resolved), Load())
+        return sum(map(self._measure_resolved_item, resolved), Load())
 
-    def _resolved_item(self, item: TextItem | MediaItem) -> Load:
+    def _measure_resolved_item(self, item: TextItem | MediaItem) -> Load:
         if isinstance(item, TextItem):
             return Load(self._rule.text(item.text))
         return Load(self._rule.medium(item), 1, _base64_chars(item))
