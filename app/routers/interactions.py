@@ -27,7 +27,7 @@ from app.http.record_responses import list_response, record_response, written_re
 from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
-from app.services.sessions.interactions import AttachedInteraction, Interactions
+from app.services.sessions.interactions import Interactions, InteractionWithAttachments
 from app.wire.interactions import InteractionPage, InteractionRecord, interaction_record
 from pagefault_dialects.errors import InvalidPayloadError
 
@@ -153,5 +153,5 @@ async def set_interaction_output(
     return written_response(api_request.request, _record(attached), path=path, is_new=False)
 
 
-def _record(attached: AttachedInteraction) -> bytes:
+def _record(attached: InteractionWithAttachments) -> bytes:
     return interaction_record(attached.interaction, attached.attachments)

@@ -347,7 +347,7 @@ class ConversationPuts:
             message = replace(message, value=blocks, reading=read_entry(blocks))
         digest = json_digest(message.value, prefix=target.session_id.encode() + b"\0")
         request = StreamedRequest(
-            message.read, RequestIdentity(digest), put.request.is_quick, put.request.media
+            message.parsed, RequestIdentity(digest), put.request.is_quick, put.request.media
         )
         prepared = await self.messages.prepare_parsed(put.project_id, target.session_id, request)
         put.prepared[key] = prepared.mark_as_list_item()

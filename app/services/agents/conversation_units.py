@@ -15,10 +15,10 @@ from threading import Lock
 import anyio.to_thread
 
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
-from app.services.calls.stored_message_turns import stored_message_turns
+from app.services.calls.stored_message_turns import read_message_turns
 from app.services.renders.loaded_sessions import find_referenced_ids
 from app.services.renders.turn_cache import TurnCache
-from app.services.sessions.message_requests import ReadMessage, describe_message
+from app.services.sessions.message_requests import ParsedMessage, build_parsed_message
 from app.stores.blobs.draft_media import StreamedMedia
 from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
@@ -53,9 +53,9 @@ class SentMessage:
     reading: EntryReading
 
     @cached_property
-    def read(self) -> ReadMessage:
+    def parsed(self) -> ParsedMessage:
         """The message as it is stored."""
-        return describe_message(self.value, self.reading)
+        return build_parsed_message(self.value, self.reading)
 
     @cached_property
     def digest(self) -> bytes:
@@ -123,7 +123,7 @@ class SentUnits:
             medium
             for message in conversation.messages
             if self._find(message.digest) is None
-            for medium in message.read.movable
+            for medium in message.parsed.media_strings
         ]
 
     def units(self, conversation: SentConversation, media: StreamedMedia) -> Sequence[Unit]:
@@ -144,7 +144,7 @@ class SentUnits:
         if cached is not None:
             return cached
         units = make_units(message.reading, 0, media)
-        if len(units) <= _MAX_CACHED_UNITS and not message.read.movable:
+        if len(units) <= _MAX_CACHED_UNITS and not message.parsed.media_strings:
             with self._lock:
                 self._cache[message.digest] = units
                 if len(self._cache) > _MAX_MESSAGES:
@@ -337,5 +337,5 @@ def make_entry_units(entry: StoredEntry, resources: Mapping[str, Resource]) -> S
         return []
     if entry.is_page_fault:
         return [record_unit(entry.tool_call_id or "", entry.seq)]
-    turns = stored_message_turns(entry, resources, audience="everyone", origin="", finds_media=True)
+    turns = read_message_turns(entry, resources, audience="everyone", origin="", finds_media=True)
     return units_of(turns, entry.seq)

@@ -30,7 +30,7 @@ from app.services.agents.prepared_calls import (
 )
 from app.services.agents.receipts import check_expected_seq, write_receipt
 from app.services.calls.answer_positions import find_answer_position
-from app.services.calls.stored_message_turns import calls_of, stored_message_turns
+from app.services.calls.stored_message_turns import find_calls, read_message_turns
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
@@ -303,7 +303,7 @@ def _check_ids(prepared: Sequence[_Prepared]) -> None:
 def _new_calls(prepared: _Prepared) -> Iterator[str]:
     """Yield the ids of calls that an entry makes, which may repeat answered ids."""
     if isinstance(prepared, PreparedMessage):
-        yield from (call.call_id for call in calls_of(prepared.message))
+        yield from (call.call_id for call in find_calls(prepared.message))
     elif isinstance(prepared, PreparedResult):
         if prepared.request.request.new_call:
             yield prepared.result.tool_call_id
@@ -312,7 +312,7 @@ def _new_calls(prepared: _Prepared) -> Iterator[str]:
 
 
 def _is_answer(prepared: _Prepared) -> bool:
-    return not isinstance(prepared, PreparedMessage) or bool(prepared.read.answered_ids)
+    return not isinstance(prepared, PreparedMessage) or bool(prepared.parsed.answered_ids)
 
 
 def _answered_id(prepared: _Prepared) -> str | None:
@@ -376,7 +376,7 @@ def find_cut_calls(
     turns = [
         turn
         for message in messages
-        for turn in stored_message_turns(message, {}, audience="everyone", origin="")
+        for turn in read_message_turns(message, {}, audience="everyone", origin="")
     ]
     results = {turn.call_id for turn in turns if turn.role == "tool"}
     for call in (call for turn in turns for call in turn.calls):

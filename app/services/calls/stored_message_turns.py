@@ -1,4 +1,4 @@
-"""Messages as they are stored, as turns of a conversation."""
+"""Reads stored messages as turns of a conversation."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.page_turns import PageFaultCall
 
 
-def stored_message_turns(
+def read_message_turns(
     entry: StoredHistoryMessage,
     resources: Mapping[str, Resource],
     *,
@@ -24,16 +24,16 @@ def stored_message_turns(
     origin: str,
     finds_media: bool = False,
 ) -> list[ComposedTurn]:
-    """Return a stored message as turns, by the reading it came in by.
+    """Return the turns of a stored message. It is read in the dialect in which it was received.
 
     Args:
         entry: The message.
-        resources: The resources that it refers to, by id.
-        audience: The readers of the turns.
-        origin: The path the message is read from.
+        resources: The resources that the message refers to, by id.
+        audience: The audience of the turns.
+        origin: The path of the entry.
         finds_media: See `message_turns`.
     """
-    turns = _turns(entry, resources, audience=audience, origin=origin, finds_media=finds_media)
+    turns = _read_turns(entry, resources, audience=audience, origin=origin, finds_media=finds_media)
     if entry.answer_number == 1 and not entry.is_apart:
         return turns
     number, is_apart = entry.answer_number, bool(entry.is_apart)
@@ -43,7 +43,7 @@ def stored_message_turns(
     ]
 
 
-def _turns(
+def _read_turns(
     entry: StoredHistoryMessage,
     resources: Mapping[str, Resource],
     *,
@@ -51,7 +51,7 @@ def _turns(
     origin: str,
     finds_media: bool,
 ) -> list[ComposedTurn]:
-    reading = stored_reading(entry)
+    reading = load_reading(entry)
     if reading is not None:
         turns = entry_turns(
             reading,
@@ -59,7 +59,7 @@ def _turns(
             origin,
             resources,
             audience=audience,
-            moved_out=moved_out_of(entry),
+            moved_out=find_moved_media_ids(entry),
             finds_media=finds_media,
         )
         return [replace(turns[0], joins=True), *turns[1:]] if reading.joins and turns else turns
@@ -69,21 +69,21 @@ def _turns(
         origin,
         is_page_fault=entry.is_page_fault,
         page_fault=_page_fault(entry),
-        moved_out=moved_out_of(entry),
+        moved_out=find_moved_media_ids(entry),
     )
     return message_turns(read, resources, audience=audience, finds_media=finds_media)
 
 
-def calls_of(entry: StoredHistoryMessage) -> Iterator[TurnCall]:
+def find_calls(entry: StoredHistoryMessage) -> Iterator[TurnCall]:
     """Yield the calls that a stored message makes."""
-    for turn in stored_message_turns(entry, {}, audience="everyone", origin=""):
+    for turn in read_message_turns(entry, {}, audience="everyone", origin=""):
         yield from turn.calls
 
 
-def stored_reading(entry: StoredHistoryMessage) -> EntryReading | None:
-    """Return a message as it was read when it came.
+def load_reading(entry: StoredHistoryMessage) -> EntryReading | None:
+    """Return the reading of a stored message, in the dialect in which it was received.
 
-    `None` if that is not known: it is a page fault, or from before messages had a dialect.
+    Returns `None` for a page fault, and for a message of an old version that stored no dialect.
     """
     if entry.dialect is None or entry.reading is None:
         return None
@@ -96,8 +96,13 @@ def _page_fault(entry: StoredHistoryMessage) -> PageFaultCall | None:
     return None if fault is None else msgspec.json.decode(fault, type=PageFaultCall)
 
 
-def moved_out_of(entry: StoredHistoryMessage) -> frozenset[str]:
-    """Return the ids of media that were moved out of the texts of a message when it was stored."""
+def find_moved_media_ids(entry: StoredHistoryMessage) -> frozenset[str]:
+    """Return the ids of the resources to which the media in the texts of a message were moved."""
     forms = load_forms(entry.inline_form).values()
-    kept = {form.text_resource_id for form in forms}
-    return frozenset(key for form in forms for key in form.resource_ids if key not in kept)
+    text_ids = {form.text_resource_id for form in forms}
+    return frozenset(
+        resource_id
+        for form in forms
+        for resource_id in form.resource_ids
+        if resource_id not in text_ids
+    )

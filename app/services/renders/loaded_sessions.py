@@ -7,7 +7,7 @@ from functools import partial
 from app.errors import NotFoundError
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
-from app.services.calls.stored_message_turns import stored_message_turns
+from app.services.calls.stored_message_turns import read_message_turns
 from app.services.renders.interaction_turns import (
     find_attached_ids,
     read_answer_turn,
@@ -131,7 +131,7 @@ class LoadedSession:
             case StoredHistoryMessage():
                 resources = self.resources
                 read_message = partial(
-                    stored_message_turns, entry, resources, audience=audience, origin=origin
+                    read_message_turns, entry, resources, audience=audience, origin=origin
                 )
                 return self.turn_cache.turns(
                     entry, resources, read_message, origin=origin, audience=audience

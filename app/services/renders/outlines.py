@@ -21,7 +21,7 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.working_sets import WorkingSets
 from app.services.requests.validation import require_found
-from app.services.sessions.list_positions import read_start
+from app.services.sessions.list_positions import find_list_start
 from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
@@ -75,7 +75,7 @@ class Outlines:
             NotFoundError: The project has no such session.
             OverloadedError: There is not enough memory for the entries; nothing was read.
         """
-        start = read_start(_CURSOR, "An outline", cursor, after_seq)
+        start = find_list_start(_CURSOR, "An outline", cursor, after_seq)
         measure = partial(_measure_entries, session_id=session_id, after_seq=start, limit=limit)
         count, size_bytes, next_cursor = await self.records.read(project_id, measure)
         if not count:

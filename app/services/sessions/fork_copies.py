@@ -1,4 +1,4 @@
-"""Writes forks: copies the beginning of a session under another id, in one transaction."""
+"""Writes forks: copies the beginning of a session to a session with another id."""
 
 from app.errors import ConflictError, NotFoundError
 from app.models.event import NewEvent
@@ -16,11 +16,11 @@ from pagefault_dialects.model.frontier import StoredFrontier
 
 
 def find_origin(unit: UnitOfWork, session_id: str, up_to: int) -> ForkOrigin:
-    """Return the session and the `seq` that a fork is copied from.
+    """Return the origin of a fork: the session to copy, and the last entry to copy.
 
     Raises:
         NotFoundError: Nothing was ever written to the session.
-        InvalidPayloadError: It has no entry `up_to`.
+        InvalidPayloadError: The session has no entry `up_to`, or has too many entries to be copied.
     """
     head = unit[SessionHistory].history_head(session_id)
     if head is None:
@@ -40,14 +40,14 @@ def find_origin(unit: UnitOfWork, session_id: str, up_to: int) -> ForkOrigin:
 
 
 def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> Session:
-    """Copy the beginning of a session, in a transaction of its own.
+    """Copy the entries of a session up to the entry `up_to` to a new session.
 
-    Pages are not copied: the id of a page is unique in its project. Frontiers are copied up to the
-    last copied entry, with the hashes of sent renderings. So a rendering of the fork equals one of
-    the session up to that entry.
+    The caller's transaction writes nothing else. Pages are not copied: the id of a page is unique
+    in its project. Frontiers are copied up to the last copied entry, with the hashes of sent
+    renderings. So a rendering of the fork equals a rendering of the session up to that entry.
 
     Raises:
-        ConflictError: There is a session with the new id.
+        ConflictError: Another session has the id `fork_id`.
         NotFoundError, InvalidPayloadError: See `find_origin`.
     """
     unit[SessionRecords].prevent_deletion(session_id)
@@ -58,12 +58,12 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
     if not unit[SessionRecords].add(session):
         raise fork_exists_error(fork_id)
     unit[SessionCopyRecords].copy(session_id, up_to, fork_id)
-    for field in unit[FrontierRecords].all_of(session_id):
-        copied = StoredFrontier(field.name, field.frontier.up_to(up_to), field.sent, version=1)
+    for stored in unit[FrontierRecords].all_of(session_id):
+        copied = StoredFrontier(stored.name, stored.frontier.up_to(up_to), stored.sent, version=1)
         unit[FrontierRecords].put(fork_id, copied, now, replaces=None)
-        move = unit[FrontierMoveRecords].newest(fork_id, field.name)
-        old = move.levels if move else copied.frontier
-        unit[FrontierMoveRecords].add(fork_id, old, copied, up_to)
+        move = unit[FrontierMoveRecords].newest(fork_id, stored.name)
+        previous = move.levels if move else copied.frontier
+        unit[FrontierMoveRecords].add(fork_id, previous, copied, up_to)
     event = NewEvent(
         "session:forked",
         fork_id,

@@ -1,9 +1,8 @@
-"""Forks: sessions that begin as a copy of the beginning of another one.
+"""Forks: sessions that begin as a copy of the first entries of another session.
 
 A fork is copied in one transaction, so it is never visible in part. Up to 10,000 entries are copied
-while the client waits. More are copied in the background, one fork after the other; the session is
-not found before the copy is complete. If a restart interrupts the copy, the same request starts it
-again.
+while the client waits. Longer forks are copied in the background, one after the other, and are not
+found before they are complete. If a restart interrupts a copy, the same request starts it again.
 """
 
 import asyncio
@@ -28,7 +27,7 @@ _log = structlog.get_logger(__name__)
 _MAX_DIRECT_ENTRIES = 10_000
 _MAX_DIRECT_BYTES = 128 * 1024 * 1024
 MAX_PENDING = 4
-"""The maximum of long forks that are copied or waiting; each blocks other writers for seconds."""
+"""The maximum number of long forks in the background. Each blocks other writers for seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,7 @@ class PendingSession:
     fork_id: str
     origin: ForkOrigin
     entries: int
+    """The number of entries to copy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,16 +54,16 @@ class SessionForks:
     async def fork(
         self, project_id: str, session_id: str, *, up_to: int, fork_id: str
     ) -> SessionWithUse | PendingSession:
-        """Create a session with the entries of another one up to a `seq`.
+        """Create a session with the entries of another session up to the entry `up_to`.
 
         Returns:
             The session with its storage use, or the pending fork if the copy takes long.
 
         Raises:
             NotFoundError: The session to be copied does not exist.
-            InvalidPayloadError: It has no entry `up_to`.
-            ConflictError: Another session has the new id.
-            OverloadedError: `MAX_PENDING` forks are being copied.
+            InvalidPayloadError: That session has no entry `up_to`.
+            ConflictError: Another session has the id `fork_id`.
+            OverloadedError: `MAX_PENDING` long forks are not complete yet.
             StoreUnavailableError: The database did not answer; nothing was stored.
         """
         if (pending := self._find_pending(project_id, session_id, up_to, fork_id)) is not None:
@@ -78,19 +78,19 @@ class SessionForks:
             beginning.entries > _MAX_DIRECT_ENTRIES or beginning.size_bytes > _MAX_DIRECT_BYTES
         )
         if is_long:
-            found: SessionWithUse | PendingSession | None = await self.records.read(
+            existing: SessionWithUse | PendingSession | None = await self.records.read(
                 project_id, lambda unit: _find_existing(unit, session_id, up_to, fork_id)
             )
-            # An equal request may have started the copy meanwhile.
-            found = found or self._find_pending(project_id, session_id, up_to, fork_id)
-            return found or self._copy_later(
+            # An equal request may have started the copy during the reads.
+            existing = existing or self._find_pending(project_id, session_id, up_to, fork_id)
+            return existing or self._start_copy(
                 project_id, session_id, up_to, fork_id, beginning.entries
             )
         return await self._write(project_id, session_id, up_to, fork_id)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Finish pending copies at the end of the block."""
+        """Wait at the end of the block until the copies in the background are complete."""
         try:
             yield
         finally:
@@ -101,7 +101,7 @@ class SessionForks:
     def _find_pending(
         self, project_id: str, session_id: str, up_to: int, fork_id: str
     ) -> PendingSession | None:
-        """Return the fork if it is being copied.
+        """Return the fork if it is being copied in the background.
 
         Raises:
             ConflictError: Another fork with its id is being copied.
@@ -122,9 +122,10 @@ class SessionForks:
 
         return await self.records.write(project_id, write, is_alone=True)
 
-    def _copy_later(
+    def _start_copy(
         self, project_id: str, session_id: str, up_to: int, fork_id: str, entries: int
     ) -> PendingSession:
+        """Start to copy a fork in the background."""
         if len(self._pending) >= MAX_PENDING:
             raise OverloadedError
         key = (project_id, fork_id)
@@ -148,10 +149,10 @@ class SessionForks:
 def _find_existing(
     unit: UnitOfWork, session_id: str, up_to: int, fork_id: str
 ) -> SessionWithUse | None:
-    """Return the session with the new id if it is this fork.
+    """Return the session with the id `fork_id`, if an earlier request has created this fork.
 
     Raises:
-        ConflictError: It is another session.
+        ConflictError: The session with that id is not this fork.
         NotFoundError, InvalidPayloadError: See `find_origin`.
     """
     origin = find_origin(unit, session_id, up_to)

@@ -1,9 +1,9 @@
 """The history of a session: every entry exactly as it was written, in the order of `seq`.
 
 Entries are only appended, and a history is only deleted as a whole. So a list with a next cursor
-never changes, and the last list changes only with a write to the session. Lists are cached.
-The incarnation of the session and its last `seq` are read from the database for each request, since
-other processes write to it, delete it or create it again.
+never changes, and the last list changes only with a write to the session. Each process caches the
+lists that it read last. Other processes may write to the session, delete it or create it again, so
+its incarnation and its last `seq` are read from the database for each request.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from app.services.inline_media.stored_media import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
 from app.services.pages.message_images import insert_images
 from app.services.requests.validation import require_found
-from app.services.sessions.list_positions import read_start
+from app.services.sessions.list_positions import find_list_start
 from app.stores.blobs.store import BlobStore
 from app.stores.records.history import HistoryHead, SessionHistory
 from app.stores.records.records import Records
@@ -33,31 +33,33 @@ from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.model.render_options import JsonPiece, Rendering, rendering_of
 
 _INLINE_LIST_BYTES = 64 * 1024 * 1024
-"""Size with inline media at which a list of a history ends."""
-_FREE_BYTES = 64 * 1024
-"""Size up to which entries are read without reserving memory."""
+"""The size with inline media at which a list of a history ends."""
+_UNRESERVED_BYTES = 64 * 1024
+"""The size up to which entries are read without reserving memory."""
 _COPIES = 3
-"""Copies in memory while a list is made: the rows, each entry as JSON, the list."""
+"""The copies in memory while a list is made: the rows, each entry as JSON, and the list."""
 _CACHE_BYTES = 16 * 1024 * 1024
 _MAX_CACHED_BYTES = 1024 * 1024
 
 EntryWithMemory = tuple[StoredEntry, ResponseMemory | None]
-"""An entry, and its memory if it is long, which is released when the entry is sent."""
+"""An entry, and the memory that was reserved for a long one, to release when it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedList:
-    """A list of a history as JSON, its SHA-256, and the cursor of the next if there is one."""
+    """A list of a history as JSON."""
 
     body: bytes
     digest: str
+    """The SHA-256 of the body as hex digits."""
     next_cursor: str | None
+    """The cursor of the next list, if there is one."""
     memory: ResponseMemory | None = None
-    """Its memory if it is long, which is released when the list is sent."""
+    """The memory that was reserved for a long list, to release when the list is sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class ListPosition:
+class ListRange:
     """The range of the entries in a list."""
 
     project_id: str
@@ -67,20 +69,20 @@ class ListPosition:
 
 
 class HistoryCache:
-    """A cache of the last lists that were read, up to 16 MiB."""
+    """A cache of up to 16 MiB with the lists that were read last."""
 
     def __init__(self) -> None:
-        self._lists: OrderedDict[ListPosition, tuple[HistoryHead, CachedList]] = OrderedDict()
+        self._lists: OrderedDict[ListRange, tuple[HistoryHead, CachedList]] = OrderedDict()
         self._size_bytes = 0
 
-    def find(self, position: ListPosition, history_head: HistoryHead) -> CachedList | None:
+    def find(self, list_range: ListRange, history_head: HistoryHead) -> CachedList | None:
         """Return the list if it is cached and unchanged.
 
         Args:
-            position: The range of the list.
+            list_range: The range of the list.
             history_head: The current head of the history.
         """
-        cached_head, listed = self._lists.get(position, (None, None))
+        cached_head, listed = self._lists.get(list_range, (None, None))
         if (
             cached_head is None
             or listed is None
@@ -89,32 +91,35 @@ class HistoryCache:
             return None
         if listed.next_cursor is None and cached_head.last_seq != history_head.last_seq:
             return None
-        self._lists.move_to_end(position)
+        self._lists.move_to_end(list_range)
         return listed
 
-    def put(self, position: ListPosition, history_head: HistoryHead, listed: CachedList) -> None:
-        """Add a list that was read after its history had this head."""
-        self._drop(position)
+    def put(self, list_range: ListRange, history_head: HistoryHead, listed: CachedList) -> None:
+        """Add a list. The history had this head before or while the list was read."""
+        self._remove(list_range)
         if history_head.incarnation is None or len(listed.body) > _MAX_CACHED_BYTES:
             return
-        self._lists[position] = (history_head, listed)
+        self._lists[list_range] = (history_head, listed)
         self._size_bytes += len(listed.body)
         while self._size_bytes > _CACHE_BYTES:
-            self._drop(next(iter(self._lists)))
+            self._remove(next(iter(self._lists)))
 
-    def _drop(self, position: ListPosition) -> None:
-        if position in self._lists:
-            self._size_bytes -= len(self._lists.pop(position)[1].body)
+    def _remove(self, list_range: ListRange) -> None:
+        if list_range in self._lists:
+            self._size_bytes -= len(self._lists.pop(list_range)[1].body)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """The entries of a list and their memory; `has_more` is true if others follow."""
+    """The entries of a list."""
 
     history_head: HistoryHead
+    """The head of the history when the entries were read."""
     entries: Sequence[StoredEntry]
     has_more: bool
+    """True if other entries follow."""
     memory: ResponseMemory | None = None
+    """The memory that was reserved for the entries, if they are long."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,9 +127,13 @@ class History:
     """Reads the histories of sessions."""
 
     records: Records
+    """Reads the entries."""
     blobs: BlobStore
+    """Reads the media of messages."""
     memory: ResponseBudget
+    """Limits the memory of responses."""
     limits: Limits
+    """Limits inline media."""
     _cache: HistoryCache = field(init=False, default_factory=HistoryCache)
 
     async def list(
@@ -138,35 +147,35 @@ class History:
     ) -> CachedList:
         """Return up to `limit` entries in the order of `seq`, as JSON, and the next cursor.
 
-        A list ends before the limit if it reaches 16 MiB. The caller releases its memory.
+        A list ends before the limit if it reaches 16 MiB. The caller releases `memory`.
 
         Args:
             project_id: The caller's project.
             session_id: The session.
-            cursor: The cursor of the previous list.
+            cursor: The cursor that the previous list has returned.
             after_seq: The `seq` before the first entry, instead of a cursor.
-            limit: The maximum of entries.
+            limit: The maximum number of entries.
 
         Raises:
             NotFoundError: The session does not exist.
             InvalidCursorError: The cursor is of another list.
-            InvalidPayloadError: The request has both a cursor and a number.
+            InvalidPayloadError: `cursor` and `after_seq` are both set.
             OverloadedError: The memory budget is exhausted; nothing was read.
         """
-        start = read_start("messages", "A page of a history", cursor, after_seq)
-        position = ListPosition(project_id, session_id, start, limit)
+        start = find_list_start("messages", "A page of a history", cursor, after_seq)
+        list_range = ListRange(project_id, session_id, start, limit)
         current_head = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
         head = require_found(current_head, "session")
-        if cached := self._cache.find(position, head):
+        if cached := self._cache.find(list_range, head):
             return cached
-        read = await self._read(position)
+        read = await self._read(list_range)
         with _release_on_error(read.memory):
             next_cursor = encode_cursor("messages", read.entries[-1].seq) if read.has_more else None
             body = list_page(map(history_entry, read.entries), next_cursor)
             listed = CachedList(body, hashlib.sha256(body).hexdigest(), next_cursor)
-            self._cache.put(position, read.history_head, listed)
+            self._cache.put(list_range, read.history_head, listed)
             if read.memory is not None:
                 read.memory.resize(len(body))
             return replace(listed, memory=read.memory)
@@ -180,9 +189,9 @@ class History:
         after_seq: int | None,
         limit: int,
     ) -> tuple[RenderedBody, str | None]:
-        """Return a list with the media of its messages inline, byte for byte.
+        """Return a list whose messages have their media inline, byte for byte, and the next cursor.
 
-        The media are read while the list is sent. It ends before the limit if it reaches 64 MiB
+        The media are read while the list is sent. A list ends before the limit if it reaches 64 MiB
         with media. For the arguments see `list`.
 
         Raises:
@@ -190,8 +199,8 @@ class History:
             StoreUnavailableError: A store did not answer, or has lost a medium.
             Exception: See `list`.
         """
-        start = read_start("messages", "A page of a history", cursor, after_seq)
-        read = await self._read(ListPosition(project_id, session_id, start, limit))
+        start = find_list_start("messages", "A page of a history", cursor, after_seq)
+        read = await self._read(ListRange(project_id, session_id, start, limit))
         with _release_on_error(read.memory):
             rendered: list[Sequence[JsonPiece]] = []
             size_bytes = 0
@@ -209,20 +218,20 @@ class History:
             return await body.check(), next_cursor
 
     async def entry(self, project_id: str, session_id: str, seq: int) -> EntryWithMemory:
-        """Return the entry with this `seq`. The caller releases its memory.
+        """Return the entry with this `seq`, and its memory, which the caller releases.
 
         Raises:
             NotFoundError: The session has no such entry.
             OverloadedError: The memory budget is exhausted; nothing was read.
         """
-        read = await self._read(ListPosition(project_id, session_id, seq - 1, 1))
+        read = await self._read(ListRange(project_id, session_id, seq - 1, 1))
         with _release_on_error(read.memory):
             if not read.entries or read.entries[0].seq != seq:
                 raise NotFoundError("entry")
         return read.entries[0], read.memory
 
     async def inline_entry(self, project_id: str, session_id: str, seq: int) -> RenderedBody:
-        """Return an entry with its media inline, byte for byte; they are read when it is sent.
+        """Return an entry with its media inline, byte for byte. They are read while it is sent.
 
         Raises:
             NotFoundError: The session has no such entry.
@@ -234,19 +243,19 @@ class History:
             rendering = rendering_of(await self._entry_pieces(project_id, entry))
             return await RenderedBody(self.blobs, project_id, rendering, memory=memory).check()
 
-    async def _read(self, position: ListPosition) -> _Entries:
+    async def _read(self, list_range: ListRange) -> _Entries:
         """Return the entries of a list, after reserving memory for them."""
-        read = partial(_read_entries, position=position, max_bytes=_FREE_BYTES)
-        found = await self.records.read(position.project_id, read)
+        read = partial(_read_entries, list_range=list_range, max_bytes=_UNRESERVED_BYTES)
+        found = await self.records.read(list_range.project_id, read)
         if isinstance(found, _Entries):
             return found
         memory = await self.memory.reserve(_COPIES * found)
         with _release_on_error(memory):
             while not isinstance(found, _Entries):
-                # Entries may have been appended meanwhile.
+                # `found` is a size, which grows if entries are appended before the next read.
                 memory.resize(_COPIES * found)
-                read = partial(_read_entries, position=position, max_bytes=found)
-                found = await self.records.read(position.project_id, read)
+                read = partial(_read_entries, list_range=list_range, max_bytes=found)
+                found = await self.records.read(list_range.project_id, read)
         return replace(found, memory=memory)
 
     async def _entry_pieces(self, project_id: str, entry: StoredEntry) -> Sequence[JsonPiece]:
@@ -262,25 +271,26 @@ class History:
         return history_message_pieces(entry, pieces)
 
 
-def _read_entries(unit: UnitOfWork, position: ListPosition, *, max_bytes: int) -> _Entries | int:
+def _read_entries(unit: UnitOfWork, list_range: ListRange, *, max_bytes: int) -> _Entries | int:
     """Return the entries of a list, or their size in bytes if it is above `max_bytes`."""
-    head = require_found(unit[SessionHistory].history_head(position.session_id), "session")
+    head = require_found(unit[SessionHistory].history_head(list_range.session_id), "session")
     stretch = unit[SessionHistory].stretch(
-        position.session_id, after_seq=position.after_seq, limit=position.limit
+        list_range.session_id, after_seq=list_range.after_seq, limit=list_range.limit
     )
     if stretch.size_bytes > max_bytes:
         return stretch.size_bytes
     entries = stretch.entries()
     last_seq = entries[-1].seq if entries else head.last_seq
-    # Entries that were appended meanwhile are in the next list.
+    # Entries may have been appended after `stretch` was read. They are in the next list.
     has_more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
-        position.session_id, after_seq=last_seq
+        list_range.session_id, after_seq=last_seq
     )
     return _Entries(head, entries, has_more)
 
 
 @contextmanager
 def _release_on_error(memory: ResponseMemory | None) -> Iterator[None]:
+    """Release memory if the block raises an error."""
     try:
         yield
     except BaseException:

@@ -1,6 +1,6 @@
-"""Reads requests of the interaction routes: JSON bodies, and the files attached to them.
+"""Parses the bodies of the interaction routes, and finds the resources that they attach.
 
-Attached files are resources of the same project, by URI, bare id or alias.
+An attachment names a resource of the same project by its URI, its bare id or an alias.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -74,30 +74,33 @@ class InteractionDraft(Interaction):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadInteraction:
-    """An interaction of a request, the references in its texts, and its identity.
-
-    `input` and `output` are the JSON that is stored. `identity` covers the session and the body.
-    """
+class ParsedInteraction:
+    """The interaction of a request."""
 
     interaction: Interaction
     input: bytes
+    """The input as the JSON that is stored."""
     output: bytes | None
+    """The output as the JSON that is stored, if the request has one."""
     references: set[str]
+    """The ids of the resources to which its texts refer."""
     identity: RequestIdentity
+    """The identity of the session and the body."""
 
 
-def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInteraction:
+def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ParsedInteraction:
     """Parse and check an interaction.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid, or too
+            large.
     """
     _check_length(body, limits)
     value = read_object(body, limits, keeps_spelling=True)
     kind = value.get("input_kind")
     if kind == "multimodal" and isinstance(value.get("input"), Mapping):
-        # Validated as the declared kind, so that faults point to misspelt members.
+        # The input is validated as the kind that is declared. Otherwise an input with a misspelt
+        # member would be taken for another kind, without an error.
         try:
             validate_model(MultiModalInput, value["input"], _NOT_AN_INTERACTION)
         except InvalidPayloadError as exc:
@@ -121,27 +124,29 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
     references = references_in([value["input"], value.get("output")])
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
     output = None if draft.output is None else json_text(draft.output.dump()).encode()
-    input_json = json_text(plain_input(draft)).encode()
-    return ReadInteraction(draft, input_json, output, references, identity)
+    input_json = json_text(dump_input(draft)).encode()
+    return ParsedInteraction(draft, input_json, output, references, identity)
 
 
 def _find_unknown_members(value: JsonValue) -> Iterator[Fault]:
     """Yield a fault for each unknown member of an attachment.
 
-    With such members, the whole input would count as a legacy object, without its attachments.
+    Without these faults, the whole input would be stored as a legacy object, and its attachments
+    would be ignored.
     """
     parts = value["parts"] if isinstance(value, dict) and value.keys() == {"parts"} else None
-    for i, part in enumerate(parts if isinstance(parts, list) else ()):
+    for part_index, part in enumerate(parts if isinstance(parts, list) else ()):
         is_part = isinstance(part, dict) and part.keys() <= ContentPart.model_fields.keys()
         attachments = part.get("attachments") if isinstance(part, dict) and is_part else None
-        for j, attached in enumerate(attachments if isinstance(attachments, list) else ()):
+        for index, attached in enumerate(attachments if isinstance(attachments, list) else ()):
             if isinstance(attached, dict) and isinstance(attached.get("id"), str):
                 for name in sorted(attached.keys() - AttachedFile.model_fields.keys()):
-                    pointer = json_pointer(("input", "parts", i, "attachments", j, name))
+                    names = ("input", "parts", part_index, "attachments", index, name)
+                    pointer = json_pointer(names)
                     yield Fault(pointer, "is no member of an attachment: it has id and mime_type")
 
 
-def plain_input(interaction: Interaction) -> JsonValue:
+def dump_input(interaction: Interaction) -> JsonValue:
     """Return the input of an interaction as the JSON value that is stored."""
     if isinstance(interaction.input, MultiModalInput):
         return interaction.input.dump()
@@ -168,19 +173,19 @@ def resolve_attachments(
 
     Args:
         unit: The transaction that writes the interaction.
-        interaction_input: Its input.
-        accepts_unknown: Whether ids of unknown resources are accepted.
+        interaction_input: The input of the interaction.
+        accepts_unknown: True to accept ids of unknown resources.
 
     Raises:
-        MissingAttachmentError: Resources do not exist; the error lists all of them.
+        MissingAttachmentError: Resources do not exist. The error lists all of them.
     """
     if not isinstance(interaction_input, MultiModalInput):
         return ()
     attached = interaction_input.attached_ids()
-    # By the canonical spelling of each id.
-    by_id = {resource_id for _, item in attached if (resource_id := parse_resource_id(item))}
-    by_alias = {item for _, item in attached if is_alias(item)}
-    found = {**unit[ResourceRecords].find_all(by_id), **unit[AliasRecords].find_all(by_alias)}
+    resource_ids = {resource_id for _, item in attached if (resource_id := parse_resource_id(item))}
+    aliases = {item for _, item in attached if is_alias(item)}
+    # The keys are those of `attachment_key`.
+    found = {**unit[ResourceRecords].find_all(resource_ids), **unit[AliasRecords].find_all(aliases)}
     missing = [
         Fault(f"/input{pointer}", "is no resource and no alias of this project")
         for pointer, item in attached
@@ -202,8 +207,11 @@ def resolve_attachments(
     return tuple(resolved)
 
 
-def bindings_of(attachments: Iterable[AttachedResource]) -> Bindings:
-    """Return the resource of each attachment whose id is not that of the resource."""
+def make_bindings(attachments: Iterable[AttachedResource]) -> Bindings:
+    """Return the ids of the resources of those attachments that are not named by this id.
+
+    The keys are those of `attachment_key`.
+    """
     return {
         attachment_key(attachment.attached_id): attachment.resource_id
         for attachment in attachments
@@ -211,29 +219,29 @@ def bindings_of(attachments: Iterable[AttachedResource]) -> Bindings:
     }
 
 
-def attachments_of(
+def find_attachments(
     unit: UnitOfWork, stored: Sequence[StoredInteraction]
 ) -> list[tuple[AttachedResource, ...]]:
-    """Return the attachments of each interaction, looked up together."""
-    attached = [
-        [
-            (name, bound_resource_id(name, interaction.bindings))
-            for name in _attached_ids(interaction)
-        ]
+    """Return the attachments of each interaction, found with one query."""
+    bound_ids = [
+        {
+            attached_id: bound_resource_id(attached_id, interaction.bindings)
+            for attached_id in _find_attached_ids(interaction)
+        }
         for interaction in stored
     ]
-    resource_ids = {resource_id for ids in attached for _, resource_id in ids if resource_id}
+    resource_ids = {item for ids in bound_ids for item in ids.values() if item}
     resources = unit[ResourceRecords].find_all(resource_ids)
     return [
         tuple(
-            AttachedResource(name, resource_id, resources.get(resource_id or ""))
-            for name, resource_id in ids
+            AttachedResource(attached_id, resource_id, resources.get(resource_id or ""))
+            for attached_id, resource_id in ids.items()
         )
-        for ids in attached
+        for ids in bound_ids
     ]
 
 
-def _attached_ids(stored: StoredInteraction) -> Collection[str]:
+def _find_attached_ids(stored: StoredInteraction) -> Collection[str]:
     if stored.input_kind != "multimodal":
         return ()
     multimodal = MultiModalInput.model_validate(parse_stored_json(stored.input))

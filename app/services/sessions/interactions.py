@@ -1,4 +1,7 @@
-"""Interactions: a user's turn with its attached files, and its answer, set once (spec 001)."""
+"""Interactions: the turn of a user with attached files, and its answer, which is set only once.
+
+Source: spec 001.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +20,9 @@ from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.validation import WriteCondition, require_found
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.sessions.interaction_requests import (
-    ReadInteraction,
-    attachments_of,
-    bindings_of,
+    ParsedInteraction,
+    find_attachments,
+    make_bindings,
     read_interaction,
     read_output,
     resolve_attachments,
@@ -40,15 +43,14 @@ CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
 
 
 @dataclass(frozen=True, slots=True)
-class AttachedInteraction:
-    """An interaction with its attachments, each file once, in order of first use.
-
-    `is_new` is set if this request created the interaction, or its answer.
-    """
+class InteractionWithAttachments:
+    """An interaction with its attachments."""
 
     interaction: StoredInteraction
     attachments: tuple[AttachedResource, ...]
+    """The attached files in order of first use, each file once."""
     is_new: bool = False
+    """True if this request created the interaction, or its answer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +58,11 @@ class Interactions:
     """Stores user turns and the answers to them."""
 
     records: Records
+    """Reads and writes interactions."""
     bodies: RequestBodies
+    """Reads the bodies of requests."""
     limits: Limits
+    """Limits the bodies."""
 
     async def create(
         self,
@@ -67,26 +72,28 @@ class Interactions:
         *,
         idempotency_key: str | None,
         accepts_unknown: bool = False,
-    ) -> AttachedInteraction:
+    ) -> InteractionWithAttachments:
         """Append an interaction to a session. If the session does not exist, it is created.
 
-        The attachments are bound to resources and linked in the same transaction, so that they
-        cannot be deleted. With `accepts_unknown`, ids of unknown resources are stored and marked.
+        The same transaction links the session to the attached resources, which therefore cannot be
+        deleted. If `accepts_unknown` is set, ids of unknown resources are stored, and marked.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
-            MissingAttachmentError: Attached resources do not exist; the error lists all of them.
-            StoreUnavailableError: The database did not answer; nothing is visible, send it again.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid or too
+                large; nothing was stored.
+            MissingAttachmentError: Attached resources do not exist. The error lists all of them.
+            StoreUnavailableError: The database did not answer; nothing is visible. Send the request
+                again.
         Source: spec 001, "Session Interaction".
         """
-        work = partial(read_interaction, session_id=session_id, limits=self.limits)
-        async with self.bodies.read(body, work) as read:
+        parse = partial(read_interaction, session_id=session_id, limits=self.limits)
+        async with self.bodies.read(body, parse) as parsed:
             create = partial(
-                self._create, project_id, session_id, read, accepts_unknown=accepts_unknown
+                self._create, project_id, session_id, parsed, accepts_unknown=accepts_unknown
             )
             if idempotency_key is None:
                 return await create(None)
-            call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, read.identity)
+            call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, parsed.identity)
             async with Idempotency(self.records).claim(call, utc_now()) as answer_id:
                 if answer_id is None:
                     return await create(call)
@@ -94,16 +101,16 @@ class Interactions:
 
     async def get(
         self, project_id: str, session_id: str, interaction_id: str
-    ) -> AttachedInteraction:
+    ) -> InteractionWithAttachments:
         """Return the interaction with this id, with its answer if it has one.
 
         Raises:
             NotFoundError: The session has no such interaction.
         """
 
-        def find(unit: UnitOfWork) -> AttachedInteraction:
+        def find(unit: UnitOfWork) -> InteractionWithAttachments:
             stored = _find(unit, session_id, interaction_id)
-            return AttachedInteraction(stored, attachments_of(unit, [stored])[0])
+            return InteractionWithAttachments(stored, find_attachments(unit, [stored])[0])
 
         return await self.records.read(project_id, find)
 
@@ -115,18 +122,18 @@ class Interactions:
         input_kind: InputKind | None,
         cursor: str | None,
         limit: int,
-    ) -> tuple[Sequence[AttachedInteraction], str | None]:
+    ) -> tuple[Sequence[InteractionWithAttachments], str | None]:
         """Return up to `limit` interactions in the order of `seq`, and the next cursor.
 
         A list ends before the limit if it reaches 16 MiB.
 
         Raises:
             NotFoundError: The project has no such session.
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor belongs to another list.
         """
         after_seq = 0 if cursor is None else int(decode_cursor("interactions", cursor, (int,))[0])
 
-        def find(unit: UnitOfWork) -> tuple[Sequence[AttachedInteraction], bool]:
+        def find(unit: UnitOfWork) -> tuple[Sequence[InteractionWithAttachments], bool]:
             require_found(unit[SessionRecords].find(session_id), "session")
             found = unit[InteractionRecords].page(
                 session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
@@ -134,15 +141,13 @@ class Interactions:
             has_more = bool(found) and unit[InteractionRecords].are_more(
                 session_id, input_kind=input_kind, after_seq=found[-1].seq
             )
-            attachments = attachments_of(unit, found)
-            return [
-                AttachedInteraction(*item) for item in zip(found, attachments, strict=True)
-            ], has_more
+            attachments = find_attachments(unit, found)
+            return list(map(InteractionWithAttachments, found, attachments)), has_more
 
         listed, has_more = await self.records.read(project_id, find)
-        return listed, encode_cursor(
-            "interactions", listed[-1].interaction.seq
-        ) if has_more else None
+        if not has_more:
+            return listed, None
+        return listed, encode_cursor("interactions", listed[-1].interaction.seq)
 
     async def set_output(
         self,
@@ -152,17 +157,20 @@ class Interactions:
         body: AsyncIterator[bytes],
         *,
         condition: WriteCondition,
-    ) -> AttachedInteraction:
-        """Set the answer of an interaction, once, as a separate entry of the history.
+    ) -> InteractionWithAttachments:
+        """Set the answer of an interaction, as a separate entry of the history.
 
-        An equal answer changes nothing. If it has no time, times are not compared.
+        If the interaction has an equal answer already, nothing changes. An answer without a
+        timestamp equals one with any timestamp.
 
         Raises:
             NotFoundError: The session has no such interaction.
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
-            ConflictError: It has another answer.
-            PreconditionFailedError: The condition does not hold; nothing stored.
-            StoreUnavailableError: The database did not answer; nothing is visible, send it again.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid or too
+                large; nothing was stored.
+            ConflictError: The interaction has a different answer.
+            PreconditionFailedError: The condition is false; nothing was stored.
+            StoreUnavailableError: The database did not answer; nothing is visible. Send the request
+                again.
         """
         async with self.bodies.read(body, partial(read_output, limits=self.limits)) as output:
             await self.records.read(
@@ -170,17 +178,17 @@ class Interactions:
             )
             now = utc_now()
 
-            def answer(unit: UnitOfWork) -> AttachedInteraction:
+            def answer(unit: UnitOfWork) -> InteractionWithAttachments:
                 unit[SessionRecords].ensure(session_id, now)
                 stored = _find(unit, session_id, interaction_id)
-                attachments = attachments_of(unit, [stored])[0]
+                attachments = find_attachments(unit, [stored])[0]
                 condition(sha256(interaction_record(stored, attachments)).hexdigest())
                 is_new = stored.output is None
                 if stored.output is None:
                     stored = _write_output(unit, stored, output, now)
                 else:
-                    _check_same(output, stored.output)
-                return AttachedInteraction(stored, attachments, is_new)
+                    _require_equal(output, stored.output)
+                return InteractionWithAttachments(stored, attachments, is_new)
 
             return await self.records.write(project_id, answer)
 
@@ -188,22 +196,22 @@ class Interactions:
         self,
         project_id: str,
         session_id: str,
-        read: ReadInteraction,
+        parsed: ParsedInteraction,
         call: IdempotentCall | None,
         *,
         accepts_unknown: bool,
-    ) -> AttachedInteraction:
-        """Write interaction, history entry and links in one transaction."""
-        stored = _build_stored(read, session_id)
+    ) -> InteractionWithAttachments:
+        """Write the interaction, its history entry and its links in one transaction."""
+        stored = _build_stored(parsed, session_id)
         size_bytes = len(stored.input) + len(stored.output or b"")
 
-        def create(unit: UnitOfWork) -> AttachedInteraction:
+        def create(unit: UnitOfWork) -> InteractionWithAttachments:
             unit[SessionRecords].ensure(session_id, stored.created_at)
             attachments = resolve_attachments(
-                unit, read.interaction.input, accepts_unknown=accepts_unknown
+                unit, parsed.interaction.input, accepts_unknown=accepts_unknown
             )
-            referenced = unit[ResourceRecords].find_all(read.references)
-            bound = replace(stored, bindings=bindings_of(attachments))
+            referenced = unit[ResourceRecords].find_all(parsed.references)
+            bound = replace(stored, bindings=make_bindings(attachments))
             seq = unit[SessionRecords].append(
                 session_id,
                 INTERACTION,
@@ -223,15 +231,15 @@ class Interactions:
             )
             if call is not None:
                 Idempotency(self.records).record_answer(unit, call, appended.interaction_id)
-            unit.add_event(_event("interaction:created", appended, seq, size_bytes=size_bytes))
-            return AttachedInteraction(appended, attachments, is_new=True)
+            unit.add_event(_make_event("interaction:created", appended, seq, size_bytes=size_bytes))
+            return InteractionWithAttachments(appended, attachments, is_new=True)
 
         is_alone = size_bytes > MAX_TOGETHER_BYTES
         return await self.records.write(project_id, create, is_alone=is_alone)
 
 
-def _build_stored(read: ReadInteraction, session_id: str) -> StoredInteraction:
-    interaction = read.interaction
+def _build_stored(parsed: ParsedInteraction, session_id: str) -> StoredInteraction:
+    interaction = parsed.interaction
     return StoredInteraction(
         interaction_id=new_id(),
         session_id=session_id,
@@ -239,16 +247,16 @@ def _build_stored(read: ReadInteraction, session_id: str) -> StoredInteraction:
         input_kind=interaction.input_kind,
         timestamp=moment_text(interaction.timestamp),
         created_at=utc_now(),
-        input=read.input,
-        output=read.output,
+        input=parsed.input,
+        output=parsed.output,
     )
 
 
-def _check_same(output: ChatMessage, stored: bytes) -> None:
-    """Raise unless an answer equals the stored one; the time counts if the answer has one.
+def _require_equal(output: ChatMessage, stored: bytes) -> None:
+    """Check that an answer equals the stored one. Timestamps count if the answer has one.
 
     Raises:
-        ConflictError: It differs.
+        ConflictError: The answers differ.
     """
     earlier = ChatMessage.model_validate(parse_stored_json(stored))
     if "timestamp" not in output.model_fields_set:
@@ -266,7 +274,7 @@ def _check_same(output: ChatMessage, stored: bytes) -> None:
 def _write_output(
     unit: UnitOfWork, stored: StoredInteraction, output: ChatMessage, now: datetime
 ) -> StoredInteraction:
-    """Write the output of an interaction as an entry; return the interaction with it."""
+    """Append the answer of an interaction to the history; return the interaction with it."""
     text = json_text(output.dump()).encode()
     session_id, interaction_id = stored.session_id, stored.interaction_id
     seq = unit[SessionRecords].append(session_id, ANSWER, interaction_id, size_bytes=len(text))
@@ -279,11 +287,11 @@ def _write_output(
         session_id=session_id,
     )
     stored = replace(stored, output=text, answer_seq=seq, answered_at=now)
-    unit.add_event(_event("interaction:answered", stored, seq, size_bytes=len(text)))
+    unit.add_event(_make_event("interaction:answered", stored, seq, size_bytes=len(text)))
     return stored
 
 
-def _event(
+def _make_event(
     event_type: EventType, stored: StoredInteraction, seq: int, *, size_bytes: int
 ) -> NewEvent:
     return NewEvent(

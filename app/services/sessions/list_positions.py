@@ -1,16 +1,16 @@
-"""Positions in lists of a history."""
+"""The start of a list of a history, from the parameters `cursor` and `after` of its route."""
 
 from app.models.identity import ListName, decode_cursor
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 
 
-def read_start(name: ListName, noun: str, cursor: str | None, after_seq: int | None) -> int:
+def find_list_start(name: ListName, noun: str, cursor: str | None, after_seq: int | None) -> int:
     """Return the `seq` after which a list of a history begins.
 
     Args:
-        name: The list of the cursor.
-        noun: The subject of the error.
-        cursor: The cursor of the previous list.
+        name: The name of the list, which its cursors contain.
+        noun: The subject of the error text.
+        cursor: The cursor that the previous list has returned.
         after_seq: The `seq` before the first entry, instead of a cursor.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Requests for messages: a message of any dialect, read and checked.
+"""The bodies of requests with a message: parses and checks a message of any dialect.
 
 A message that has only the members of spec 000 is *flat*: they are members of its entry. Any other
 message is the member `message` of its entry, and may have members of any name.
@@ -59,7 +59,10 @@ _BLOCKS = TypeAdapter(Annotated[list[dict[str, Any]], FailFast()])
 
 
 def _read_content(value: object, _: object) -> object:
-    """Read text, blocks or null. With a union, pointers would contain the names of its members."""
+    """Validate a text, a list of blocks, or null.
+
+    If the type were a union, the pointers of errors would contain the names of its alternatives.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -102,53 +105,60 @@ class FlatMessage(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadMessage:
-    """A message of a request: its value, its media and its references.
-
-    `role` is its role if it is not flat. `answered_ids` are the ids of the calls that it answers,
-    if it has no other content.
-    """
+class ParsedMessage:
+    """The message of a request."""
 
     value: dict[str, JsonValue]
-    movable: Sequence[MovableString]
+    """The message as parsed JSON."""
+    media_strings: Sequence[MovableString]
+    """The strings with media, which can be moved to the blob store."""
     references: set[str]
+    """The ids of the resources that the message refers to."""
     dialect: str
+    """The name of the dialect."""
     role: CommonRole | None = None
+    """The role; `None` for a flat message, which has it in `value`."""
     answered_ids: Sequence[str] = ()
+    """The ids of the calls that the message answers, if it has no other content."""
 
     @property
     def tool_call_id(self) -> str | None:
-        """The id of the call that it answers, if it has no other content."""
-        return only_id(self.answered_ids)
+        """The id of the call that the message answers, if it answers one and has nothing else."""
+        return find_only_id(self.answered_ids)
 
     def to_stored(self, message: bytes) -> bytes:
-        """Return the message as it is stored.
+        """Return the message in the form in which it is stored.
 
         Args:
-            message: Its JSON, with references instead of its media.
+            message: The JSON text of the message, with references instead of its media.
         """
         if self.role is None:
             return message
         return wrap_message(message, dialect=self.dialect, role=self.role)
 
     def to_stored_forms(self, forms: dict[str, InlineForm]) -> dict[str, InlineForm]:
-        """Return the forms of its media by pointers into the stored form."""
+        """Return the original forms of media by their JSON pointers in the stored message.
+
+        Args:
+            forms: The forms by the pointers in the message.
+        """
         if self.role is None:
             return forms
         return {f"/message{pointer}": form for pointer, form in forms.items()}
 
     def event_members(self) -> dict[str, JsonValue]:
-        """Return the further members of its event."""
+        """Return the members that the event of the message has beside the usual ones."""
         if self.role is None:
             return {"role": str(self.value["role"])}
         return {"role": self.role, "dialect": self.dialect}
 
 
-def read_message(body: JsonValue) -> ReadMessage:
+def read_message(body: JsonValue) -> ParsedMessage:
     """Read a message of any dialect.
 
     Raises:
-        InvalidPayloadError: It is a message of no dialect, or replaces a conversation.
+        InvalidPayloadError: The body is a message of no dialect, a whole history, or a compaction
+            item.
     """
     if isinstance(body, list):
         raise InvalidPayloadError(_WHOLE_HISTORY)
@@ -157,7 +167,7 @@ def read_message(body: JsonValue) -> ReadMessage:
         raise InvalidPayloadError(_COMPACTED, faults=[Fault("/type", "is no single message")])
     if is_flat(value):
         validate_model(FlatMessage, value, _NOT_A_MESSAGE)
-    return describe_message(value, _read_entry(value))
+    return build_parsed_message(value, _read_entry(value))
 
 
 def _read_entry(value: JsonObject) -> EntryReading:
@@ -169,16 +179,18 @@ def _read_entry(value: JsonObject) -> EntryReading:
         raise InvalidPayloadError(_WHOLE_HISTORY, faults=exc.faults) from exc
 
 
-def describe_message(value: JsonObject, reading: EntryReading) -> ReadMessage:
-    """Return a message from its reading. An invalid flat message is not treated as flat."""
-    read = [message.message for message in reading.messages if message.message is not None]
-    movable = media_of_reading(value, read)
-    answered = _answered_ids(reading)
+def build_parsed_message(value: JsonObject, reading: EntryReading) -> ParsedMessage:
+    """Return a message that was read already. An invalid flat message is not treated as flat."""
+    messages = [message.message for message in reading.messages if message.message is not None]
+    media_strings = media_of_reading(value, messages)
+    answered = _find_answered_ids(reading)
     if is_flat(value) and _is_valid_flat(value):
         references = referred_by_message(value)
-        return ReadMessage(value, movable, references, reading.dialect, answered_ids=answered)
-    references = set[str]().union(*map(referred_by_message, read))
-    return ReadMessage(value, movable, references, reading.dialect, reading.role, answered)
+        return ParsedMessage(
+            value, media_strings, references, reading.dialect, answered_ids=answered
+        )
+    references = set[str]().union(*map(referred_by_message, messages))
+    return ParsedMessage(value, media_strings, references, reading.dialect, reading.role, answered)
 
 
 def _is_valid_flat(value: JsonObject) -> bool:
@@ -189,25 +201,29 @@ def _is_valid_flat(value: JsonObject) -> bool:
     return True
 
 
-def only_answer(reading: EntryReading) -> str | None:
+def find_only_answered_id(reading: EntryReading) -> str | None:
     """Return the id of the call that a message answers, if it has no other content."""
-    return only_id(_answered_ids(reading))
+    return find_only_id(_find_answered_ids(reading))
 
 
-def only_id(call_ids: Sequence[str]) -> str | None:
-    """Return the only id, if there is exactly one and it is valid."""
+def find_only_id(call_ids: Sequence[str]) -> str | None:
+    """Return the only id of a sequence; `None` if it has several ids, or an invalid one."""
     return call_ids[0] if len(call_ids) == 1 and 0 < len(call_ids[0]) <= LONGEST_CALL_ID else None
 
 
-def _answered_ids(reading: EntryReading) -> Sequence[str]:
+def _find_answered_ids(reading: EntryReading) -> Sequence[str]:
     """Return the ids of the calls that a message answers, if it has no other content."""
     if reading.role != "tool":
         return ()
-    return [call_id for message in reading.messages for call_id in _answered(message.message or {})]
+    return [
+        call_id
+        for message in reading.messages
+        for call_id in _read_answered_ids(message.message or {})
+    ]
 
 
-def _answered(message: JsonObject) -> Iterator[str]:
-    """Yield the calls that a message in its common form answers."""
+def _read_answered_ids(message: JsonObject) -> Iterator[str]:
+    """Yield the ids of the calls that a message in the common form answers."""
     call_id = message.get("tool_call_id")
     if isinstance(call_id, str):
         yield call_id

@@ -1,7 +1,7 @@
 """Messages of a conversation, as its client sends them to its model (spec 000, HistoryMessage).
 
-A message of any dialect is stored unchanged. Large media are moved to the store, and can be put
-back, byte for byte.
+A message of any dialect is stored as it was sent. Only its large media are moved to the blob store,
+from which a response can insert them again, byte for byte.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -29,7 +29,7 @@ from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity, explain_comparison
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import read_value, require_found
-from app.services.sessions.message_requests import ReadMessage, read_message
+from app.services.sessions.message_requests import ParsedMessage, read_message
 from app.stores.blobs.store import BlobStore
 from app.stores.records.history import MessageRecords
 from app.stores.records.records import MAX_TOGETHER_BYTES, Records
@@ -49,10 +49,11 @@ APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
 
 @dataclass(frozen=True, slots=True)
 class AppendedMessage:
-    """A message and warnings about its request. `is_new` is set if this request appended it."""
+    """A message that was appended, by this request or an equal one before it."""
 
     message: StoredHistoryMessage
     is_new: bool
+    """True if this request appended the message."""
     warnings: Sequence[BodyWarning]
 
 
@@ -61,9 +62,13 @@ class SessionMessages:
     """Appends messages to the histories of a project's sessions."""
 
     records: Records
+    """Reads and writes histories."""
     blobs: BlobStore
+    """Stores media."""
     bodies: StreamedRequests
+    """Reads the bodies of requests."""
     limits: Limits
+    """Limits messages and their media."""
 
     async def append(
         self,
@@ -75,11 +80,12 @@ class SessionMessages:
     ) -> AppendedMessage:
         """Append a message to a session.
 
-        If the session does not exist, it is created. A repeated answer to the same tool calls is
-        not appended again.
+        If the session does not exist, it is created. If the message is an answer that the session
+        has already, nothing is appended.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid or too
+                large; nothing was stored.
             ConflictError: The tool call has another answer.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
@@ -94,7 +100,7 @@ class SessionMessages:
         self,
         project_id: str,
         session_id: str,
-        request: StreamedRequest[ReadMessage],
+        request: StreamedRequest[ParsedMessage],
         idempotency_key: str | None,
     ) -> tuple[StoredHistoryMessage, bool]:
         if idempotency_key is None:
@@ -116,10 +122,11 @@ class SessionMessages:
     async def prepare(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
     ) -> "PreparedMessage":
-        """Store the media of a message; the caller's transaction appends it.
+        """Store the media of a message, and return it. The caller's transaction appends it.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid or too
+                large; nothing was stored.
             StoreUnavailableError: A store did not answer; nothing is visible.
         """
         parse = partial(read_value, limits=self.limits, keeps_spelling=True)
@@ -132,13 +139,15 @@ class SessionMessages:
         session_id: str,
         body: AsyncIterator[bytes],
         parse: Callable[[bytes], JsonValue],
-    ) -> AbstractAsyncContextManager[StreamedRequest[ReadMessage]]:
+    ) -> AbstractAsyncContextManager[StreamedRequest[ParsedMessage]]:
         return self.bodies.read(
             project_id,
             body,
             parse,
             read_message,
-            media_of=lambda read: [medium.uri for medium in read.movable if medium.uri is not None],
+            media_of=lambda parsed: [
+                medium.uri for medium in parsed.media_strings if medium.uri is not None
+            ],
             identity_prefix=session_id.encode() + b"\0",
         )
 
@@ -146,12 +155,12 @@ class SessionMessages:
         self,
         project_id: str,
         session_id: str,
-        request: StreamedRequest[ReadMessage],
+        request: StreamedRequest[ParsedMessage],
         call: IdempotentCall | None,
     ) -> tuple[StoredHistoryMessage, bool]:
-        read = request.value
+        parsed = request.value
         answered = await self.records.read(
-            project_id, lambda unit: _find_existing(unit, session_id, read, request.identity)[0]
+            project_id, lambda unit: _find_existing(unit, session_id, parsed, request.identity)[0]
         )
         if answered is not None:
             return answered, False
@@ -166,13 +175,13 @@ class SessionMessages:
         return await self.records.write(project_id, append, is_alone=prepared.is_long)
 
     async def prepare_parsed(
-        self, project_id: str, session_id: str, request: StreamedRequest[ReadMessage]
+        self, project_id: str, session_id: str, request: StreamedRequest[ParsedMessage]
     ) -> "PreparedMessage":
-        """Store the media of a parsed message, and put references into it; see `prepare`."""
-        read, now = request.value, utc_now()
+        """Store the media of a parsed message, and replace them by references; see `prepare`."""
+        parsed, now = request.value, utc_now()
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=self.limits.medium_bytes, now=now)
         mover = MediaMover(keeper, max_media=self.limits.media_per_result, streamed=request.media)
-        moved = await mover.move_all(read.value, read.movable)
+        moved = await mover.move_all(parsed.value, parsed.media_strings)
         text = (await run_in_loop_if(request.is_quick, json_text, moved.value)).encode()
         if len(text) > self.limits.message_bytes:
             raise PayloadTooLargeError(
@@ -183,40 +192,44 @@ class SessionMessages:
             seq=0,
             message_id=new_id(),
             created_at=now,
-            tool_call_id=read.tool_call_id,
+            tool_call_id=parsed.tool_call_id,
             request_digest=request.identity.digest,
-            message=read.to_stored(text),
-            inline_form=dump_forms(read.to_stored_forms(moved.forms)),
-            dialect=read.dialect,
+            message=parsed.to_stored(text),
+            inline_form=dump_forms(parsed.to_stored_forms(moved.forms)),
+            dialect=parsed.dialect,
             reading=READING,
-            role=read.role,
-            is_apart=True if len(read.answered_ids) == 1 else None,
+            role=parsed.role,
+            is_apart=True if len(parsed.answered_ids) == 1 else None,
         )
-        return PreparedMessage(session_id, message, moved.resources, read, request.identity)
+        return PreparedMessage(session_id, message, moved.resources, parsed, request.identity)
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedMessage:
-    """A message whose media are stored, before it is appended."""
+    """A message that is ready to be appended. Its media are stored."""
 
     session_id: str
     message: StoredHistoryMessage
     resources: Sequence[Resource]
-    read: ReadMessage
+    """The resources of its media."""
+    parsed: ParsedMessage
     identity: RequestIdentity
 
     @property
     def is_long(self) -> bool:
-        """True if it is committed alone, so that no other change waits for it."""
+        """True if the message gets a commit of its own, so that other writes do not wait for it."""
         return len(self.message.message) > MAX_TOGETHER_BYTES
 
     def mark_as_list_item(self) -> Self:
-        """Return the message as one of a list. Renderings keep the order of a list."""
+        """Return the message marked as one of a list. Renderings keep the order of a list."""
         return replace(self, message=replace(self.message, is_apart=None))
 
     def find_answer_position(self, unit: UnitOfWork) -> AnswerPosition:
-        """Return its position among the answers of its session, which the caller has locked."""
-        return _find_position(unit, self.session_id, self.read, self.identity)
+        """Return the position of the message among the answers of its session.
+
+        The caller has locked the session.
+        """
+        return _find_position(unit, self.session_id, self.parsed, self.identity)
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Write the message, its history entry and links; return the message and True if it is new.
@@ -224,10 +237,10 @@ class PreparedMessage:
         Raises:
             ConflictError: The tool call has another answer.
         """
-        session_id, message, read = self.session_id, self.message, self.read
+        session_id, message, parsed = self.session_id, self.message, self.parsed
         unit[SessionRecords].ensure(session_id, message.created_at)
-        # The session is locked, so an equal request that was faster is found here.
-        answered, number = _find_existing(unit, session_id, read, self.identity)
+        # The session is locked, so an equal request that has committed meanwhile is found here.
+        answered, number = _find_existing(unit, session_id, parsed, self.identity)
         if answered is not None:
             return answered, False
         message = replace(message, answer_number=number)
@@ -239,7 +252,7 @@ class PreparedMessage:
             row=unit[MessageRecords].row(message, session_id=session_id),
         )
         appended = replace(message, seq=seq)
-        referenced = unit[ResourceRecords].find_all(read.references)
+        referenced = unit[ResourceRecords].find_all(parsed.references)
         unit[ResourceRecords].ensure_linked(
             {**referenced, **{file.resource_id: file for file in self.resources}}.values(),
             owner_kind=MESSAGE,
@@ -253,27 +266,27 @@ class PreparedMessage:
             session_id=session_id,
             seq=seq,
             size_bytes=len(appended.message),
-            members=read.event_members(),
+            members=parsed.event_members(),
         )
         unit.add_event(event)
         return appended, True
 
 
 def _find_existing(
-    unit: UnitOfWork, session_id: str, read: ReadMessage, identity: RequestIdentity
+    unit: UnitOfWork, session_id: str, parsed: ParsedMessage, identity: RequestIdentity
 ) -> tuple[StoredHistoryMessage | None, int]:
-    """Return the equal stored message, if there is one, and the number of the answer.
+    """Return the stored message that answers the same call, if any, and the number of the answer.
 
     Raises:
-        ConflictError: The call has another answer.
+        ConflictError: The stored message differs.
     """
-    position = _find_position(unit, session_id, read, identity)
+    position = _find_position(unit, session_id, parsed, identity)
     if position.existing is None:
         return None, position.number
     earlier = unit[MessageRecords].find(position.existing.entry_id)
     if earlier is not None and identity.matches(earlier.request_digest):
         return earlier, position.number
-    differences = _differences(earlier, read) if earlier else ()
+    differences = _find_differences(earlier, parsed) if earlier else ()
     compared = f" {explain_comparison(earlier.request_digest)}" if earlier else ""
     raise ConflictError(
         f"This tool call of the session was already answered with something else.{compared} A call "
@@ -285,25 +298,25 @@ def _find_existing(
 
 
 def _find_position(
-    unit: UnitOfWork, session_id: str, read: ReadMessage, identity: RequestIdentity
+    unit: UnitOfWork, session_id: str, parsed: ParsedMessage, identity: RequestIdentity
 ) -> AnswerPosition:
-    if len(read.answered_ids) > 1:
-        return find_joint_answer_position(unit, session_id, read.answered_ids, identity)
-    return find_answer_position(unit, session_id, read.tool_call_id)
+    if len(parsed.answered_ids) > 1:
+        return find_joint_answer_position(unit, session_id, parsed.answered_ids, identity)
+    return find_answer_position(unit, session_id, parsed.tool_call_id)
 
 
-def _differences(earlier: StoredHistoryMessage, read: ReadMessage) -> Sequence[Fault]:
-    """Return the first difference between a message and the stored one."""
-    if earlier.tool_call_id != read.tool_call_id:
+def _find_differences(earlier: StoredHistoryMessage, parsed: ParsedMessage) -> Sequence[Fault]:
+    """Return the first difference between a message and the stored one, as a list of one fault."""
+    if earlier.tool_call_id != parsed.tool_call_id:
         return [Fault("", f"answers what the entry with seq {earlier.seq} answers")]
     stored = parse_stored_json(earlier.sent)
-    found = first_difference(stored, read.value, passed_over=_is_moved)
+    found = first_difference(stored, parsed.value, passed_over=_is_moved)
     if found is not None:
         return [Fault(found, "is not what it is in the stored message")]
-    moved = next((finding.pointer for finding in read.movable), None)
-    return [] if moved is None else [Fault(moved, "may be another medium than the stored one")]
+    pointer = next((medium.pointer for medium in parsed.media_strings), None)
+    return [] if pointer is None else [Fault(pointer, "may be another medium than the stored one")]
 
 
 def _is_moved(stored: JsonValue, sent: JsonValue) -> bool:
-    """Return whether a stored string has references instead of media."""
+    """Return True if references have replaced media in a stored string."""
     return isinstance(stored, str) and "@blob:" in stored and isinstance(sent, str)

@@ -1,4 +1,4 @@
-"""Sessions: their contents, titles, storage use and deletion."""
+"""Sessions: creates, lists, marks and deletes them, and measures their storage use."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -35,11 +35,12 @@ from app.words.entry_texts import entry_texts, first_line
 
 @dataclass(frozen=True, slots=True)
 class SessionWithUse:
-    """A session and its storage use. `is_new` is set if this request created the session."""
+    """A session and its storage use."""
 
     session: Session
     use: SessionUse
     is_new: bool = False
+    """True if this request created the session."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,10 +146,11 @@ class Sessions:
     async def delete(self, project_id: str, session_id: str) -> DeletedSession:
         """Remove a session with its history and its pages, in one transaction.
 
-        Resources that nothing else uses go with it; their bytes stay until the next sweep.
+        Resources that nothing else uses are removed as well. Their bytes are removed by the next
+        sweep.
 
         Returns:
-            The removed entries, and the fate of each resource that the session used.
+            The numbers of removed entries, and for each resource of the session if it was removed.
 
         Raises:
             NotFoundError: The session does not exist.
@@ -168,7 +170,7 @@ class Sessions:
                 session_id,
                 utc_now(),
                 session_id=session_id,
-                # The last number of this session; a new session with its id starts at 1.
+                # The deletion has the last `seq`. A new session with the id starts at 1 again.
                 seq=session.last_seq + 1,
                 members={"deleted": deleted_entries(deleted).as_value()},
             )

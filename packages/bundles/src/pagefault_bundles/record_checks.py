@@ -24,8 +24,8 @@ from app.services.pages.message_images import image_ids
 from app.services.pages.page_bodies import fits, is_url, page_media
 from app.services.pages.page_requests import RESERVED_IDS
 from app.services.renders.prompt_turns import read_prompt_turns
-from app.services.sessions.interaction_requests import plain_input
-from app.services.sessions.message_requests import FlatMessage, only_answer
+from app.services.sessions.interaction_requests import dump_input
+from app.services.sessions.message_requests import FlatMessage, find_only_answered_id
 from app.stores.records.session_prompts import SessionPrompt
 from pagefault_bundles import rows
 from pagefault_bundles.bundle_lines import (
@@ -178,7 +178,7 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> ResourceRef
     require(moment_text(interaction.timestamp) == line.timestamp, "has an invalid time")
     answer = None if interaction.output is None else interaction.output.dump()
     require(json_text(answer).encode() == bytes(line.output), "has an invalid answer")
-    text = json_text(plain_input(interaction)).encode()
+    text = json_text(dump_input(interaction)).encode()
     require(text == bytes(line.input), "has an invalid input")
     is_later = line.answer_seq is not None
     has_both = is_later == (line.answered_at is not None)
@@ -432,7 +432,7 @@ def _flat_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str 
     """Return the id of the call that a flat message answers; raise if it is not flat."""
     draft = FlatMessage.model_validate(value)
     if line.dialect is not None and line.reading is not None:
-        return only_answer(read_stored(dict(value), *_check_reading(line)))
+        return find_only_answered_id(read_stored(dict(value), *_check_reading(line)))
     return draft.tool_call_id if draft.role == "tool" else None
 
 
@@ -457,7 +457,7 @@ def _find_answered_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) 
     require(isinstance(message, dict), "has no message")
     reading = read_stored(message, dialect, number)
     require(reading.role == line.role, "has a message of another role")
-    return only_answer(reading)
+    return find_only_answered_id(reading)
 
 
 def _check_reading(line: rows.MessageLine) -> tuple[str, int]:

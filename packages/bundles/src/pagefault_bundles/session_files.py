@@ -160,7 +160,7 @@ class SessionFiles:
         async with self.bodies.read(chunks, partial(_parse, limits=self.limits)) as read:
             # Of a message without media nothing is moved, and nothing waits.
             moved = [
-                await mover.move_all(message.value, message.read.movable)
+                await mover.move_all(message.value, message.parsed.media_strings)
                 for message in read.sent.messages
             ]
             return await self.bodies.work.run(
@@ -211,7 +211,7 @@ def _parse(body: bytes, *, limits: Limits) -> _Conversation:
     _check_count(len(sent.messages))
     for message in sent.messages:
         # Computed here, since the event loop reads it.
-        _ = message.read
+        _ = message.parsed
     form: Literal["json", "lines"] = "lines" if are_lines else "json"
     return _Conversation(form, sent, _times(value), reader.warnings, len(body))
 
@@ -277,7 +277,7 @@ def _conversation_file(
     entries: list[StoredHistoryMessage] = []
     resources: dict[str, Resource] = {}
     for seq, (message, value) in enumerate(zip(read.sent.messages, moved, strict=True), 1):
-        described, text = message.read, json_text(value.value)
+        described, text = message.parsed, json_text(value.value)
         # The text around lifted media is kept for exports only.
         resources |= {
             each.resource_id: each for each in value.resources if each.resource_id in text

@@ -12,7 +12,7 @@ from functools import partial
 
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
-from app.services.calls.stored_message_turns import stored_message_turns, stored_reading
+from app.services.calls.stored_message_turns import load_reading, read_message_turns
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.session_entries import MAX_TEXT_BYTES, load_session
@@ -214,7 +214,7 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
             messages[entry.seq - 1] = _entry_message(entry)
             sent.append(parse_stored_json(entry.sent))
             # Short media are stored inside texts, and are searched as in a foreign history.
-            entry_turns = stored_message_turns(
+            entry_turns = read_message_turns(
                 entry,
                 session.resources,
                 audience="assistant",
@@ -229,7 +229,7 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
 def _entry_message(entry: StoredHistoryMessage) -> ForeignMessage:
     """Return the first foreign message of an entry, with its dialect and its pointer."""
     pointer = entry_pointer(entry.seq)
-    reading = stored_reading(entry)
+    reading = load_reading(entry)
     if reading is None:
         return foreign_message(parse_stored_json(entry.message), pointer)
     first = reading.messages[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.models.message import StoredHistoryMessage
 from app.models.resource_descriptor import derive_resource_id
-from app.services.calls.stored_message_turns import stored_message_turns
+from app.services.calls.stored_message_turns import read_message_turns
 from app.services.inline_media.media_mover import MediaMover
 from app.services.media.media_keeper import MediaKeeper
 from app.stores.blobs.filesystem import FilesystemBlobStore
@@ -73,7 +73,7 @@ def read(
     entry = StoredHistoryMessage(
         SEQ, "m", NOW, None, "", json_text(message).encode(), is_page_fault=is_page_fault
     )
-    return stored_message_turns(entry, resources or {}, audience=audience, origin=ORIGIN)
+    return read_message_turns(entry, resources or {}, audience=audience, origin=ORIGIN)
 
 
 def stored(
