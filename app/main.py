@@ -16,7 +16,7 @@ from app.http.content_host import ContentHost
 from app.http.docs_page import get_api_page
 from app.http.openapi import install_openapi
 from app.http.problems import install_problem_handlers
-from app.http.request_context import RequestContextMiddleware, is_quiet
+from app.http.request_context import RequestContextMiddleware, is_probe
 from app.routers import page_levels, resources, viewer
 from app.telemetry.exports import export_metrics, export_traces
 from app.telemetry.logs import configure_logging, flush_logs
@@ -80,7 +80,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             "logs": False,
             "operation_spans": False,
             "auto_configure": False,
-            "exclude": is_quiet,
+            "exclude": is_probe,
         },
         redirect_slashes=False,
         # Both would load scripts from another host.
@@ -126,7 +126,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     # Wraps the CORS middleware, so preflights with a foreign host name are refused as well.
     app.add_middleware(
         BrowserGuard,
-        is_open=settings.auth == "none",
+        needs_no_key=settings.auth == "none",
         hosts=settings.accepted_hosts,
         own_origins=() if settings.origin is None else (settings.origin,),
         allowed_origins=settings.cors_origins,

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 
 from app.config.settings import Settings, variables_of
-from app.http.problem_pages import problems_markdown
+from app.http.problem_pages import format_errors_markdown
 from app.main import create_app
 from website.dialects_page import update_dialects_table
 from website.metrics_table import update_metrics_table
@@ -29,7 +29,7 @@ def generated_documents() -> dict[Path, str]:
         + "\n",
         DIALECTS: update_dialects_table(DIALECTS.read_text(), CORPUS),
         TELEMETRY: update_metrics_table(TELEMETRY.read_text()),
-        ROOT / "docs" / "errors.md": problems_markdown(),
+        ROOT / "docs" / "errors.md": format_errors_markdown(),
         ROOT / "docs" / "settings.md": settings_markdown(),
     }
 

@@ -16,13 +16,13 @@ from pydantic import BaseModel
 from starlette.requests import HTTPConnection
 
 from app.http.dependencies import authenticate
-from app.http.response_memory import count_response
+from app.http.response_memory import reserve_response_memory
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.pointers import child_pointer
 
-# Signed links have a token, event streams of browsers a ticket.
-_LINK = b"token"
-_CREDENTIALS = frozenset({_LINK, b"ticket"})
+# The parameters with a credential: `token` of signed links, and `ticket` of event streams.
+_LINK_TOKEN = b"token"
+_CREDENTIALS = frozenset({_LINK_TOKEN, b"ticket"})
 _MAX_COMPARED_CHARS = 64
 _MAX_FAULTS = 20
 _IGNORED_IN_COMPARISON = str.maketrans("", "", "_-. ")
@@ -43,11 +43,11 @@ class QueryNames:
     def check(self, query: bytes) -> None:
         """Raise InvalidPayloadError if a query has an unknown name, or the same name twice."""
         found = [word.partition(b"=")[0] for word in query.split(b"&") if word]
-        # The usual case: no escapes in names, and no error.
+        # Most queries have no escapes in names, and no error.
         if self._encoded.issuperset(found) and len(found) == len(set(found)):
             return
         names = [name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)]
-        if _LINK in self._encoded and _LINK.decode() in names:
+        if _LINK_TOKEN in self._encoded and _LINK_TOKEN.decode() in names:
             # Mail and chat programs add their own parameters to links.
             names = [name for name in names if name in self._names]
         faults = list(self._find_faults(names))
@@ -78,14 +78,14 @@ class QueryNames:
             if is_known:
                 yield Fault(f"/query/{name}", "is given more than once, and is taken once")
             else:
-                yield self._unknown_name(number, name)
+                yield self._unknown_name_fault(number, name)
 
-    def _unknown_name(self, number: int, name: str) -> Fault:
+    def _unknown_name_fault(self, number: int, name: str) -> Fault:
         if not self._names:
             return Fault("/query", f"has parameter {number}, where this route takes none")
         names = ", ".join(f"`{text}`" for text in self._names)
-        by_letters = {_letters(item): item for item in self._names}
-        similar = difflib.get_close_matches(_letters(name), by_letters, n=1)
+        by_letters = {_normalise_name(item): item for item in self._names}
+        similar = difflib.get_close_matches(_normalise_name(name), by_letters, n=1)
         if not similar:
             # The name could be anything, even a key, so the message does not repeat it.
             return Fault("/query", f"has parameter {number}, which is none of {names}")
@@ -113,20 +113,20 @@ async def check_query(names: QueryNames, connection: HTTPConnection) -> None:
 
     Raises:
         InvalidPayloadError: The query has an unknown name, or the same name twice.
-        UnauthorizedError: In addition, the request has no valid key.
-        QuotaExceededError: In addition, its key has sent too many requests.
+        UnauthorizedError: The query is invalid, and the request has no valid key.
+        QuotaExceededError: The query is invalid, and the key has sent too many requests.
     """
     query = connection.scope["query_string"]
     try:
         names.check(query)
     except InvalidPayloadError:
-        # Without a valid key the response is a 401 for any query. With one, the request is counted.
+        # The key is checked first: without a valid key, the response does not describe the route.
         if not names.has_credential(query):
             await authenticate(connection)
         raise
 
 
-def _letters(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return name[:_MAX_COMPARED_CHARS].lower().translate(_IGNORED_IN_COMPARISON)
 
 
@@ -141,6 +141,6 @@ class ApiRoute(APIRoute):
         async def handle(request: Request) -> Response:
             if request.scope["query_string"]:
                 await check_query(names, request)
-            return count_response(await handler(request))
+            return reserve_response_memory(await handler(request))
 
         return handle

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     # Imported only for types, because the proxy must not load the records of keys.
     from app.services.quotas.key_quotas import Allowance
 
-# Claims on removed blobs are stored for longer than this (see `swept_blobs`). So a request that has
-# stored a blob still finds the claim when it writes the row.
+# If a sweep removes a blob of a running request, a row of `app.stores.records.swept_blobs` records
+# that. Rows are kept for longer than this, so the request finds the row when it commits.
 _MAX_SECONDS = 24 * 3600.0
 _SMALL_BODY_BYTES = 64 * 1024
 _SMALL_BODY_DEPTH = 64
@@ -27,7 +27,7 @@ _SMALL_BODY_DEPTH = 64
 async def stream_body(
     request: Request, limits: Limits, *, keeps_received: bool = False
 ) -> AsyncIterator[bytes]:
-    """Yield the chunks of a body.
+    """Yield the chunks of the body of a request.
 
     Args:
         request: The request.
@@ -111,9 +111,12 @@ async def read_small_json(
 ) -> JsonValue:
     """Return the value of a small JSON body.
 
-    If it is optional, no body and `null` are an empty object.
-
     FastAPI's parser is not used, because it reads bodies of any length, and accepts NaN.
+
+    Args:
+        request: The request.
+        limits: The limits of size and speed.
+        is_optional: True to return an empty object for an empty body and for `null`.
 
     Raises:
         PayloadTooLargeError: The body is longer than 64 KiB, or nested too deep.

@@ -4,11 +4,11 @@ Any web page can make a browser send requests to loopback and to private network
 distinguish such a request from one of the service's users:
 
 - `Host` is the host of the URL. If the host of a page resolves to 127.0.0.1 (DNS rebinding), page
-and service have the same origin for the browser, and only `Host` shows the foreign name. It is
-checked if authentication is off, or if host names are configured. - `Origin` and `Sec-Fetch-Site`
-identify the page that sends a request. A page of another origin cannot read the response, but its
-writes would be executed: browsers send bodies as `text/plain`, as a form or without a type, without
-a preflight.
+  and service have the same origin for the browser, and only `Host` shows the foreign name. It is
+  checked if authentication is off, or if host names are configured.
+- `Origin` and `Sec-Fetch-Site` identify the page that sends a request. A page of another origin
+  cannot read the response, but its writes would be executed: browsers send bodies as `text/plain`,
+  as a form or without a type, without a preflight.
 
 Programs send neither `Origin` nor `Sec-Fetch-Site`, so their requests pass. The origin of reads
 (GET, HEAD, OPTIONS) is not checked: browsers protect the responses, and the CORS middleware handles
@@ -28,7 +28,7 @@ from app.errors import ForbiddenOriginError, MisdirectedRequestError
 from app.http.problem_types import problem_response
 from pagefault_dialects.errors import PagefaultError
 
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _HTTP_SCHEMES = {"http": b"http", "ws": b"http", "https": b"https", "wss": b"https"}
 _DEFAULT_PORTS = {b"http": b":80", b"https": b":443"}
 _FOREIGN_SITES = frozenset({b"cross-site", b"same-site"})
@@ -44,10 +44,10 @@ class BrowserGuard:
 
     Args:
         app: The application.
-        is_open: Whether requests need no key. Then the origin of a page has to be exactly that of
-            the request, so no proxy may change `Host` or terminate TLS.
-        hosts: Allowed values of `Host`, in lower case, in addition to the names of loopback. A name
-            without a port allows any port. `None` if `Host` is not checked.
+        needs_no_key: True if requests need no key. Then the origin of a page must be exactly that
+            of the request, so a proxy must not change `Host` or terminate TLS.
+        hosts: Allowed values of `Host`, in lower case, in addition to loopback names. A name
+            without a port allows any port. With `None`, `Host` is not checked.
         own_origins: Origins of the service, such as that of its public URL.
         allowed_origins: Foreign origins whose pages may write.
     """
@@ -56,29 +56,29 @@ class BrowserGuard:
         self,
         app: ASGIApp,
         *,
-        is_open: bool,
+        needs_no_key: bool,
         hosts: Collection[str] | None,
         own_origins: Collection[str],
         allowed_origins: Collection[str],
     ) -> None:
         self._app = app
-        self._is_open = is_open
+        self._needs_no_key = needs_no_key
         self._checks_hosts = hosts is not None
         self._hosts = frozenset(host.encode() for host in hosts or ())
         self._own_origins = frozenset(origin.encode() for origin in own_origins)
         self._allowed_origins = frozenset(origin.encode() for origin in allowed_origins)
-        # Few values of `Host` are used, so most requests only need a lookup.
+        # Clients use few values of `Host`, so most requests find the result in the cache.
         self._is_allowed_host = lru_cache(maxsize=256)(self._allows_host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
-        if scope["type"] == "lifespan" or (error := self._refusal(scope)) is None:
+        if scope["type"] == "lifespan" or (error := self._find_error(scope)) is None:
             await self._app(scope, receive, send)
         else:
-            await _refuse(error, scope, receive, send)
+            await _send_error(error, scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> PagefaultError | None:
-        is_reading = scope["type"] == "http" and scope["method"] in _READING
+    def _find_error(self, scope: Scope) -> PagefaultError | None:
+        is_reading = scope["type"] == "http" and scope["method"] in _READ_METHODS
         if is_reading and not self._checks_hosts:
             return None
         fields: dict[bytes, list[bytes]] = {b"host": [], b"origin": [], b"sec-fetch-site": []}
@@ -86,7 +86,7 @@ class BrowserGuard:
             if name in fields:
                 fields[name].append(value.strip())
         hosts, origins, sites = fields.values()
-        # Several `Host` headers are ambiguous, so none is accepted.
+        # Several `Host` headers are ambiguous, so such a request is refused.
         host = hosts[0].lower() if len(hosts) == 1 else b""
         if self._checks_hosts and not (
             len(host) <= _MAX_HOST_LENGTH and self._is_allowed_host(host)
@@ -108,15 +108,19 @@ class BrowserGuard:
             return len(origins) == 1
         if b"cross-site" in sites:
             return False
-        return origin in self._own_origins or self._is_own(origin, scheme, host, sites)
+        return origin in self._own_origins or self._is_origin_of_request(
+            origin, scheme, host, sites
+        )
 
-    def _is_own(self, origin: bytes, scheme: str, host: bytes, sites: list[bytes]) -> bool:
+    def _is_origin_of_request(
+        self, origin: bytes, scheme: str, host: bytes, sites: list[bytes]
+    ) -> bool:
         """Return whether an origin is that of the request's URL."""
-        if self._is_open:
-            return origin == _own_origin(_HTTP_SCHEMES.get(scheme, b""), host)
+        if self._needs_no_key:
+            return origin == _origin_of(_HTTP_SCHEMES.get(scheme, b""), host)
         # A proxy may have changed `Host`, but the browser has compared the original one.
         return sites == [b"same-origin"] or origin in (
-            _own_origin(default_port, host) for default_port in _DEFAULT_PORTS
+            _origin_of(default_port, host) for default_port in _DEFAULT_PORTS
         )
 
     def _allows_host(self, host: bytes) -> bool:
@@ -136,7 +140,7 @@ def _split_host(host: bytes) -> tuple[bytes, bytes]:
 
 
 def _is_loopback(name: bytes) -> bool:
-    """Return whether a name is always this machine, without asking a name server.
+    """Return whether a name always means this machine, without a DNS query.
 
     `localhost` and names that end in `.localhost` are local (RFC 6761 §6.3). Loopback addresses are
     accepted in the form of browsers: four decimal numbers, or IPv6 in brackets.
@@ -153,12 +157,12 @@ def _is_loopback(name: bytes) -> bool:
         return False
 
 
-def _own_origin(scheme: bytes, host: bytes) -> bytes:
+def _origin_of(scheme: bytes, host: bytes) -> bytes:
     """Return the origin of a page that was loaded from a `Host`, in the form of browsers."""
     return scheme + b"://" + host.removesuffix(_DEFAULT_PORTS.get(scheme, b":"))
 
 
-async def _refuse(error: PagefaultError, scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_error(error: PagefaultError, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket" and "websocket.http.response" not in scope.get(
         "extensions", {}
     ):

@@ -1,12 +1,11 @@
-"""Compresses JSON while it is sent, for clients that accept gzip.
+"""Compress long lists, outlines and histories with gzip, if the client accepts it.
 
-    response                                  as it is sent
-    list, outline, history of 8 KiB or more   gzip, weak ETag, Vary: Accept-Encoding
-    anything else                             not compressed
+A list of 8 KiB or more is sent with gzip, a weak ETag and `Vary: Accept-Encoding`. All other
+responses are sent as they are:
 
-Stored bytes are not compressed, because ranges and digests are of the stored bytes. Neither are
-responses whose `ETag` is used for writes, because a compressed response has a weak one; nor those
-with a signed link or a ticket, because their length would disclose parts of the secret (BREACH).
+- stored bytes, because ranges and digests refer to the bytes that are sent;
+- records, because their `ETag` is used for writes, and that of a compressed response is weak;
+- signed links and tickets, because the compressed length would disclose parts of them (BREACH).
 """
 
 import gzip
@@ -17,18 +16,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from app.http.conditions import joined_fields, preferred_encoding, raw_headers
+from app.http.conditions import join_repeated_headers, preferred_encoding, raw_headers
 
 COMPRESSED_FROM_BYTES = 8 * 1024
 """Shorter responses fit into a few packets; compressing them would take most of their time."""
 _LEVEL = 1
-"""Level 6 takes four times as long, for a seventh less."""
+"""Level 6 would take four times as long, and make responses only a seventh shorter."""
 _GZIP = "gzip"
 
 
 def accepts_gzip(request: Request) -> bool:
     """Return whether `Accept-Encoding` prefers gzip to the bytes as they are."""
-    return preferred_encoding(joined_fields(request.headers), [_GZIP]) is not None
+    return preferred_encoding(join_repeated_headers(request.headers), [_GZIP]) is not None
 
 
 def weak_etag(etag: str) -> str:

@@ -1,9 +1,8 @@
 """Evaluate content negotiation and conditional requests (RFC 9110 §12, §13).
 
-Conditions (§13) are evaluated in the order of §13.2.2: If-Match, else If-Unmodified-Since; then
-If-None-Match, else If-Modified-Since; and last If-Range, which only decides whether Range is used
-(see `app.http.content_response`).
-Invalid dates are ignored. Invalid lists of entity-tags match nothing.
+Conditions are evaluated in the order of §13.2.2: If-Match, or without it If-Unmodified-Since; then
+If-None-Match, or without it If-Modified-Since. `range_applies` evaluates If-Range, which only
+decides whether Range is used. Invalid dates are ignored, and invalid entity-tags match nothing.
 """
 
 import re
@@ -39,7 +38,7 @@ def evaluate_conditions(
     """Evaluate the conditions of a request for a resource that exists.
 
     Args:
-        headers: Request headers under lower-case names (or case-insensitive), repeated ones joined.
+        headers: The result of `join_repeated_headers`.
         method: The request method; only GET and HEAD can get a 304.
         etag: The current entity-tag, with its quotes.
         last_modified: The time of the last change, with a time zone; conditions on dates are
@@ -53,7 +52,9 @@ def evaluate_conditions(
     Source: RFC 9110 §13.1 and §13.2.2.
     """
     may_proceed = _passes_if_match(headers, etag, last_modified)
-    is_current = _client_has_current(headers, method=method, etag=etag, last_modified=last_modified)
+    is_current = _client_has_current_version(
+        headers, method=method, etag=etag, last_modified=last_modified
+    )
     if not may_proceed or (is_current and method not in _SAFE_METHODS):
         raise PreconditionFailedError
     return is_current
@@ -63,14 +64,14 @@ def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | 
     """Return a check of the conditions of a write.
 
     Args:
-        headers: The request's headers; repeated names are joined here.
+        headers: The request's headers.
         method: The request method, such as PUT or DELETE.
 
     Returns:
-        A function that takes the digest of the stored version, `None` if there is none, and raises
-        PreconditionFailedError if a condition is false for it.
+        A function that takes the digest of the stored version, or `None` if nothing is stored. It
+        raises PreconditionFailedError if a condition is false.
     """
-    fields = joined_fields(headers)
+    fields = join_repeated_headers(headers)
 
     def check(digest: str | None) -> None:
         if digest is not None:
@@ -87,8 +88,8 @@ def strong_etag(digest: str) -> str:
     return f'"sha256-{digest}"'
 
 
-def joined_fields(request_headers: Mapping[str, str]) -> dict[str, str]:
-    """Return headers by lower-case name; repeated ones are joined (RFC 9110 §5.3)."""
+def join_repeated_headers(request_headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of headers by lower-case name, joined if repeated (RFC 9110 §5.3)."""
     fields: dict[str, str] = {}
     # `Headers.items()` of Starlette has an item for each repeated header.
     for name, value in request_headers.items():
@@ -135,7 +136,7 @@ def _passes_if_match(headers: Mapping[str, str], etag: str, last_modified: datet
     return True
 
 
-def _client_has_current(
+def _client_has_current_version(
     headers: Mapping[str, str], *, method: str, etag: str, last_modified: datetime | None
 ) -> bool:
     if (tags := headers.get("if-none-match")) is not None:
@@ -148,11 +149,11 @@ def _client_has_current(
 
 def _matches_any(tags: str, etag: str, *, are_equal: Callable[[str, str], bool]) -> bool:
     is_any = tags.strip(" \t") == "*"
-    return is_any or any(are_equal(tag, etag) for tag in _entity_tags(tags))
+    return is_any or any(are_equal(tag, etag) for tag in _parse_entity_tags(tags))
 
 
-def _entity_tags(text: str) -> list[str]:
-    """Return the tags of a list; none if the text as a whole is not a list of entity-tags."""
+def _parse_entity_tags(text: str) -> list[str]:
+    """Return the tags of a list of entity-tags; an empty list if the text is invalid."""
     tags: list[str] = []
     rest = text.strip(" \t,")
     position = 0
@@ -174,7 +175,7 @@ def _weakly_equal(tag: str, etag: str) -> bool:
 
 
 def _whole_second(moment: datetime) -> datetime:
-    # HTTP-dates have no fractions, so a stored time with one would differ from its Last-Modified.
+    # HTTP-dates have no fractions of a second, so `Last-Modified` differs from the stored time.
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
@@ -187,8 +188,8 @@ def parse_byte_count(digits: str) -> int:
     return int(significant)
 
 
-def prefers(headers: Mapping[str, str], media_type: str, other: str) -> bool:
-    """Return whether `Accept` prefers one media type to another; without `Accept` it does not.
+def prefers_media_type(headers: Mapping[str, str], media_type: str, other: str) -> bool:
+    """Return whether `Accept` prefers one media type to another; false without `Accept`.
 
     Source: RFC 9110 §12.5.1.
     """
@@ -203,8 +204,8 @@ def preferred_encoding(headers: Mapping[str, str], available: Sequence[str]) -> 
     """Return the content coding that `Accept-Encoding` prefers; `None` for none.
 
     Args:
-        headers: Request headers under lower-case names, repeated ones joined.
-        available: The codings of the stored files, at least one, the smallest file first.
+        headers: The result of `join_repeated_headers`.
+        available: The codings of the stored files, at least one, in the order of preference.
 
     Source: RFC 9110 §12.5.3.
     """
@@ -250,8 +251,12 @@ def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 def not_modified(headers: Mapping[str, str]) -> Response:
     """Return the 304 that replaces a response with these headers."""
-    kept = {name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS}
-    return Response(status_code=304, headers=kept)
+    return Response(
+        status_code=304,
+        headers={
+            name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS
+        },
+    )
 
 
 def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response | None:
@@ -268,7 +273,7 @@ def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response
     if not has_condition or request.method not in ("GET", "HEAD"):
         return None
     is_current = evaluate_conditions(
-        joined_fields(request.headers),
+        join_repeated_headers(request.headers),
         method=request.method,
         etag=headers["ETag"],
         last_modified=None,

@@ -41,16 +41,16 @@ INLINE_MIME_TYPES = frozenset(
 HTML = "text/html"
 _FALLBACK_TYPE = "application/octet-stream"
 _MAX_TYPE_LENGTH = 255
-_WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _MEDIA_TYPE = re.compile(
-    rf"(?P<essence>{_WORD}/{_WORD})"
-    rf'(?P<parameters>(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[ !#-\[\]-~]*"))*)'
+    rf"(?P<essence>{_NAME}/{_NAME})"
+    rf'(?P<parameters>(?:[ \t]*;[ \t]*{_NAME}=(?:{_NAME}|"[ !#-\[\]-~]*"))*)'
 )
 _CHARSET = re.compile(r";[ \t]*charset=", re.IGNORECASE)
 
 # RFC 8187 §3.2.1, attr-char, without those that `quote` never escapes.
 _ATTR_CHARS = "!#$&+-.^_`|~"
-# A dictionary is parsed in the event loop, and needs one short member for each algorithm.
+# A valid header is short, and a long one would block the event loop while it is parsed.
 _MAX_DICTIONARY_LENGTH = 4_096
 
 
@@ -107,7 +107,7 @@ def _ascii_name(name: str) -> str:
 
 
 def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, str]:
-    """Return the headers with which a browser runs no stored content, of any type.
+    """Return headers that keep browsers from running stored content, whatever its type is.
 
     Args:
         resource_policy: The value of `Cross-Origin-Resource-Policy`.
@@ -165,7 +165,7 @@ def parse_repr_digest(header: str) -> str | None:
         MalformedRequestError: The header is not a dictionary, or sha-256 is not 32 bytes of base64.
     Source: RFC 9530 §3, RFC 9651 §3.2.
     """
-    members = _dictionary(header)
+    members = _parse_dictionary(header)
     if members is None:
         raise MalformedRequestError(
             "The digest header is not a dictionary such as `sha-256=:<base64>:`.",
@@ -183,24 +183,24 @@ def parse_repr_digest(header: str) -> str | None:
 
 
 def wants_repr_digest(header: str | None) -> bool:
-    """Return whether to send `Repr-Digest`: yes, unless `Want-Repr-Digest` asks for others only.
+    """Return whether to send `Repr-Digest`: true unless `Want-Repr-Digest` excludes sha-256.
 
-    A header that cannot be read is ignored, as structured fields are.
+    An invalid `Want-Repr-Digest` is ignored.
 
-    Source: RFC 9530 §4.
+    Source: RFC 9530 §4, RFC 9651 §4.2.
     """
-    members = _dictionary(header) if header is not None else None
+    members = _parse_dictionary(header) if header is not None else None
     if members is None:
         return True
-    # Only integers are weights. A member without a value is True, and is ignored as well.
+    # Only integers are weights. A member without a value is `True`, which is not a weight.
     weight = members.get("sha-256", 0)
     return type(weight) is not int or weight != 0
 
 
-def _dictionary(header: str) -> dict[str, object] | None:
-    """Return the values of a structured dictionary by key; `None` if it cannot be read.
+def _parse_dictionary(header: str) -> dict[str, object] | None:
+    """Return the values of a dictionary of structured fields by key; `None` if it is invalid.
 
-    Inner lists are among the values, and parameters are left out.
+    Values may be inner lists. Parameters of values are omitted.
 
     Source: RFC 9651 §4.2.2.
     """

@@ -21,7 +21,7 @@ from app.http.content_headers import safe_headers
 from app.http.docs_page import ON_CONTENT_URL
 from app.services.access.published_content import ResourcePolicy
 
-_READING = ("GET", "HEAD")
+_READ_METHODS = ("GET", "HEAD")
 _HEALTH_PATH = "/healthz"
 
 
@@ -33,11 +33,11 @@ class ContentHost:
     with a signed link to the content URL.
 
     Args:
-        router: The router, for requests to the right host.
+        router: The router of the application.
         content: The route of content.
-        url: The content URL, an origin.
-        hosts: The values of `Host` in requests to it, in lower case.
-        resource_policy: The pages that may embed linked content; redirects need it as well.
+        url: The content URL, which is an origin.
+        hosts: The values of `Host` in requests to the content URL, in lower case.
+        resource_policy: The value of `Cross-Origin-Resource-Policy` for redirects.
     """
 
     def __init__(
@@ -86,27 +86,27 @@ class ContentHost:
         return Response(status_code=HTTPStatus.TEMPORARY_REDIRECT, headers=headers)
 
     def _check(self, scope: Scope) -> None:
-        """Raise for a request that the content URL does not serve."""
+        """Check that the content URL serves a request. Raises as `__call__` does."""
         is_http = scope["type"] == "http"
         if is_http and _path(scope) == _HEALTH_PATH:
             return
-        is_read = is_http and scope["method"] in (*_READING, "OPTIONS")
-        if not is_read or not self._is_content(scope):
+        is_read = is_http and scope["method"] in (*_READ_METHODS, "OPTIONS")
+        if not is_read or not self._is_content_path(scope):
             scope.setdefault("state", {})[ON_CONTENT_URL] = True
             raise HTTPException(HTTPStatus.NOT_FOUND)
-        if scope["method"] in _READING and not _has_token(scope):
+        if scope["method"] in _READ_METHODS and not _has_token(scope):
             raise UnauthorizedError
 
     def _is_signed_link(self, scope: Scope) -> bool:
         """Return whether this is a request for content with a signed link."""
         return (
             scope["type"] == "http"
-            and scope["method"] in _READING
+            and scope["method"] in _READ_METHODS
             and _has_token(scope)
-            and self._is_content(scope)
+            and self._is_content_path(scope)
         )
 
-    def _is_content(self, scope: Scope) -> bool:
+    def _is_content_path(self, scope: Scope) -> bool:
         return self._content.path_regex.fullmatch(_path(scope)) is not None
 
 

@@ -1,15 +1,16 @@
 """Responses with stored bytes: conditions, ranges and headers.
 
-The request's conditions are evaluated first, as RFC 9110 §13.2 orders it. Nothing is compressed:
-media are compressed already, and a coding would change the meaning of ranges and digests.
+The conditions of the request are evaluated first (RFC 9110 §13.2). Nothing is compressed: media are
+compressed already, and a coding would change the meaning of ranges and digests.
 
-The proxy in front or the bucket may send the bytes instead. Conditions and ranges are still decided
-here. Only requests that the other server certainly interprets in the same way are offloaded to it.
+Instead of this process, the proxy in front of the service or the bucket may send the bytes.
+Conditions and ranges are still evaluated here. A request is offloaded to another server only if
+that server would send the same response.
 
-Nothing is opened until the response is sent. The first bytes are read before the headers are sent,
+Content is opened when the response is sent. The first bytes are read before the headers are sent,
 so missing bytes become a problem document and not a truncated body. A piece stays in memory until
-the client has received it. So memory is reserved in the budget before anything is read, and pieces
-become small when half of the budget is used.
+the client has received it. Therefore memory is reserved in the budget before anything is read, and
+pieces become small when half of the budget is used.
 """
 
 import re
@@ -32,7 +33,7 @@ from app.http.conditions import (
     CACHE_FOREVER,
     LARGEST_NUMBER,
     evaluate_conditions,
-    joined_fields,
+    join_repeated_headers,
     not_modified,
     parse_byte_count,
     range_applies,
@@ -60,7 +61,7 @@ from pagefault_dialects.model.resource import Resource
 MAX_RANGES = 16
 """More ranges than this are ignored (RFC 9110 §17.15: many small ranges are an attack)."""
 
-_SPEC = re.compile(r"([0-9]*)-([0-9]*)")
+_RANGE_SPEC = re.compile(r"([0-9]*)-([0-9]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +82,17 @@ class ByteRange:
 
 
 def parse_range(header: str, size: int) -> list[ByteRange] | None:
-    """Return the byte ranges to send, or `None` if the header is to be ignored and all is sent.
+    """Return the byte ranges to send, or `None` to ignore the header and send the whole content.
 
-    Ranges are clamped to the content, and those outside it are dropped if another one is inside.
-    If some ranges overlap or touch, they are merged, and all are returned in ascending order;
-    otherwise they keep the order of the request. For a suffix of an empty content, `None` is
-    returned.
+    Ranges are cut at the end of the content. Ranges outside of the content are dropped if another
+    range is inside. If ranges overlap or touch, they are merged, and all are returned in ascending
+    order; otherwise they keep the order of the request.
+
+    A malformed header is ignored, as §14.2 allows, and so is a suffix of empty content.
 
     Args:
         header: The value of `Range`.
         size: The size of the content in bytes.
-
-    A malformed range is ignored, as §14.2 allows; only a well-formed one that lies outside the
-    content is an error.
 
     Raises:
         RangeNotSatisfiableError: The header is well-formed, and no range lies inside the content.
@@ -108,22 +107,22 @@ def parse_range(header: str, size: int) -> list[ByteRange] | None:
         return None
     spans: list[ByteRange] = []
     for spec in specs:
-        span = _span(spec, size)
+        span = _parse_range_spec(spec, size)
         if span is None:
             return None
         spans.append(span)
     return _clamp(spans, size)
 
 
-def _span(spec: str, size: int) -> ByteRange | None:
-    """Return the range of a range-spec, not yet clamped at the end; `None` if it is malformed."""
-    match = _SPEC.fullmatch(spec)
+def _parse_range_spec(spec: str, size: int) -> ByteRange | None:
+    """Return the range of one range-spec, which may exceed the content; `None` if malformed."""
+    match = _RANGE_SPEC.fullmatch(spec)
     if match is None or spec == "-":
         return None
     first, last = match.groups()
     if not first:
         length = parse_byte_count(last)
-        # A suffix of no bytes is well-formed but never satisfiable: it lies behind the content.
+        # A suffix of 0 bytes is well-formed and never satisfiable, like a range behind the content.
         return ByteRange(max(0, size - length), size) if length else ByteRange(size, size + 1)
     start = parse_byte_count(first)
     end = parse_byte_count(last) + 1 if last else LARGEST_NUMBER + 1
@@ -131,6 +130,7 @@ def _span(spec: str, size: int) -> ByteRange | None:
 
 
 def _clamp(spans: list[ByteRange], size: int) -> list[ByteRange] | None:
+    """Return the parts of ranges that lie inside the content; see `parse_range`."""
     if size == 0 and ByteRange(0, 0) in spans:
         return None
     inside = [ByteRange(span.start, min(span.end, size)) for span in spans if span.start < size]
@@ -141,6 +141,7 @@ def _clamp(spans: list[ByteRange], size: int) -> list[ByteRange] | None:
 
 
 def _merge(spans: list[ByteRange]) -> list[ByteRange]:
+    """Return ranges in ascending order, with those merged that overlap or touch."""
     ascending = sorted(spans, key=lambda span: span.start)
     merged = ascending[:1]
     for span in ascending[1:]:
@@ -153,30 +154,31 @@ def _merge(spans: list[ByteRange]) -> list[ByteRange]:
 
 
 OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
-"""Opens the bytes from a start to before an end. It raises if they are missing, and the iterator
-yields exactly so many bytes."""
+"""Opens the bytes of a half-open range, by its start and end. It raises if the bytes are missing.
+The iterator yields exactly the bytes of the range."""
 
 RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
 """Headers as they are sent: names in lower case."""
 
 FindFile = Callable[[], Awaitable[Path | None]]
-"""Returns the file with all of the bytes; `None` if the store has no local files. It raises if the
-file is missing."""
+"""Returns the path of the file with the bytes; `None` if the store has no local files. It raises if
+the file is missing."""
 
-SMALL_BYTES = 64 * 1024
-"""The length of a small piece. No memory is reserved for a response of one such piece."""
-NARROW_BYTES = 2 * SMALL_BYTES
-"""Memory for a response in small pieces, of which the server buffers a second one."""
-_WINDOW_BYTES = 4 * CHUNK_BYTES
-"""Memory for reading ahead in an object of a bucket, besides the piece that is being sent."""
+SMALL_PIECE_BYTES = 64 * 1024
+"""The length of a small piece. For a response of one small piece, no memory is reserved."""
+SMALL_PIECES_MEMORY = 2 * SMALL_PIECE_BYTES
+"""Memory for a response in small pieces: the one being sent, and one that the server buffers."""
+_READ_AHEAD_BYTES = 4 * CHUNK_BYTES
+"""Memory for reading ahead in an object of a bucket."""
 _PATHSEND = "http.response.pathsend"
 
 
 @dataclass(frozen=True, slots=True)
 class BodyPart:
-    """Bytes of the content, after a text that introduces them."""
+    """A part of a body: a range of the content, and the bytes before it in the body."""
 
     introduction: bytes
+    """The headers of the part in a multipart body; otherwise empty."""
     span: ByteRange
 
 
@@ -186,18 +188,18 @@ class ContentMemory:
 
     budget: MemoryBudget
     """The budget of the process."""
-    wide_bytes: int
-    """Memory for reading and sending large pieces."""
+    large_pieces_bytes: int
+    """The memory that reading and sending large pieces needs."""
     reserved: MemoryReservation
-    """The reserved memory, at least `NARROW_BYTES`."""
+    """The reserved memory, at least `SMALL_PIECES_MEMORY`."""
 
-    def widen(self) -> bool:
-        """Reserve memory for large pieces.
+    def reserve_for_large_pieces(self) -> bool:
+        """Reserve memory for large pieces, unless more than a quarter of the budget would be used.
 
         Returns:
-            False, and nothing is reserved, if more than a quarter of the budget would be used.
+            True if there is memory for large pieces.
         """
-        more_bytes = self.wide_bytes - self.reserved.size_bytes
+        more_bytes = self.large_pieces_bytes - self.reserved.size_bytes
         if more_bytes <= 0:
             return True
         if self.budget.held_bytes + more_bytes > self.budget.limit_bytes // 4:
@@ -205,15 +207,15 @@ class ContentMemory:
         self.reserved.grow(more_bytes)
         return True
 
-    def narrow_if_short(self) -> bool:
+    def release_if_short(self) -> bool:
         """Release the memory for large pieces if more than half of the budget is used.
 
         Returns:
-            True if it was released.
+            True if the memory was released.
         """
         if self.budget.held_bytes <= self.budget.limit_bytes // 2:
             return False
-        self.reserved.resize(min(self.reserved.size_bytes, NARROW_BYTES))
+        self.reserved.resize(min(self.reserved.size_bytes, SMALL_PIECES_MEMORY))
         return True
 
 
@@ -223,18 +225,18 @@ async def content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[Content
 
     Args:
         scope: The scope of the request.
-        size_bytes: The length of the longest range.
+        size_bytes: The length of the longest range of the response.
 
     Raises:
         OverloadedError: No memory became free within a short wait.
     """
     services: Services = scope["state"]["services"]
     memory = services[MemoryBudget]
-    wide_bytes = min(CHUNK_BYTES, size_bytes)
+    large_pieces_bytes = min(CHUNK_BYTES, size_bytes)
     if services[ContentSources].files is None:
-        wide_bytes += min(_WINDOW_BYTES, size_bytes)
-    async with memory.reserving(NARROW_BYTES) as reserved:
-        yield ContentMemory(memory, wide_bytes, reserved)
+        large_pieces_bytes += min(_READ_AHEAD_BYTES, size_bytes)
+    async with memory.reserving(SMALL_PIECES_MEMORY) as reserved:
+        yield ContentMemory(memory, large_pieces_bytes, reserved)
 
 
 class ContentPiece(Response):
@@ -263,13 +265,13 @@ class ContentPiece(Response):
         Raises:
             OverloadedError: No memory could be reserved; nothing was sent.
         """
-        if self._span.size_bytes <= SMALL_BYTES:
+        if self._span.size_bytes <= SMALL_PIECE_BYTES:
             body = await self._read()
             await send(start_message(self))
             await send(body_message(body, more=False))
             return
         async with content_memory(scope, self._span.size_bytes) as memory:
-            if memory.widen():
+            if memory.reserve_for_large_pieces():
                 body = await self._read()
                 await send(start_message(self))
                 await send(body_message(body))
@@ -279,7 +281,7 @@ class ContentPiece(Response):
             await send(body_message(b"", more=False))
 
     async def _send_pieces(self, memory: ContentMemory, send: Send) -> None:
-        async with aclosing(_pieces(self._open_range, self._span, memory)) as pieces:
+        async with aclosing(_read_pieces(self._open_range, self._span, memory)) as pieces:
             piece = await anext(pieces)
             await send(start_message(self))
             await _send_and_wait(send, piece)
@@ -291,8 +293,8 @@ class ContentPiece(Response):
         try:
             body = b"".join([chunk async for chunk in chunks])
         except BaseException:
-            # An iterator that was read to its end is closed already.
-            await _close(chunks)
+            # Only an iterator that was not read to its end has to be closed.
+            await _close_iterator(chunks)
             raise
         if len(body) != self._span.size_bytes:
             # Another process has truncated the file. An error can still be sent.
@@ -309,7 +311,7 @@ class ContentStream(StreamingResponse):
         open_range: Opens a range of the content.
         status: The status of the response.
         headers: The headers without `Content-Length`.
-        find_file: Set only if the part is the whole content: a server with the extension
+        find_file: Set only if the body is the whole content: a server with the extension
             `http.response.pathsend` reads the file itself.
     """
 
@@ -330,7 +332,7 @@ class ContentStream(StreamingResponse):
         size_bytes = len(closing) + sum(
             len(part.introduction) + part.span.size_bytes for part in parts
         )
-        # The base class wants an iterator; `stream_response` reads the parts instead.
+        # The base class needs an iterator, but `stream_response` reads the parts.
         super().__init__(
             (), status_code=status, headers={**headers, "Content-Length": str(size_bytes)}
         )
@@ -344,13 +346,13 @@ class ContentStream(StreamingResponse):
         if await self._send_path(scope, send):
             return
         longest = max(part.span.size_bytes for part in self._parts)
-        async with content_memory(scope, longest) as self._room:
+        async with content_memory(scope, longest) as self._memory:
             await super().__call__(scope, receive, send)
 
     async def stream_response(self, send: Send) -> None:
-        """Send the headers once the first piece is read, then every part, then the closing."""
+        """Read the first piece, then send the headers, the parts and the closing bytes."""
         for index, part in enumerate(self._parts):
-            async with aclosing(_pieces(self._open_range, part.span, self._room)) as pieces:
+            async with aclosing(_read_pieces(self._open_range, part.span, self._memory)) as pieces:
                 piece = await anext(pieces, b"")
                 if index == 0:
                     await send(start_message(self))
@@ -362,7 +364,11 @@ class ContentStream(StreamingResponse):
         await send(body_message(self._closing, more=False))
 
     async def _send_path(self, scope: Scope, send: Send) -> bool:
-        """Send the path of the file to the server, which reads it; False if that is impossible."""
+        """Send the path of the file to the server, which reads the file.
+
+        Returns:
+            False, and nothing is sent, if there is no file or the server cannot do that.
+        """
         if self._find_file is None or _PATHSEND not in (scope.get("extensions") or {}):
             return False
         path = await self._find_file()
@@ -376,44 +382,44 @@ class ContentStream(StreamingResponse):
 async def _send_and_wait(send: Send, chunk: bytes) -> None:
     """Send a chunk, and return when the client has received most of it.
 
-    The next chunk is read only then, so that two are never in memory.
+    Callers read the next chunk after that, so only one chunk is in memory.
     """
     await send(body_message(chunk))
-    # The server waits at the next message, even if that is empty.
+    # The server waits before it accepts the next message, even an empty one.
     await send(body_message(b""))
 
 
-async def _pieces(
+async def _read_pieces(
     open_range: OpenRange, span: ByteRange, memory: ContentMemory
 ) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of a range, in small pieces while memory is short."""
     position = span.start
     while position < span.end:
-        is_wide = memory.widen()
-        end = span.end if is_wide else min(position + SMALL_BYTES, span.end)
-        before = position
+        has_large_pieces = memory.reserve_for_large_pieces()
+        end = span.end if has_large_pieces else min(position + SMALL_PIECE_BYTES, span.end)
+        previous_position = position
         chunks = await open_range(position, end)
         try:
             async for chunk in chunks:
                 position += len(chunk)
                 yield chunk
-                if is_wide and position < end and memory.narrow_if_short():
+                if has_large_pieces and position < end and memory.release_if_short():
                     break
         finally:
-            await _close(chunks)
-        if position == before:
-            # Content-Length was sent: a shorter body must not look complete.
+            await _close_iterator(chunks)
+        if position == previous_position:
+            # The bytes are missing. Without an error, the truncated body would look complete.
             raise StoreUnavailableError("blob store")
 
 
-async def _close(chunks: AsyncIterator[bytes]) -> None:
+async def _close_iterator(chunks: AsyncIterator[bytes]) -> None:
     if aclose := getattr(chunks, "aclose", None):
-        # A client that disconnects cancels this task; the file has to be closed nevertheless.
+        # The file has to be closed even if the client disconnects, which cancels this task.
         with anyio.CancelScope(shield=True):
             await aclose()
 
 
-# The response depends on these request headers: conditions, ranges, and digests.
+# The request headers on which a response depends: conditions, ranges, and digests.
 _CONDITION_HEADERS = frozenset(
     {
         "if-match",
@@ -426,8 +432,8 @@ _CONDITION_HEADERS = frozenset(
     }
 )
 
-# Another server would evaluate these again, with its own tags and dates, and send a 412 or 304.
-_EVALUATED_HERE = frozenset({"if-match", "if-unmodified-since", "if-modified-since"})
+# Another server would evaluate these conditions again, with other tags and dates than the service.
+_NOT_OFFLOADED_HEADERS = frozenset({"if-match", "if-unmodified-since", "if-modified-since"})
 
 _PLAIN_RANGE = re.compile(r"bytes=(?:[0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})", re.IGNORECASE)
 
@@ -442,13 +448,13 @@ class ContentToSend:
     mime_type: str
     filename: str | None
     disposition: Disposition
-    """As requested; content that a browser might run is always sent as an attachment."""
+    """The requested one. Content that a browser might run is always sent as an attachment."""
     created_at: datetime
     is_wav: bool = False
-    """Send a WAV header before the stored samples. The file has its own entity-tag, and no
-    `Repr-Digest`, because that would need all bytes to be read first."""
+    """True if the content is a WAV header before the stored samples. Such a file has a different
+    entity-tag, and no `Repr-Digest`, because all bytes would have to be read to compute it."""
     cache_control: str = CACHE_FOREVER
-    """The default is for a URL that contains the hash of the content."""
+    """The value of `Cache-Control`. The default is for a URL with the hash of the content."""
 
     @property
     def etag(self) -> str:
@@ -471,11 +477,19 @@ def resource_content(
 
 
 def wav_content(content: ContentToSend, size_bytes: int) -> ContentToSend:
-    """Return the WAV file of `size_bytes` bytes for a content of samples without a header."""
-    stem = (content.filename or "sound").rpartition(".")
-    filename = f"{stem[0] or stem[2]}.wav"
+    """Return the content of a WAV file, for content that is samples without a header.
+
+    Args:
+        content: The samples.
+        size_bytes: The size of the WAV file.
+    """
+    stem, _, suffix = (content.filename or "sound").rpartition(".")
     return replace(
-        content, size_bytes=size_bytes, mime_type=WAV_TYPE, filename=filename, is_wav=True
+        content,
+        size_bytes=size_bytes,
+        mime_type=WAV_TYPE,
+        filename=f"{stem or suffix}.wav",
+        is_wav=True,
     )
 
 
@@ -490,14 +504,14 @@ def content_response(
 ) -> Response:
     """Return the response to GET or HEAD of stored content: 200, 206, 304, or 307 to its location.
 
-    Nothing is opened until the response is sent. HEAD opens nothing and ignores `Range` (RFC 9110
-    §14.2).
+    The content is opened when the response is sent; for HEAD, it is not opened. HEAD ignores
+    `Range` (RFC 9110 §14.2).
 
     Args:
-        request_headers: Case-insensitive; repeated fields are joined here.
+        request_headers: The headers of the request.
         method: `GET` or `HEAD`.
-        content: What to send.
-        open_range: Opens a half-open range of the bytes; called once for each range sent.
+        content: The content to send.
+        open_range: Opens a half-open range of the bytes.
         source: The source of the bytes, if another server may send them.
         resource_policy: The value of `Cross-Origin-Resource-Policy`.
 
@@ -512,14 +526,14 @@ def content_response(
         and method == "GET"
         and _CONDITION_HEADERS.isdisjoint(map(str.lower, request_headers))
     ):
-        # Small content is requested often, and hardly ever with conditions.
+        # A shortcut for the most frequent requests.
         return ContentPiece(
             ByteRange(0, content.size_bytes),
             open_range=open_range,
             status=200,
-            headers=_whole_piece_headers(content, resource_policy),
+            headers=_small_content_headers(content, resource_policy),
         )
-    fields = joined_fields(request_headers)
+    fields = join_repeated_headers(request_headers)
     is_unchanged = evaluate_conditions(
         fields, method=method, etag=content.etag, last_modified=content.created_at
     )
@@ -536,10 +550,10 @@ def content_response(
         return _OffloadResponse(
             source, headers, is_whole=spans is None, resource_policy=resource_policy
         )
-    return _service_response(spans, content, open_range=open_range, headers=headers, source=source)
+    return _ranges_response(spans, content, open_range=open_range, headers=headers, source=source)
 
 
-def _service_response(
+def _ranges_response(
     spans: Sequence[ByteRange] | None,
     content: ContentToSend,
     *,
@@ -547,6 +561,7 @@ def _service_response(
     headers: Mapping[str, str],
     source: ContentSource | None,
 ) -> Response:
+    """Return the response in which this process sends ranges, or with `None` the whole content."""
     if spans is not None and len(spans) > 1:
         return _multipart_response(spans, content, open_range=open_range, headers=headers)
     status = 200
@@ -566,7 +581,7 @@ def _service_response(
     )
 
 
-# The same content is requested again and again, and its headers depend on nothing else.
+# Content is requested repeatedly, and its headers depend only on these arguments.
 @lru_cache(maxsize=1_024)
 def _content_headers(
     content: ContentToSend, resource_policy: ResourcePolicy, *, has_digest: bool
@@ -597,7 +612,7 @@ def whole_response(
 
 
 @lru_cache(maxsize=1_024)
-def _whole_piece_headers(content: ContentToSend, resource_policy: ResourcePolicy) -> RawHeaders:
+def _small_content_headers(content: ContentToSend, resource_policy: ResourcePolicy) -> RawHeaders:
     headers = _content_headers(content, resource_policy, has_digest=True)
     return raw_headers({**headers, "Content-Length": str(content.size_bytes)})
 
@@ -609,7 +624,7 @@ def _multipart_response(
     open_range: OpenRange,
     headers: Mapping[str, str],
 ) -> Response:
-    # Unguessable, so that no stored content can contain it.
+    # The boundary cannot be guessed, so no stored content contains it.
     boundary = secrets.token_hex(16)
     parts: list[BodyPart] = []
     for span in spans:
@@ -637,18 +652,18 @@ def _can_offload(
     Args:
         sender: The other server.
         fields: The request's headers, by lower-case name.
-        spans: The ranges to send, `None` for all of the content.
+        spans: The ranges to send; `None` for the whole content.
     """
-    if not _EVALUATED_HERE.isdisjoint(fields):
+    if not _NOT_OFFLOADED_HEADERS.isdisjoint(fields):
         return False
     if "range" not in fields:
         return True
     if not _PLAIN_RANGE.fullmatch(fields["range"]):
-        # Servers differ in lists of ranges, long numbers and spaces.
+        # Servers differ in how they treat lists of ranges, long numbers and spaces.
         return False
     if "if-range" in fields and sender == "store":
-        # The store has its own entity-tags. It does not know ours, and a tag that is not ours is
-        # probably from a partial response of the store.
+        # The store has other entity-tags than the service. If the service has not accepted the tag,
+        # it is probably one of the store, which can compare it.
         return spans is None
     return spans is not None
 
@@ -657,10 +672,10 @@ class _OffloadResponse(Response):
     """A response with the location of the bytes, for the proxy or for the client.
 
     Args:
-        source: The source of the bytes; their location is found when the response is sent.
-        headers: The headers of the content, independent of the sender.
+        source: The source of the bytes; it is asked for their location when the response is sent.
+        headers: The headers of the content.
         is_whole: True if the whole content is sent.
-        resource_policy: The pages that may embed the content.
+        resource_policy: The value of `Cross-Origin-Resource-Policy`.
     """
 
     def __init__(

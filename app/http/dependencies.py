@@ -37,30 +37,29 @@ def service(kind: type[_Service]) -> Callable[[HTTPConnection], Awaitable[_Servi
 
 
 class KeyScheme(HTTPBearer):
-    """The API key in the OpenAPI document. `Access` reads and verifies the key."""
+    """The API key in the OpenAPI document. `caller_by_key` reads and verifies the key."""
 
     async def __call__(self, request: HTTPConnection) -> None:
-        """Do nothing."""
+        """Do nothing, because the key is verified elsewhere."""
 
 
 BEARER = Security(
     KeyScheme(
         auto_error=False,
         scheme_name="apiKey",
-        description="An API key, `pf_…`; not asked for while the service runs without "
-        "authentication.",
+        description="An API key, `pf_…`. Without authentication, the service needs no key.",
     )
 )
 BearerDep = Annotated[None, BEARER]
 
 
 async def get_project(request: Request, _: BearerDep) -> str:
-    """Return the caller's project. Raises UnauthorizedError without a valid key."""
+    """Return the project of the key of a request. Raises as `authenticate` does."""
     return await authenticate(request)
 
 
 async def authenticate(connection: HTTPConnection) -> str:
-    """Return the project of the key of a request, and count the request for the key.
+    """Return the project of the key of a request, and count the request in the key's quotas.
 
     Raises:
         UnauthorizedError: There is no valid key.
@@ -85,7 +84,7 @@ def _authorization(scope: Scope) -> str | None:
 
 
 def count_request(connection: HTTPConnection, caller: Caller) -> None:
-    """Count a request of a caller. Raises QuotaExceededError if there were too many."""
+    """Count a request in the quotas of its caller. Raises QuotaExceededError if one is used up."""
     quotas = services_of(connection)[Quotas]
     if quotas.is_counting:
         allowance = quotas.allowance(caller)

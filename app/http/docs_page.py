@@ -1,9 +1,9 @@
 """HTML pages: the API at `/docs/plain`, its errors, and the 404 for browsers.
 
-They load no scripts and nothing from other hosts: FastAPI's pages would load scripts from a CDN
-into the origin that receives the keys. They contain no data of the request.
-`app/routers/viewer` serves the explorer of the API at `/docs`, or this plain page if the explorer
-is not built.
+The pages load no scripts and nothing from other hosts. FastAPI's pages would load scripts from a
+CDN into the origin that receives the keys. The pages contain no data of the request.
+`app/routers/viewer` serves the explorer of the API at `/docs`, or the page `/docs/plain` if the
+explorer is not built.
 """
 
 import html
@@ -18,11 +18,11 @@ from fastapi import FastAPI
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
-from app.http.conditions import prefers
-from app.http.problem_pages import INTRODUCTION, documented_problems, narrower_codes
+from app.http.conditions import prefers_media_type
+from app.http.problem_pages import INTRODUCTION, list_problem_types, narrower_codes
 
 ON_CONTENT_URL = "on_content_url"
-"""Set in the state of requests to a host without viewer and documentation."""
+"""The key in the state of requests to the content host, where a 404 must not link to the viewer."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 _API_STYLE = (
@@ -77,17 +77,17 @@ _NOT_FOUND_HEADERS = {
 }
 
 
-def is_for_a_browser(connection: HTTPConnection) -> bool:
-    """Return True if a request for an unknown address prefers HTML."""
+def prefers_html(connection: HTTPConnection) -> bool:
+    """Return whether the 404 of a request is sent as HTML, with links to the viewer."""
     scope = connection.scope
     is_reading = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
     if not is_reading or scope.get("state", {}).get(ON_CONTENT_URL):
         return False
-    return prefers(connection.headers, "text/html", "application/json")
+    return prefers_media_type(connection.headers, "text/html", "application/json")
 
 
 def not_found_page(*, is_head: bool) -> Response:
-    """Return the HTML page of a 404."""
+    """Return the HTML page of a 404; its body is empty for HEAD."""
     response = HTMLResponse(_NOT_FOUND_PAGE, status_code=404, headers=_NOT_FOUND_HEADERS)
     if is_head:
         # Content-Length is still the length of the page.
@@ -95,7 +95,7 @@ def not_found_page(*, is_head: bool) -> Response:
     return response
 
 
-async def problems_page(_: Request) -> Response:
+async def get_problems_page(_: Request) -> Response:
     """Return the page with all errors, to which the `type` of problems links."""
     sections = "".join(
         f'<h2 id="{kind.code}">{kind.code}</h2>'
@@ -105,7 +105,7 @@ async def problems_page(_: Request) -> Response:
             f"<p><code>{code}</code>: {html.escape(meaning)}</p>"
             for code, meaning in narrower_codes(kind.code).items()
         )
-        for kind in documented_problems()
+        for kind in list_problem_types()
     )
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>'
@@ -117,11 +117,11 @@ async def problems_page(_: Request) -> Response:
 
 async def get_api_page(request: Request) -> Response:
     """Return the page that lists the routes of the application."""
-    return HTMLResponse(_page_of(request.app), headers=_headers(_API_STYLE))
+    return HTMLResponse(_format_api_page(request.app), headers=_headers(_API_STYLE))
 
 
 @cache
-def _page_of(app: FastAPI) -> str:
+def _format_api_page(app: FastAPI) -> str:
     """Return the OpenAPI document as HTML: its operations by tag, then its schemas."""
     document = app.openapi()
     title = html.escape(document["info"]["title"])
@@ -163,9 +163,9 @@ def _items(heading: str, items: Iterator[str]) -> str:
 
 
 def _parameter(parameter: Mapping[str, Any]) -> str:
-    needed = ", required" if parameter.get("required") else ""
+    required = ", required" if parameter.get("required") else ""
     text = html.escape(parameter.get("description", ""))
-    return f"<code>{html.escape(parameter['name'])}</code> ({parameter['in']}{needed}) {text}"
+    return f"<code>{html.escape(parameter['name'])}</code> ({parameter['in']}{required}) {text}"
 
 
 def _response(status: str, response: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Dependencies and the response of event routes: the caller, the start position, the stream.
 
-FastAPI's event streams have two queues and tasks for every listener, which take several times as
-long as sending the events. The response here has none.
+`EventStreamResponse` replaces FastAPI's streaming of events, which uses two queues and two tasks
+for each listener. These take several times as long as sending the events.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
@@ -25,7 +25,7 @@ from app.services.concurrency.background import run_beside
 from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
 
-# The next number after it must still be a valid `seq`.
+# The number of the event after this position must still be a valid `seq`.
 LARGEST_POSITION = LARGEST_SEQ - 1
 _Position = Annotated[int, Field(ge=0, le=LARGEST_POSITION)]
 _KEEPALIVE_SECONDS = 15.0
@@ -34,21 +34,21 @@ TicketQuery = Annotated[
     str | None,
     Query(
         max_length=2_048,
-        description="A ticket, where no header can be set; it is made by `POST "
-        "/api/events/ticket`.",
+        description="A ticket of `POST /api/events/ticket`, for clients that cannot send a key in "
+        "a header.",
     ),
 ]
 AfterQuery = Annotated[
     _Position | None,
     Query(
-        description="The position behind which to begin, 0 for everything there ever was. Without "
-        "it, and without `Last-Event-ID`, the stream begins now.",
+        description="Send the events after this position; 0 for all events. Without `after` and "
+        "`Last-Event-ID`, only new events are sent.",
     ),
 ]
 
 
-async def authorised_caller(connection: HTTPConnection, ticket: str | None) -> Caller:
-    """Return the caller of a ticket, or of the API key without a ticket.
+async def authorise_caller(connection: HTTPConnection, ticket: str | None) -> Caller:
+    """Return the caller with this ticket, or if there is none, the caller with the API key.
 
     Raises:
         UnauthorizedError: The ticket or the key is not valid.
@@ -64,8 +64,8 @@ async def authorised_caller(connection: HTTPConnection, ticket: str | None) -> C
 
 
 async def get_listener(request: Request, _: BearerDep, ticket: TicketQuery = None) -> Caller:
-    """Return the listening caller; see `authorised_caller`."""
-    return await authorised_caller(request, ticket)
+    """Return the caller who opens a stream of events; see `authorise_caller`."""
+    return await authorise_caller(request, ticket)
 
 
 ListenerDep = Annotated[Caller, Depends(get_listener)]
@@ -77,15 +77,16 @@ async def get_start_position(
         _Position | None,
         Header(
             alias="Last-Event-ID",
-            description="The last `id` that was seen; it comes before `lastEventId` and `after`.",
+            description="The `id` of the last event that the client has received. It has "
+            "precedence over `lastEventId` and `after`.",
         ),
     ] = None,
     queried_event_id: Annotated[
         _Position | None,
         Query(
             alias="lastEventId",
-            description="The same in the query, where `event-source-polyfill` puts it; it comes "
-            "before `after`.",
+            description="The same as `Last-Event-ID`, as `event-source-polyfill` sends it. It has "
+            "precedence over `after`.",
         ),
     ] = None,
 ) -> int | None:
@@ -107,10 +108,10 @@ async def _open_stream(
     session_id: str | None,
     after: int | None,
 ) -> AsyncIterator[EventStream]:
-    """Open a stream before the response begins, and close it after the response."""
+    """Open a stream of events before the response begins, and close it after the response."""
     async with streams.open(listener, session_id=session_id, after=after) as stream:
-        # A stream lasts for hours and is mostly idle, so it needs no slot. Streams have a separate
-        # limit.
+        # A stream lasts for hours and is mostly idle, so it must not use the slot of its request.
+        # The number of streams has a separate limit.
         request.state.slot.release()
         stream.abort = getattr(request.state, "abort", None)
         yield stream
@@ -131,7 +132,7 @@ async def get_session_stream(
     listener: ListenerDep,
     after: StartPositionDep,
 ) -> AsyncIterator[EventStream]:
-    """Open the stream of a session, which need not exist yet."""
+    """Open the stream of a session, which does not have to exist yet."""
     async with _open_stream(
         request, streams, listener, session_id=session_id, after=after
     ) as stream:
@@ -146,12 +147,13 @@ class EventStreamResponse(EventSourceResponse):
     """Server-sent events, with a comment after each 15 seconds without events.
 
     Args:
-        batches: Batches of whole events, each in pieces. The generator is closed at the end.
+        batches: Batches of whole events; a batch consists of pieces of bytes. The response closes
+            the generator.
     """
 
     def __init__(self, batches: AsyncGenerator[Iterable[bytes], None]) -> None:
-        # The base class needs an iterator, but `stream_response` reads the batches. The second
-        # header disables the buffering of nginx.
+        # The base class needs an iterator, but `stream_response` reads the batches.
+        # `X-Accel-Buffering` disables the buffering of nginx.
         super().__init__((), headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
         self._batches = batches
         self._is_sending = False
@@ -160,8 +162,8 @@ class EventStreamResponse(EventSourceResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until they end or the client disconnects."""
         self._sent_at = monotonic()
-        with anyio.CancelScope() as streaming:
-            async with run_beside(self._watch(receive, send, streaming)):
+        with anyio.CancelScope() as stream_scope:
+            async with run_beside(self._watch(receive, send, stream_scope)):
                 await self.stream_response(send)
 
     async def stream_response(self, send: Send) -> None:
@@ -176,12 +178,12 @@ class EventStreamResponse(EventSourceResponse):
                 self._sent_at = monotonic()
         await send(body_message(b"", more=False))
 
-    async def _watch(self, receive: Receive, send: Send, streaming: anyio.CancelScope) -> None:
-        """Send a comment when nothing else is sent; end the stream when the client disconnects."""
+    async def _watch(self, receive: Receive, send: Send, stream_scope: anyio.CancelScope) -> None:
+        """Send comments while no events are sent; end the stream when the client disconnects."""
         while True:
             idle_seconds = monotonic() - self._sent_at
             if idle_seconds >= _KEEPALIVE_SECONDS:
-                # Within an event, a comment would become a part of the event.
+                # Between two pieces of an event, a comment would become a part of the event.
                 if not self._is_sending:
                     await send(body_message(KEEPALIVE_COMMENT))
                 self._sent_at = monotonic()
@@ -189,5 +191,5 @@ class EventStreamResponse(EventSourceResponse):
             with anyio.move_on_after(_KEEPALIVE_SECONDS - idle_seconds):
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    streaming.cancel()
+                    stream_scope.cancel()
                     return

@@ -18,7 +18,7 @@ _MAX_FIELD_BYTES = 1024 * 1024
 
 @dataclass(slots=True)
 class FormFile:
-    """The file part of a form: its headers, and its bytes as they arrive."""
+    """The file in a form: its name and type, and its bytes as they arrive."""
 
     filename: str | None
     mime_type: str | None
@@ -27,7 +27,7 @@ class FormFile:
 
 @dataclass(slots=True)
 class _Form:
-    """The state of the parser's callbacks between two chunks."""
+    """The state of a form that is being parsed. The parser calls the methods, in their order."""
 
     headers: dict[str, str] = field(default_factory=dict)
     name: bytearray = field(default_factory=bytearray)
@@ -87,9 +87,9 @@ class _Form:
 
 
 def _check_field(disposition: str) -> None:
-    """Raise if a field is a parameter of the query; other fields are ignored.
+    """Raise InvalidPayloadError if a field has the name of a query parameter; ignore other fields.
 
-    A field may come after the file, and then its value is too late.
+    Fields are not used instead of parameters, because they may arrive after the file.
     """
     name = parse_options_header(disposition)[1].get(b"name", b"").decode("latin-1")
     if name in _QUERY_PARAMETERS:
@@ -100,29 +100,33 @@ def _check_field(disposition: str) -> None:
         )
 
 
-def _form_too_large(has: str) -> PayloadTooLargeError:
-    return PayloadTooLargeError(f"The form has {has}. Send the file alone: nothing else is kept.")
+def _form_too_large(excess: str) -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"The form has {excess}. Send the file alone: nothing else is kept."
+    )
 
 
-async def form_file(content_type: str, chunks: AsyncIterator[bytes]) -> FormFile:
-    """Return the only file of a multipart form.
+async def read_form_file(content_type: str, chunks: AsyncIterator[bytes]) -> FormFile:
+    """Read a multipart form up to the beginning of its only file, and return the file.
+
+    The chunks of the returned file read the rest of the form, and raise the same errors.
 
     Args:
         content_type: The request's Content-Type with its boundary.
-        chunks: The request's body; it is read while the file's chunks are read.
+        chunks: The request's body.
 
     Raises:
         MalformedRequestError: The body is not a multipart form.
-        InvalidPayloadError: The form has no file, or a field that is a parameter of the query. The
-            chunks raise it as well, also for a second file.
-        PayloadTooLargeError: The other fields are too large; the chunks raise it as well.
+        InvalidPayloadError: The form has no file, several files, or a field with the name of a
+            query parameter.
+        PayloadTooLargeError: The other fields are too large.
     """
     _, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")
     if not boundary:
         raise MalformedRequestError("The multipart Content-Type names no boundary.")
     form = _Form()
-    parser = _parser(boundary, form)
+    parser = _create_parser(boundary, form)
     async for chunk in chunks:
         _feed(parser, chunk)
         if form.file_headers is not None:
@@ -156,7 +160,7 @@ async def _file_chunks(
         raise MalformedRequestError("The multipart form is cut off before its end.")
 
 
-def _parser(boundary: bytes, form: _Form) -> MultipartParser:
+def _create_parser(boundary: bytes, form: _Form) -> MultipartParser:
     try:
         return MultipartParser(
             boundary,

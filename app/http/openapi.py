@@ -34,7 +34,7 @@ from app.http.openapi_operations import (
     SCHEMA_TEMPLATE,
     reference,
     response_headers,
-    streamed_bodies,
+    streamed_body_models,
 )
 from app.http.problem_types import OPENAI_PREFIX, problem_responses
 from app.http.tus import PATH as TUS_PATH
@@ -54,14 +54,14 @@ _SCHEMA_LIST_KEYWORDS = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
 def schemas_of(models: Iterable[Any]) -> dict[str, Any]:
-    """Return the schemas of types, and of all that they refer to, by name."""
+    """Return the schemas of types, and of all types that they refer to, by name."""
     adapters = [(number, "validation", TypeAdapter(model)) for number, model in enumerate(models)]
     _, schemas = TypeAdapter.json_schemas(adapters, ref_template=SCHEMA_TEMPLATE)  # type: ignore[arg-type]
-    found: dict[str, Any] = schemas.get("$defs", {})
-    return found
+    by_name: dict[str, Any] = schemas.get("$defs", {})
+    return by_name
 
 
-def finish_schemas(document: dict[str, Any]) -> None:
+def rewrite_schemas(document: dict[str, Any]) -> None:
     """Rewrite every schema of a document in place."""
     union_references = {
         _reference(name)
@@ -73,42 +73,44 @@ def finish_schemas(document: dict[str, Any]) -> None:
             for parameter in operation.get("parameters", ()):
                 parameter["schema"] = _parameter_schema(parameter["schema"])
     for schema in all_schemas(document):
-        _finish(schema)
+        _rewrite_schema(schema)
         if schema.get("$ref") in union_references and "default" in schema:
             _describe_default(schema)
     _separate_requests_and_responses(document)
 
 
 def all_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield every schema of a document, also nested ones."""
+    """Yield every schema of a document: those of components and operations, and nested ones."""
     for schema in document["components"]["schemas"].values():
-        yield from _within(schema)
-    for holder in _holders(document["paths"]):
-        yield from _within(holder["schema"])
+        yield from _nested_schemas(schema)
+    for holder in _find_schema_holders(document["paths"]):
+        yield from _nested_schemas(holder["schema"])
 
 
-def _holders(node: object) -> Iterator[dict[str, Any]]:
+def _find_schema_holders(node: object) -> Iterator[dict[str, Any]]:
     """Yield all parameters, headers and contents with a schema, at any depth."""
     if isinstance(node, dict) and isinstance(node.get("schema"), dict):
         yield node
     elif isinstance(node, dict | list):
         for item in node.values() if isinstance(node, dict) else node:
-            yield from _holders(item)
+            yield from _find_schema_holders(item)
 
 
-def _within(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _nested_schemas(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a schema, and the schemas in it at any depth."""
     yield schema
     inner = [schema[key] for key in _SCHEMA_KEYWORDS if isinstance(schema.get(key), dict)]
     for key in _SCHEMA_LIST_KEYWORDS:
         inner += schema.get(key, [])
     for item in [*inner, *schema.get("properties", {}).values()]:
-        yield from _within(item)
+        yield from _nested_schemas(item)
 
 
-def _finish(schema: dict[str, Any]) -> None:
+def _rewrite_schema(schema: dict[str, Any]) -> None:
+    """Adapt one schema for client generators, in place."""
     schema.pop("title", None)
     if schema.get("default", ...) is None:
-        # In this API null means the same as an absent member, so a default of null says nothing.
+        # In this API null means the same as an absent member, so a default of null is redundant.
         del schema["default"]
     kind = schema.get("type")
     if kind in _FORMATS:
@@ -143,26 +145,28 @@ def _describe_default(schema: dict[str, Any]) -> None:
 def _separate_requests_and_responses(document: dict[str, Any]) -> None:
     """Allow additional members in schemas of responses, but not in those of requests.
 
-    Requests with an unknown member are refused, so that a misspelt option is an error. A client
-    that refused such responses would break with the next version. A schema that is used in both,
-    and is strict or refers to a strict one, becomes two: `ChatMessage` in responses,
-    `ChatMessageDraft` in requests.
+    Requests with an unknown member are refused, so that a misspelt option is an error. Clients must
+    accept responses with an unknown member, because the next version may add one. If a schema is
+    used in both, and it or a schema it refers to forbids additional members, it becomes two:
+    `ChatMessage` in responses, `ChatMessageDraft` in requests.
     """
     schemas: dict[str, Any] = document["components"]["schemas"]
     operations = [value for item in document["paths"].values() for value in item.values()]
     requests = [{key: item.get(key) for key in _REQUEST} for item in operations]
-    sent = _reachable(schemas, requests)
-    returned = _reachable(schemas, [item["responses"] for item in operations])
+    in_requests = _reachable(schemas, requests)
+    in_responses = _reachable(schemas, [item["responses"] for item in operations])
     strict = {
         name
         for name, schema in schemas.items()
-        if any(item.get("additionalProperties") is False for item in _within(schema))
+        if any(item.get("additionalProperties") is False for item in _nested_schemas(schema))
     }
     shared = {
-        name for name in sent & returned if strict & {name, *_reachable(schemas, schemas[name])}
+        name
+        for name in in_requests & in_responses
+        if strict & {name, *_reachable(schemas, schemas[name])}
     }
     drafts = {_reference(name): _reference(f"{name}Draft") for name in shared}
-    for name in sent - returned:
+    for name in in_requests - in_responses:
         schemas[name] = _rename(schemas[name], drafts)
     for name in shared:
         schemas[f"{name}Draft"] = _rename(copy.deepcopy(schemas[name]), drafts)
@@ -170,8 +174,8 @@ def _separate_requests_and_responses(document: dict[str, Any]) -> None:
         operation.update(
             {word: _rename(operation[word], drafts) for word in _REQUEST if word in operation}
         )
-    for name in returned:
-        for schema in _within(schemas[name]):
+    for name in in_responses:
+        for schema in _nested_schemas(schemas[name]):
             if schema.get("additionalProperties") is False:
                 del schema["additionalProperties"]
     document["components"]["schemas"] = dict(sorted(schemas.items()))
@@ -189,6 +193,7 @@ def _reachable(schemas: Mapping[str, Any], node: object) -> set[str]:
 
 
 def _references(node: object) -> set[str]:
+    """Return the names of the schemas that a part of the document names itself."""
     if isinstance(node, dict):
         target = node.get("$ref")
         names = {target.rpartition("/")[2]} if isinstance(target, str) else set()
@@ -210,7 +215,10 @@ def _reference(name: str) -> str:
 
 
 SERVERS = (
-    {"url": "http://127.0.0.1:8000", "description": "Where `make run` serves; use your address."},
+    {
+        "url": "http://127.0.0.1:8000",
+        "description": "The address of `make run`; replace it by yours.",
+    },
 )
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
@@ -227,9 +235,9 @@ _ERRORS_OF_API = problem_responses(
 _ERRORS_OF_QUERIES = problem_responses(InvalidPayloadError)
 
 _LINK = response_headers(
-    Link=("string", '`<…>; rel="next"`: the next page of the list, if there is one (RFC 8288).')
+    Link=("string", '`<…>; rel="next"`: the next part of the list, if there is one (RFC 8288).')
 )
-_ETAG = response_headers(ETag=("string", "The version of the answer, for `If-Match` and the like."))
+_ETAG = response_headers(ETag=("string", "The version of the record, for conditional requests."))
 
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
@@ -240,14 +248,14 @@ TAGS = (
     {"name": "pages", "description": "Agent memory, faulted in at any level."},
     {"name": "search", "description": "Search over all stored records."},
     {"name": "sessions", "description": "Histories of agents, in order."},
-    {"name": "interactions", "description": "User turns with files, and their answers."},
+    {"name": "interactions", "description": "User turns with files, and the agent's outputs."},
     {
         "name": "renderings",
-        "description": "Records as messages for any model, with an account of losses.",
+        "description": "Records as messages for any model, with a list of losses.",
     },
     {"name": "doctor", "description": "Errors in histories, and their repair."},
     {"name": "tools", "description": "The memory's tools for models, and their calls."},
-    {"name": "responses", "description": "OpenAI's Responses API, as far as it needs no model."},
+    {"name": "responses", "description": "The parts of OpenAI's Responses API without a model."},
     {"name": "events", "description": "All writes as live streams that can be resumed."},
     {"name": "operations", "description": "Health, readiness, version and metrics."},
 )
@@ -256,13 +264,14 @@ TAGS = (
 def install_openapi(app: FastAPI) -> None:
     """Serve the document at `/openapi.json`; it is built when it is first requested."""
     # FastAPI documents this assignment as the way to extend its document.
-    app.openapi = cache(partial(_describe, app))  # type: ignore[method-assign]
+    app.openapi = cache(partial(_build_document, app))  # type: ignore[method-assign]
 
 
-def _describe(app: FastAPI) -> dict[str, Any]:
+def _build_document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document of an application."""
     for route in app.routes:
         if isinstance(route, APIRoute):
-            # The names of methods in generated clients.
+            # Generated clients name their methods after this id.
             route.operation_id = route.name
     document = get_openapi(
         title=app.title,
@@ -278,7 +287,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     # FastAPI removes every null from examples, so its schemas are generated again.
     annotations = [field.field_info.annotation for field in get_fields_from_routes(app.routes)]
-    schemas.update(schemas_of([*annotations, *streamed_bodies(), StreamEvent, TusVersion]))
+    schemas.update(schemas_of([*annotations, *streamed_body_models(), StreamEvent, TusVersion]))
     schemas.update(problem_components())
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -296,7 +305,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
                 content["text/event-stream"] = {"schema": reference(StreamEvent)}
             # Generators need an explicit empty list for public operations.
             operation.setdefault("security", [])
-    finish_schemas(document)
+    rewrite_schemas(document)
     return document
 
 
@@ -317,7 +326,7 @@ def _document_conditional_headers(operation: dict[str, Any]) -> None:
 
 
 def _document_links(operation: dict[str, Any]) -> None:
-    """Add the headers with the path of a written record, and with the next page of a list."""
+    """Add the headers with the path of a written record, and with the next part of a list."""
     responses = operation["responses"]
     # An operation with 200 and 201 stores a record that may exist already; both have its path.
     written = {"200", "201"} if {"200", "201"} <= responses.keys() else set()
@@ -330,12 +339,12 @@ def _document_links(operation: dict[str, Any]) -> None:
 
 
 def _document_common_errors(path: str, method: str, responses: dict[str, Any]) -> None:
-    """Add the common errors of all operations, of writes, and of those below `/api/` and `/v1/`.
+    """Add the errors that all operations have, that writes have, and those of `/api/` and `/v1/`.
 
-    The latter have errors of keys, quotas, stores, and unknown query parameters; uploads have no
-    check of query parameters.
+    Operations below `/api/` and `/v1/` have errors of keys, quotas and stores. Except for uploads,
+    they also have an error of unknown query parameters.
     """
-    # FastAPI documents its own 422 for routes that have not declared ours.
+    # FastAPI documents another 422 for routes that do not declare one.
     if "application/json" in responses.get("422", {}).get("content", {}):
         del responses["422"]
     error_responses = _ERRORS_OF_ALL | (_ERRORS_OF_WRITES if method in _WRITING else {})

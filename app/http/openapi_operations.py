@@ -10,13 +10,14 @@ from app.wire.shape import Shape
 
 SCHEMA_TEMPLATE = "#/components/schemas/{model}"
 
-_streamed_bodies: dict[str, type[BaseModel]] = {}
-"""The models of bodies that routes read as a stream, by name. FastAPI does not know them."""
+_streamed_body_models: dict[str, type[BaseModel]] = {}
+"""The models of bodies that routes read as a stream, by name. FastAPI does not document them."""
 
 _BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 ANY_FILE = {"*/*": _BINARY}
 """The documentation of a response that is a file of any type."""
 JPEG = {"image/jpeg": _BINARY}
+"""The documentation of a response that is a JPEG."""
 PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 """The documentation of a response that is text."""
 
@@ -30,7 +31,7 @@ def json_body(
     model: type[BaseModel], *, required: bool = True, media_type: str = "application/json"
 ) -> dict[str, Any]:
     """Return the documentation of a JSON body that the route reads as a stream."""
-    _streamed_bodies[model.__name__] = model
+    _streamed_body_models[model.__name__] = model
     return {
         "requestBody": {
             "required": required,
@@ -39,9 +40,9 @@ def json_body(
     }
 
 
-def streamed_bodies() -> Collection[type[BaseModel]]:
+def streamed_body_models() -> Collection[type[BaseModel]]:
     """Return the models of all bodies that routes read as a stream."""
-    return _streamed_bodies.values()
+    return _streamed_body_models.values()
 
 
 def file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
@@ -82,16 +83,16 @@ def response_headers(**headers: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-IF_MATCH = header("If-Match", "Answer only if the ETag is one of these, else 412.")
-IF_NONE_MATCH = header("If-None-Match", "Answer 304 if the ETag is one of these.")
+IF_MATCH = header("If-Match", "Send the content only if its ETag is one of these, else 412.")
+IF_NONE_MATCH = header("If-None-Match", "Send a 304 if the ETag is one of these.")
 CONTENT_CONDITIONS = (
-    header("If-Modified-Since", "Answer 304 if the content is not newer (RFC 9110)."),
-    header("If-Unmodified-Since", "Answer only if the content is not newer, else 412."),
+    header("If-Modified-Since", "Send a 304 if the content is not newer (RFC 9110)."),
+    header("If-Unmodified-Since", "Send the content only if it is not newer, else 412."),
     header("Want-Repr-Digest", "The preferred digest (RFC 9530); only `sha-256` is supported."),
 )
 CONTENT_RANGES = (
     header("Range", "The requested bytes, as `bytes=0-499`; 16 ranges at most."),
-    header("If-Range", "Send ranges only of the content with this ETag, else all of it."),
+    header("If-Range", "Send ranges only if the content has this ETag, else all of it."),
 )
 CONTENT_HEADERS = response_headers(
     Accept_Ranges=("string", "`bytes`."),

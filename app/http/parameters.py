@@ -1,4 +1,4 @@
-"""Parameters of routes in several routers."""
+"""Parameters that routes of several routers have: limits, cursors, conditions, ids and levels."""
 
 from typing import Annotated
 
@@ -9,22 +9,22 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.page import LEVEL_NAMES, Level, LevelName, parse_level
 
-LimitQuery = Annotated[int, Query(ge=1, le=200, description="How many items a page holds.")]
+LimitQuery = Annotated[int, Query(ge=1, le=200, description="The maximal number of items.")]
 SearchTextQuery = Annotated[
     str,
     Query(
         min_length=1,
         max_length=1_000,
-        description='What to look for, as one asks: words, `"a phrase"`, `begin*`, an id, a name.',
+        description='The text to search for: words, `"a phrase"`, `begin*`, an id or a name.',
     ),
 ]
-CursorQuery = Annotated[str | None, Query(description="`nextCursor` of the page before.")]
+CursorQuery = Annotated[str | None, Query(description="`nextCursor` of the previous response.")]
 
 IfMatchHeader = Annotated[
-    str | None, Header(description="Write only over this version (its ETag), else 412.")
+    str | None, Header(description="Write only if the stored version has this ETag, else 412.")
 ]
 IfNoneMatchHeader = Annotated[
-    str | None, Header(description="`*`: write only if there is no such page yet, else 412.")
+    str | None, Header(description="`*`: write only if there is no such record yet, else 412.")
 ]
 IdempotencyKeyHeader = Annotated[
     str | None, Header(alias="idempotency-key", min_length=1, max_length=255)
@@ -40,7 +40,7 @@ LARGEST_SEQ = 2**63 - 1
 AfterSeqQuery = Annotated[
     int | None,
     Query(
-        ge=0, le=LARGEST_SEQ, description="Begin behind the entry with this `seq`; no cursor then."
+        ge=0, le=LARGEST_SEQ, description="Begin after the entry with this `seq`, without a cursor."
     ),
 ]
 
@@ -59,18 +59,18 @@ PageIdPath = Annotated[ClientId, Path(description="The client's id of the page."
 async def get_level_query(
     level: Annotated[_LevelText | None, Query(description=_LEVELS)] = None,
 ) -> Level | None:
-    """Return the level of `?level=`, or None."""
-    return None if level is None else _level(level, "/query/level")
+    """Return the level in the query, if there is one."""
+    return None if level is None else _parse_level(level, "/query/level")
 
 
 async def get_level_path(
     level: Annotated[_LevelText, Path(description=_LEVELS)],
 ) -> Level:
     """Return the level in the path."""
-    return _level(level, "/path/level")
+    return _parse_level(level, "/path/level")
 
 
-def _level(text: str, pointer: str) -> Level:
+def _parse_level(text: str, pointer: str) -> Level:
     level = parse_level(text)
     if level is None:
         raise InvalidPayloadError(

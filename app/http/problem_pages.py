@@ -1,4 +1,4 @@
-"""The documentation of problem types, and the text of `docs/errors.md`."""
+"""The texts about problem types for people: `docs/errors.md`, and the page `/docs/errors`."""
 
 import json
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
     "conflict": {
         "request-in-flight": "The same request is still processed; send it again in a moment.",
         "request-superseded": "Another request with the same key took over; send it again.",
-        "interaction-answered": "The interaction has another answer already, which is set once.",
-        "tool-call-answered": "The tool call has another result already; no other is open.",
+        "interaction-answered": "The interaction has another output already; it is set only once.",
+        "tool-call-answered": "The tool call has another result; no other call of its id is open.",
         "history-diverged": "The session has other entries from a `seq` on; fork it, or read it.",
         "session-moved-on": "Other requests have written to the session meanwhile; read it first.",
         "frontier-contended": "Other requests moved the frontier each time; send it again.",
@@ -44,7 +44,7 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
         "too-many-media": "More media than `PAGEFAULT_LIMITS__MEDIA_PER_RESULT` in one result.",
         "too-many-parts": "More parts than `PAGEFAULT_LIMITS__PARTS_PER_RESULT` in one result.",
         "too-many-references": "More references than one request may have.",
-        "medium-too-large": "More bytes of media than one answer may have.",
+        "medium-too-large": "More bytes of media than one response may have.",
     },
     "unsupported-media-type": {
         "not-text": "The resource is not text; its bytes are at `/content`.",
@@ -52,8 +52,8 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
     "invalid-payload": {
         "budget-too-small": "The entries that are never evicted have more tokens than `maxTokens`.",
         "invalid-compaction": "A compaction item of another project, or one that was changed.",
-        "expired-compaction": "A compaction item after 30 days, or of a deleted session.",
-        "invalid-alias": "An alias of other characters, or of the form of a resource's id or URI.",
+        "expired-compaction": "A compaction item that is 30 days old, or whose session is deleted.",
+        "invalid-alias": "An alias with invalid characters, or in the form of a resource's id.",
         "idempotency-key-reused": "The key was used for another request; take a new one.",
         "invalid-base64": "Data that is declared as base64 is not valid base64.",
         "level-is-content": "FULL is the page's content; PUT the page to change it.",
@@ -76,33 +76,32 @@ code has a sentence here.
 
 
 def narrower_codes(kind: str) -> Mapping[str, str]:
-    """Return the narrower codes of a type of problem, with a sentence on each."""
+    """Return the narrower codes of a problem type, by its code, with a sentence on each."""
     return PROBLEM_SUBCODES.get(kind, {})
 
 
-def documented_problems() -> tuple[ProblemType, ...]:
-    """Return all types of problems that the service sends, ordered by status."""
+def list_problem_types() -> tuple[ProblemType, ...]:
+    """Return all problem types that the service sends, ordered by status."""
     kinds = {
         kind.code: kind for kind in (*PROBLEM_TYPES.values(), *FRAMEWORK_PROBLEM_TYPES.values())
     }
     return tuple(sorted(kinds.values(), key=lambda kind: kind.status))
 
 
-def problems_markdown() -> str:
-    """Return the text of `docs/errors.md`, with a section for each type of problem."""
+def format_errors_markdown() -> str:
+    """Return the text of `docs/errors.md`, with a section for each problem type."""
     sections = [
-        f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n{_narrower(kind)}"
-        for kind in documented_problems()
+        f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n"
+        f"{_format_codes(kind)}"
+        for kind in list_problem_types()
     ]
     example = json.dumps(EXAMPLE, indent=2, ensure_ascii=False)
     rows = "".join(f"| {statuses} | {advice} |\n" for statuses, advice in WHAT_TO_DO)
-    advice = (
-        f"```json\n{example}\n```\n\n{ON_MEMBERS}\n\n| status | what to do |\n|---|---|\n{rows}"
-    )
+    advice = f"```json\n{example}\n```\n\n{MEMBERS}\n\n| status | what to do |\n|---|---|\n{rows}"
     return "\n".join(["# Errors\n", f"{INTRODUCTION}\n", advice, *sections])
 
 
-def _narrower(kind: ProblemType) -> str:
+def _format_codes(kind: ProblemType) -> str:
     lines = [f"- `{code}`: {meaning}\n" for code, meaning in narrower_codes(kind.code).items()]
     return "".join(["\n", *lines]) if lines else ""
 
@@ -126,14 +125,14 @@ WHAT_TO_DO = (
     ),
     (
         "404, 410",
-        "It does not exist in the project of the key, or no longer. Do not repeat the request.",
+        "The project of the key has no such record, or no longer. Do not repeat the request.",
     ),
     (
         "409",
         "The request contradicts what is stored. Read what is stored, and decide. Repeat it only "
         "if the code below says so.",
     ),
-    ("412", "Read the present ETag (or the version of the protocol), and decide again."),
+    ("412", "Read the current ETag (or the version of the protocol), and decide again."),
     ("421", "Use another host name, or have it added to `PAGEFAULT_ALLOWED_HOSTS`."),
     ("408, 460, 502, 504", "Repeat the request."),
     (
@@ -159,7 +158,7 @@ EXAMPLE = {
     "errors": [{"pointer": "/toolCallId", "detail": "Field required"}],
 }
 
-ON_MEMBERS = (
+MEMBERS = (
     "`pointer` is a JSON pointer (RFC 6901) into the body; `/query/…`, `/path/…` and `/header/…` "
     "are the other parts of the request. Of the items of a list, the first wrong one is named; "
     "there may be more. Programs should read `status` and `code`; `detail` is for people and may "

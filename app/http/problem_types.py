@@ -1,8 +1,8 @@
 """The table of problem types: each error class with its status, code and title.
 
-Responses, the OpenAPI document and the page of errors are made from it. A class that is not in the
-table has the row of its nearest parent. The HTTP proxy sends these responses as well, without
-FastAPI.
+Responses, the OpenAPI document and the page of errors are made from this table. A class without a
+row has the row of its nearest parent. The proxy of `pagefault_mcp` sends these responses as well,
+and does not use FastAPI.
 """
 
 import inspect
@@ -59,18 +59,18 @@ class ProblemType:
         return f"{PROBLEMS_PATH}#{self.code}" if self.meaning else "about:blank"
 
 
-def _kind(
+def _problem_type_of_class(
     error_class: type[PagefaultError],
     status: int,
     title: str,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> ProblemType:
-    """Return the row of a class, whose docstring describes it."""
+    """Return the problem type of an error class. Its meaning is the docstring of the class."""
     description = (inspect.getdoc(error_class) or "").partition("\n\nArgs:")[0]
     return ProblemType(status, error_class.code, title, " ".join(description.split()), headers)
 
 
-# The library does not use HTTP, so the statuses of its errors are here.
+# `pagefault_dialects` does not use HTTP, so the statuses of its errors are here.
 _LIBRARY_PROBLEM_TYPES = {
     InvalidJsonError: (400, "The body is not JSON"),
     PayloadTooLargeError: (413, "Too large"),
@@ -82,7 +82,7 @@ _SERVICE_PROBLEM_TYPES = {
     if isinstance(var, type) and issubclass(var, ServiceError) and var is not ServiceError
 }
 PROBLEM_TYPES: dict[type[PagefaultError], ProblemType] = {
-    key: _kind(key, *kind)
+    key: _problem_type_of_class(key, *kind)
     for key, kind in (_LIBRARY_PROBLEM_TYPES | _SERVICE_PROBLEM_TYPES).items()
 }
 
@@ -121,10 +121,10 @@ def problem_type(error_class: type[PagefaultError]) -> ProblemType:
     return INTERNAL
 
 
-_TEMPORARY = (429, 503)
+_RETRY_STATUSES = (429, 503)
 _RETRY_AFTER = {
     "Retry-After": {
-        "description": "In how many seconds to ask again.",
+        "description": "The seconds to wait before sending the request again.",
         "schema": {"type": "integer"},
     }
 }
@@ -147,7 +147,7 @@ def problem_responses(
     return {
         status: {
             "description": "; or: ".join(titles[status]),
-            **({"headers": _RETRY_AFTER} if status in _TEMPORARY else {}),
+            **({"headers": _RETRY_AFTER} if status in _RETRY_STATUSES else {}),
             "content": {PROBLEM_MEDIA_TYPE: {"schema": dict(PROBLEM_REFERENCE)}},
         }
         for status in sorted(titles)
@@ -155,9 +155,9 @@ def problem_responses(
 
 
 def responses_of_reads(*error_classes: type[PagefaultError]) -> dict[int | str, dict[str, Any]]:
-    """Return the documentation of the responses to a read, 200 apart: 304, 412, these errors."""
+    """Return the documentation for `responses=` of a read: 304, 412 and the errors."""
     return {
-        304: {"description": "The caller's copy is the stored one."},
+        304: {"description": "The client has the current version."},
         **problem_responses(errors.PreconditionFailedError, *error_classes),
     }
 
@@ -177,8 +177,8 @@ def problem_response(
 ) -> Response:
     """Return the response for an error, for exception handlers and for middleware.
 
-    The traceback of the error is removed. Otherwise an error from a thread would be part of a
-    reference cycle, and keep the body of the request in memory until the next garbage collection.
+    The traceback of the error is removed. It could be part of a reference cycle, which would keep
+    the body of the request in memory until the next garbage collection.
 
     Args:
         error: The error.
@@ -200,7 +200,7 @@ def problem_response(
         title=kind.title,
         status=kind.status,
         detail=without_lone_surrogates(error.detail),
-        # The path may be truncated within an escape, which would be invalid.
+        # Remove an escape that was cut off by the maximal length.
         instance=re.sub(r"%[0-9A-F]?\Z", "", reference),
         code=error.problem_code,
         request_id=without_lone_surrogates(request_id),

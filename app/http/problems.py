@@ -3,8 +3,8 @@
 The `type` of a problem is a link to the page `/docs/errors`, with the code of the error as its
 fragment. An unexpected exception is a 500 with only the request id, under which it is logged.
 
-Problems never repeat input, except for the path and for names in JSON pointers. Lone surrogates in
-these are replaced, because text that cannot be encoded would turn a 422 into a 500.
+Problems never repeat input, except for the path and for names in JSON pointers. There, lone
+surrogates are replaced: they cannot be encoded, so they would turn a 422 into a 500.
 """
 
 import re
@@ -21,7 +21,7 @@ from starlette.routing import compile_path
 from starlette.websockets import WebSocket, WebSocketState
 
 from app.errors import MalformedRequestError, MemoryExhaustedError
-from app.http.docs_page import is_for_a_browser, not_found_page, problems_page
+from app.http.docs_page import get_problems_page, not_found_page, prefers_html
 from app.http.problem_types import (
     FRAMEWORK_PROBLEM_TYPES,
     INTERNAL,
@@ -55,10 +55,11 @@ def install_problem_handlers(app: FastAPI) -> None:
     ):
         # The handler accepts a request or a WebSocket; Starlette's type permits only one of them.
         app.add_exception_handler(exception_class, _handle_exception)  # type: ignore[arg-type]
-    app.add_route(PROBLEMS_PATH, problems_page, methods=["GET"], include_in_schema=False)
+    app.add_route(PROBLEMS_PATH, get_problems_page, methods=["GET"], include_in_schema=False)
 
 
 async def _handle_exception(connection: Request | WebSocket, exc: Exception) -> Response | None:
+    """Return the response to a request; send it, or close the connection, of a WebSocket."""
     if isinstance(connection, Request):
         return _respond_to_error(connection, exc)
     if connection.application_state is WebSocketState.CONNECTING:
@@ -69,6 +70,7 @@ async def _handle_exception(connection: Request | WebSocket, exc: Exception) -> 
 
 
 def _respond_to_error(request: HTTPConnection, exc: Exception) -> Response:
+    """Return the problem document of an exception; for browsers, a 404 is an HTML page."""
     error = _domain_error(exc)
     request_id = str(getattr(request.state, "request_id", "-"))
     respond = partial(problem_response, instance=request.scope["path"], request_id=request_id)
@@ -77,7 +79,7 @@ def _respond_to_error(request: HTTPConnection, exc: Exception) -> Response:
             request.state.services[Metrics].count_memory_refusal()
         return respond(error)
     if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
-        if exc.status_code == HTTPStatus.NOT_FOUND and is_for_a_browser(request):
+        if exc.status_code == HTTPStatus.NOT_FOUND and prefers_html(request):
             return not_found_page(is_head=request.scope["method"] == "HEAD")
         kind = FRAMEWORK_PROBLEM_TYPES.get(exc.status_code) or _undocumented_type(exc.status_code)
         headers = dict(exc.headers or {})
@@ -91,16 +93,16 @@ def _respond_to_error(request: HTTPConnection, exc: Exception) -> Response:
 
 
 def _allowed_methods(request: HTTPConnection) -> str:
-    """Return all methods of a documented path (RFC 9110 §15.5.6), or nothing for other paths.
+    """Return all methods of a path for `Allow` (RFC 9110 §15.5.6); empty for undocumented paths.
 
-    Starlette lists the methods of one route only, and here each method is a route. Literal paths
-    have precedence over paths with parameters, as in OpenAPI:
-    `/api/sessions/import` has POST, although `GET /api/sessions/{session_id}` matches it as well.
+    Starlette lists only the methods of one route, and here each method is a separate route. Literal
+    paths have precedence over paths with parameters, as in OpenAPI: `/api/sessions/import` has only
+    POST, although `GET /api/sessions/{session_id}` matches it as well.
     """
     paths = request.app.openapi()["paths"]
     path = request.scope["path"]
     operations = paths.get(path) or next(
-        (found for template, found in paths.items() if compile_path(template)[0].match(path)), ()
+        (item for template, item in paths.items() if compile_path(template)[0].match(path)), ()
     )
     return ", ".join(sorted(method.upper() for method in operations))
 
@@ -116,13 +118,13 @@ def _domain_error(exc: Exception) -> PagefaultError | None:
             faults=[fault_of(error) for error in errors[:MAX_FAULTS]],
         )
     if isinstance(exc, ClientDisconnect):
-        # The client has disconnected. Unlike other exceptions, a domain error has no traceback in
-        # the log.
+        # The client has disconnected, which is not logged as a failure of the service.
         return MalformedRequestError("The body ended before it was complete.")
     return None
 
 
 def _undocumented_type(status: int) -> ProblemType:
+    """Return a problem type that is named after its status."""
     try:
         title = HTTPStatus(status).phrase
     except ValueError:

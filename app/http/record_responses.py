@@ -15,7 +15,13 @@ from app.http.compression import (
     accepts_gzip,
     weak_etag,
 )
-from app.http.conditions import REVALIDATE, prefers, raw_headers, strong_etag, unchanged_response
+from app.http.conditions import (
+    REVALIDATE,
+    prefers_media_type,
+    raw_headers,
+    strong_etag,
+    unchanged_response,
+)
 from app.wire.shape import list_page
 
 
@@ -27,9 +33,10 @@ def record_response(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the response with a stored JSON record, unchanged: `status`, or 304.
+    """Return the response with a JSON record: its bytes with `status`, or a 304.
 
-    Conditions are evaluated for GET and HEAD only. A write has to evaluate them before.
+    Conditions of the request are evaluated for GET and HEAD only. Services evaluate the conditions
+    of writes.
 
     Args:
         request: The request, of any method.
@@ -69,7 +76,7 @@ def text_response(request: Request, text: str, *, etag: str | None = None) -> Re
 
 def wants_text(request: Request) -> bool:
     """Return True if `Accept` prefers `text/plain` to JSON (RFC 9110 §12.5.1)."""
-    return prefers(request.headers, "text/plain", "application/json")
+    return prefers_media_type(request.headers, "text/plain", "application/json")
 
 
 def written_response(
@@ -130,13 +137,13 @@ def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
     if next_cursor is None:
         return {}
     # The cursor replaces `after`.
-    kept = {name: value for name, value in request.query_params.items() if name != "after"}
-    parameters = urlencode({**kept, "cursor": next_cursor})
-    return {"Link": f'<{request.url.path}?{parameters}>; rel="next"'}
+    parameters = {name: value for name, value in request.query_params.items() if name != "after"}
+    query = urlencode({**parameters, "cursor": next_cursor})
+    return {"Link": f'<{request.url.path}?{query}>; rel="next"'}
 
 
 class _RecordResponse(Response):
-    """A response with complete headers, so that Starlette does not add any."""
+    """A response with complete headers, to which Starlette adds none."""
 
     def __init__(self, body: bytes, status: int, headers: Mapping[str, str]) -> None:
         self.status_code = status

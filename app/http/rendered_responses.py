@@ -11,9 +11,9 @@ from app.http.conditions import REVALIDATE, strong_etag, unchanged_response
 from app.http.response_memory import (
     FREE_BYTES,
     body_message,
-    count_reader,
     find_response_budget,
     start_message,
+    watch_reader,
 )
 from app.services.inline_media.json_with_media import RenderedBody
 
@@ -51,7 +51,7 @@ def rendered_response(
 def json_response(
     request: Request, body: RenderedBody, headers: Mapping[str, str], *, status: int = 200
 ) -> Response:
-    """Return the response with these headers; conditions of the request are not evaluated."""
+    """Return the response with a rendering, without evaluating conditions of the request."""
     pieces = body.rendering.pieces
     length = str(body.rendering.size_bytes)
     if request.method == "HEAD":
@@ -83,7 +83,8 @@ class _RenderedStream(StreamingResponse):
             len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
         )
         if self._body.memory is not None:
-            # The caller releases this memory, and has released its other memory.
+            # Memory was reserved to build the body; `response_with_memory` releases it. To send the
+            # body, only this much is needed.
             self._body.memory.resize(text_bytes + STREAM_BYTES)
             await super().__call__(scope, receive, send)
             return
@@ -91,24 +92,25 @@ class _RenderedStream(StreamingResponse):
         if text_bytes <= FREE_BYTES:
             reserved = await budget.reserve(STREAM_BYTES)
         else:
-            # A request with a long text in memory must not wait for more memory.
+            # If a request could wait while it has a long text in memory, several could wait for
+            # each other.
             reserved = budget.take(text_bytes + STREAM_BYTES)
         try:
-            with count_reader(scope, reserved, send) as send_counted:
+            with watch_reader(scope, reserved, send) as send_counted:
                 await super().__call__(scope, receive, send_counted)
         finally:
             reserved.release()
 
     async def stream_response(self, send: Send) -> None:
-        """Send the headers after the first medium was opened, and then the body."""
+        """Open the first medium, and then send the headers and the body."""
         async with aclosing(self._body.chunks()) as chunks:
-            # The text before the first medium, and the beginning of the medium. If the store fails
-            # here, the response is a problem document and not a truncated body.
+            # These are the text before the first medium, and the beginning of the medium. If the
+            # store fails here, the response is a problem document and not a truncated body.
             first_chunks = [await anext(chunks, b"") for _ in range(2)]
             await send(start_message(self))
             for chunk in first_chunks:
                 await send(body_message(chunk))
-            # Otherwise they would stay in memory until everything is sent.
+            # Without this, the first chunks would stay in memory until everything is sent.
             del first_chunks
             async for chunk in chunks:
                 await send(body_message(chunk))

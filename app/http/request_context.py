@@ -1,8 +1,8 @@
-"""The middleware around every request: assigns an id, limits concurrency, logs, and counts.
+"""The middleware around every request: assign an id, limit concurrency, log and count.
 
-A limited number of requests is processed at once; each of them has a slot. If all slots are taken,
-a request waits up to a second before it is refused. With immediate refusals, clients that retry
-without a pause would keep the process busy.
+A request needs a slot to be processed, and the number of slots is limited. If none is free, a
+request waits up to a second before it is refused. If it were refused immediately, clients that
+retry without a pause would keep the process busy.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from app.telemetry.metrics import Metrics
 from app.wiring.services import Services
 
 WAIT_SECONDS = 1.0
-"""The time a request waits for a slot; not above the `Retry-After` of the refusal."""
+"""The time that a request waits for a slot, which is at most the `Retry-After` of the refusal."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}\Z")
 _KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _HEALTH_PATH = "/healthz"
 _QUIET_ROUTES = frozenset({_HEALTH_PATH, "/readyz", "/metrics"})
-# Without a unit, requests are counted.
+# The unit of a quota in `RateLimit-Policy`. A quota without a unit counts requests.
 _UNITS = {BYTES: ';qu="content-bytes"'}
 
 _log = structlog.get_logger("pagefault.requests")
@@ -39,15 +39,15 @@ _log = structlog.get_logger("pagefault.requests")
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A request's share of the limit of requests that are processed at once."""
+    """The permission of one request to be processed, until the request releases it."""
 
     on_release: Callable[[], None] | None = None
-    """Admits another request; `None` if this one does not count."""
+    """Frees the slot for another request; `None` if this request does not count."""
     is_released: bool = False
-    """True while the request still runs only for a stream of events."""
+    """True after `release`. A stream of events releases its slot and continues."""
 
     def release(self) -> None:
-        """Admit another request; further calls have no effect."""
+        """Free the slot for another request; further calls have no effect."""
         if not self.is_released and self.on_release is not None:
             self.on_release()
         self.is_released = True
@@ -68,7 +68,7 @@ class Admission:
         self._waiting = 0
 
     async def acquire(self) -> Slot | None:
-        """Return a slot. Return `None` after `WAIT_SECONDS`, or if too many wait already."""
+        """Return a slot, or `None` if none becomes free in time or too many requests wait."""
         if not self._slots.locked():
             # A slot is free, so this returns immediately.
             await self._slots.acquire()
@@ -97,7 +97,8 @@ class RequestContextMiddleware:
         app: The application.
         max_at_once: The number of requests that are processed at once. Further requests wait for a
             slot, and get a 503 if none becomes available in time. `/healthz` needs no slot.
-        max_waiting: The number of requests that may wait. Further requests get a 503 immediately.
+        max_waiting: The number of requests that may wait for a slot. Further requests get a 503
+            immediately.
     """
 
     def __init__(self, app: ASGIApp, *, max_at_once: int, max_waiting: int) -> None:
@@ -126,9 +127,9 @@ class RequestContextMiddleware:
             await send(message)
 
         started = time.perf_counter()
-        # The health check works even if all slots are taken.
+        # The health check needs no slot, so it works under any load.
         slot = Slot() if scope["path"] == _HEALTH_PATH else await self._admission.acquire()
-        app = _refuse if slot is None else self._app
+        app = _send_overloaded if slot is None else self._app
         slot = scope["state"]["slot"] = slot or Slot()
         watcher = DisconnectWatcher(receive)
         token = wait_for_disconnect.set(watcher.wait_for_disconnect)
@@ -140,7 +141,7 @@ class RequestContextMiddleware:
             slot.release()
             if allowance := scope["state"].get("allowance"):
                 allowance.finish(is_refused=not 200 <= status < 400)
-            _report(scope, status, time.perf_counter() - started, is_stream=is_stream)
+            _log_and_count(scope, status, time.perf_counter() - started, is_stream=is_stream)
 
     async def _run_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -156,7 +157,7 @@ class RequestContextMiddleware:
 
 
 class DisconnectWatcher:
-    """A wrapper of an ASGI `receive` that also detects the disconnection of the client.
+    """An ASGI `receive` that can also wait for the client to disconnect.
 
     Args:
         receive: The `receive` of the server.
@@ -164,6 +165,7 @@ class DisconnectWatcher:
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
+        # A message that `wait_for_disconnect` has received for `receive`.
         self._next: Message | None = None
         # The body may be read at the same time; the lock keeps its chunks in order.
         self._reading = asyncio.Lock()
@@ -178,7 +180,11 @@ class DisconnectWatcher:
         return message
 
     async def wait_for_disconnect(self) -> None:
-        """Wait until the client disconnects, which is detected after its body was read."""
+        """Wait until the client disconnects.
+
+        If the application has not read the whole body, this waits forever, because the next message
+        is a part of the body.
+        """
         while self._next is None or not self._next.get("more_body"):
             async with self._reading:
                 message = await self._receive()
@@ -188,12 +194,12 @@ class DisconnectWatcher:
         await asyncio.get_running_loop().create_future()
 
 
-def is_quiet(scope: MutableMapping[str, Any]) -> bool:
-    """Return whether a request is a probe, which is neither logged nor traced."""
+def is_probe(scope: MutableMapping[str, Any]) -> bool:
+    """Return whether a request is a probe of health or metrics, which is not logged or traced."""
     return scope.get("path") in _QUIET_ROUTES
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_overloaded(scope: Scope, receive: Receive, send: Send) -> None:
     response = problem_response(
         OverloadedError(), instance=scope["path"], request_id=scope["state"]["request_id"]
     )
@@ -207,11 +213,11 @@ def _request_id(scope: Scope) -> str:
     return new_id()
 
 
-def _report(
+def _log_and_count(
     scope: MutableMapping[str, Any], status: int, seconds: float, *, is_stream: bool
 ) -> None:
     route = getattr(scope.get("route"), "path", "(none)")
-    # Unknown methods share one label, so that clients cannot create any number of labels.
+    # Unknown methods share one label; otherwise clients could create any number of labels.
     method = scope["method"] if scope["method"] in _KNOWN_METHODS else "other"
     services: Services | None = scope["state"].get("services")
     if services is not None:
@@ -230,8 +236,8 @@ def _report(
 def _rate_limit_headers(states: Sequence[QuotaState]) -> list[tuple[bytes, bytes]]:
     """Return `RateLimit-Policy` and `RateLimit`: the quotas of a key, and the remaining amounts.
 
-    Both are lists of structured fields (RFC 9651). No value needs escapes: names are constants, and
-    all other values are integers. An unused quota has no `t`.
+    Both are lists of structured fields (RFC 9651). Values need no escapes: names are constants, and
+    all other values are integers. An unused quota has no `t` (the seconds until its reset).
 
     Source: draft-ietf-httpapi-ratelimit-headers-10.
     """

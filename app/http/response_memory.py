@@ -1,9 +1,10 @@
 """Responses whose memory is reserved in the budget until the client has received them.
 
-A connection buffers 64 KiB. Responses up to that length leave the application immediately, and are
-limited by the number of connections. Longer responses stay in memory until they are received. Their
-bytes are reserved before the first byte is sent; without enough memory the response is a 503. They
-are sent in pieces, and the memory of each piece is released when it was received.
+A connection buffers 64 KiB. A response of this length leaves the application immediately, so the
+number of connections limits the memory of such responses. A longer response stays in memory until
+the client has received it. Its memory is reserved before the first byte is sent; if there is not
+enough, the response is a 503. It is sent in pieces, and the memory of each piece is released when
+the client has received the piece.
 """
 
 from collections import deque
@@ -18,12 +19,12 @@ from app.services.memory_budget.responses import ReservedMemory, ResponseBudget,
 
 FREE_BYTES = 64 * 1024
 """The bytes that a connection buffers; no memory is reserved for responses up to this length."""
-_READING = ("GET", "HEAD")
+_READ_METHODS = ("GET", "HEAD")
 PIECE_BYTES = 256 * 1024
 """The length of a piece of a long response."""
 
 
-class CountedResponse(Response):
+class BudgetedResponse(Response):
     """A response whose memory is reserved until the client has received it.
 
     Args:
@@ -51,13 +52,15 @@ class CountedResponse(Response):
             if body_bytes:
                 # The record from which the body was built is not in memory any more.
                 reserved.resize(min(reserved.size_bytes, body_bytes))
-            with count_reader(scope, reserved, send) as send_counted:
+            with watch_reader(scope, reserved, send) as send_counted:
                 send = self._in_pieces(reserved, send_counted) if body_bytes else send_counted
                 await self._response(scope, receive, send)
         finally:
             reserved.release()
 
     def _in_pieces(self, reserved: ReservedMemory, send: Send) -> Send:
+        """Return a `send` that sends the body in pieces, and releases their memory."""
+
         async def send_in_pieces(message: Message) -> None:
             if message["type"] != "http.response.body" or message.get("more_body", False):
                 await send(message)
@@ -94,35 +97,38 @@ def body_message(body: bytes, *, more: bool = True) -> Message:
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
-def count_response(response: Response) -> Response:
-    """Return the response, wrapped in a `CountedResponse` if its body is long."""
+def reserve_response_memory(response: Response) -> Response:
+    """Return a response that reserves its memory when it is sent, if its body is long."""
     body = getattr(response, "body", b"")
-    return CountedResponse(response) if len(body) > FREE_BYTES else response
+    return BudgetedResponse(response) if len(body) > FREE_BYTES else response
 
 
 def response_with_memory(make: Callable[[], Response], reserved: ResponseMemory | None) -> Response:
-    """Make a response that releases the memory of its record; if that fails, release the memory.
+    """Return a response that releases memory after it was sent.
+
+    If the response cannot be made, the memory is released immediately.
 
     Args:
         make: Makes the response.
-        reserved: The memory, if any was reserved.
+        reserved: The memory that was reserved for the content, if any was.
     """
     if reserved is None:
         return make()
     try:
-        return CountedResponse(make(), reserved)
+        return BudgetedResponse(make(), reserved)
     except BaseException:
         reserved.release()
         raise
 
 
 @contextmanager
-def count_reader(scope: Scope, reserved: ReservedMemory, send: Send) -> Iterator[Send]:
-    """Add the client to the readers that are disconnected if they are slow and memory is short.
+def watch_reader(scope: Scope, reserved: ReservedMemory, send: Send) -> Iterator[Send]:
+    """Watch how fast a client receives a response. If memory is short, slow clients are aborted.
 
-    The received bytes are counted, and the time that pieces wait.
+    Yields:
+        A `send` that counts the bytes that the client receives, and the time that they wait.
     """
-    # A server without `abort` has its own timeouts.
+    # Only the server of `app.server` offers `abort`; others have timeouts.
     abort = scope["state"].get("abort", lambda: None)
     with find_response_budget(scope).reading(reserved, abort) as reader:
 
@@ -140,11 +146,16 @@ def find_response_budget(scope: Scope) -> ResponseBudget:
 
 
 def _take_memory(scope: Scope, body_bytes: int) -> ResponseMemory:
-    """Reserve memory for a response; for the response to a write, only what is free."""
+    """Reserve memory for a response.
+
+    Raises:
+        OverloadedError: There is not enough for the response to a read. The response to a write is
+            sent nevertheless, without reserved memory, because the write is complete.
+    """
     budget = find_response_budget(scope)
     try:
         return budget.take(body_bytes)
     except OverloadedError:
-        if scope["method"] in _READING:
+        if scope["method"] in _READ_METHODS:
             raise
         return budget.take(0)

@@ -1,7 +1,7 @@
 """Parse and write the headers of the resumable upload protocol tus 1.0.0.
 
-Source: https://tus.io/protocols/resumable-upload, core and the extensions creation, expiration,
-checksum and termination. Values of clients are untrusted, and only parsed values leave this module.
+Source: https://tus.io/protocols/resumable-upload, the core protocol and the extensions creation,
+expiration, checksum and termination. This module returns only values that it has checked.
 """
 
 import base64
@@ -54,7 +54,7 @@ _KEY = re.compile(r"[!-+\--~]+\Z")
 _NAME_KEYS = ("filename", "name")
 _TYPE_KEYS = ("filetype", "type", "mimeType")
 _ALIAS_KEYS = ("alias",)
-_MAX_SHOWN_CHARS = 256
+_MAX_QUOTED_CHARS = 256
 
 
 class TusMiddleware:
@@ -79,11 +79,11 @@ class TusMiddleware:
                     message["headers"].append((b"tus-version", VERSION.encode()))
             await send(message)
 
-        # A copy, because the server needs the real method, for example for HEAD.
-        await self._app({**scope, "method": _method(scope)}, receive, send_with_version)
+        # A copy of the scope, because the server still needs the real method, for example for HEAD.
+        await self._app({**scope, "method": _overridden_method(scope)}, receive, send_with_version)
 
 
-def _method(scope: Scope) -> str:
+def _overridden_method(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-http-method-override":
             return str(value.decode("latin-1").strip().upper())
@@ -101,23 +101,23 @@ async def read_draft(request: Request) -> UploadDraft:
 
     Raises:
         MalformedRequestError: The length is missing or invalid, or the metadata cannot be read.
-        InvalidPayloadError: The query has values that belong in the metadata.
+        InvalidPayloadError: The query has a name or an alias, which belong in the metadata.
     """
     _check_query(request)
     if "upload-defer-length" in request.headers:
         raise MalformedRequestError(
             "Uploads of a length that is not known yet are not offered: send Upload-Length."
         )
-    length_bytes = _number(request, "Upload-Length")
+    length_bytes = _parse_byte_header(request, "Upload-Length")
     # A list may come in several headers (RFC 9110 §5.3).
     metadata = ", ".join(request.headers.getlist("upload-metadata")).strip() or None
-    claims = parse_metadata(metadata or "")
+    values = parse_metadata(metadata or "")
     return UploadDraft(
         length_bytes,
         metadata,
-        _claim(claims, _NAME_KEYS),
-        _claim(claims, _TYPE_KEYS),
-        _claim(claims, _ALIAS_KEYS),
+        _first_text(values, _NAME_KEYS),
+        _first_text(values, _TYPE_KEYS),
+        _first_text(values, _ALIAS_KEYS),
     )
 
 
@@ -130,7 +130,7 @@ async def read_piece(request: Request) -> UploadPiece:
     """
     if request.headers.get("content-type", "").strip().lower() != PIECE_TYPE:
         raise UnsupportedMediaError(f"Send a piece with `Content-Type: {PIECE_TYPE}`.")
-    offset = _number(request, "Upload-Offset")
+    offset = _parse_byte_header(request, "Upload-Offset")
     announced = request.headers.get("content-length", "")
     checksums = request.headers.getlist("upload-checksum")
     return UploadPiece(
@@ -209,11 +209,14 @@ def state_headers(upload: ResumableUpload) -> dict[str, str]:
 
 
 def _check_query(request: Request) -> None:
-    """Raise if the query has a parameter of simple uploads; other parameters are ignored."""
+    """Raise InvalidPayloadError if the query has a parameter of `POST /api/resources`.
+
+    Other parameters are ignored.
+    """
     for name in (*_ALIAS_KEYS, _NAME_KEYS[0]):
         value = request.query_params.get(name)
         if value is not None:
-            encoded = base64.b64encode(value[:_MAX_SHOWN_CHARS].encode()).decode()
+            encoded = base64.b64encode(value[:_MAX_QUOTED_CHARS].encode()).decode()
             raise InvalidPayloadError(
                 f"`{name}` is not read from the query here: send `Upload-Metadata: {name} "
                 f"{encoded}`, with the text in base64. Nothing was done.",
@@ -222,14 +225,15 @@ def _check_query(request: Request) -> None:
             )
 
 
-def _number(request: Request, name: str) -> int:
+def _parse_byte_header(request: Request, name: str) -> int:
     values = request.headers.getlist(name)
     if len(values) != 1 or not _NUMBER.match(values[0]):
         raise MalformedRequestError(f"Send {name} once, as a number of bytes.")
     return parse_byte_count(values[0])
 
 
-def _claim(values: dict[str, bytes], keys: tuple[str, ...]) -> str | None:
+def _first_text(values: dict[str, bytes], keys: tuple[str, ...]) -> str | None:
+    """Return the text of the first of these keys that has a value."""
     for key in keys:
         if values.get(key):
             try:

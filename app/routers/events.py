@@ -30,7 +30,7 @@ from app.http.event_streams import (
     ProjectStreamDep,
     SessionStreamDep,
     TicketQuery,
-    authorised_caller,
+    authorise_caller,
 )
 from app.http.problem_types import problem_responses
 from app.models.identity import utc_now
@@ -201,7 +201,7 @@ async def listen_to_session(
     """
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
-    caller = await authorised_caller(websocket, ticket)
+    caller = await authorise_caller(websocket, ticket)
     stream = _SocketStream(websocket, streams, caller, session_id)
     async with run_beside(stream.receive()):
         await stream.run(after)

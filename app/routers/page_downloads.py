@@ -27,7 +27,7 @@ from app.http.openapi_operations import (
 )
 from app.http.parameters import LevelQuery, PageIdPath
 from app.http.problem_types import responses_of_reads
-from app.http.response_memory import CountedResponse
+from app.http.response_memory import BudgetedResponse
 from app.services.access.published_content import PublishedContent
 from app.services.pages.downloads import PageDownloads
 from pagefault_dialects.errors import InvalidPayloadError
@@ -104,4 +104,4 @@ async def download_page(
     except BaseException:
         file.release()
         raise
-    return response if file.memory is None else CountedResponse(response, file.memory)
+    return response if file.memory is None else BudgetedResponse(response, file.memory)

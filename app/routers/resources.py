@@ -29,7 +29,7 @@ from app.http.content_response import (
     whole_response,
 )
 from app.http.dependencies import BearerDep, authenticate, service
-from app.http.form_files import form_file
+from app.http.form_files import read_form_file
 from app.http.openapi_operations import (
     CONTENT_CONDITIONS,
     CONTENT_HEADERS,
@@ -140,7 +140,7 @@ async def create_resource(
     )
     existing = None
     if content_type.lower().startswith("multipart/form-data"):
-        file = await form_file(content_type, chunks)
+        file = await read_form_file(content_type, chunks)
         upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
     elif api_request.request.headers.get("expect", "").lower() == "100-continue":

@@ -23,7 +23,7 @@ from fastapi import APIRouter, Request, Response
 from app.errors import NotFoundError
 from app.http.conditions import (
     REVALIDATE,
-    joined_fields,
+    join_repeated_headers,
     preferred_encoding,
     strong_etag,
     unchanged_response,
@@ -163,7 +163,7 @@ async def _serve_file(
 ) -> Response:
     """Return a file of the build, compressed if the client accepts it, or a 304."""
     body, coding_headers = await anyio.to_thread.run_sync(
-        _read_file, root, name, joined_fields(request.headers)
+        _read_file, root, name, join_repeated_headers(request.headers)
     )
     headers = {
         **coding_headers,

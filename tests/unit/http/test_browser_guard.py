@@ -129,7 +129,7 @@ def outcome(
 ) -> int:
     """The status that is answered before the application, or 0 if it is asked."""
     options: dict[str, Any] = {
-        "is_open": True,
+        "needs_no_key": True,
         "hosts": HOSTS,
         "own_origins": [OWN],
         "allowed_origins": [NAMED],
@@ -148,7 +148,7 @@ def outcome(
 
 
 OPEN: dict[str, Any] = {"method": "POST", "hosts": ()}
-KEYED: dict[str, Any] = {"method": "POST", "hosts": None, "is_open": False}
+KEYED: dict[str, Any] = {"method": "POST", "hosts": None, "needs_no_key": False}
 
 
 def sent_by(origin: str | None, site: str | None = None, host: str = "localhost:8000") -> Headers:
@@ -197,7 +197,7 @@ def test_host_is_judged_for_every_method(method: str) -> None:
 
 @pytest.mark.parametrize("host", [*ANSWERED, *FOREIGN], ids=lambda host: ascii(host[:40]))
 def test_host_is_not_judged_where_a_key_is_asked_for(host: str) -> None:
-    assert outcome([("host", host)], hosts=None, is_open=False) == 0
+    assert outcome([("host", host)], hosts=None, needs_no_key=False) == 0
 
 
 @pytest.mark.promise(
@@ -303,7 +303,7 @@ def test_proxy_may_take_tls_off_and_change_the_host_where_keys_are_asked_for(
 
 
 def test_socket_of_a_server_that_cannot_answer_it_is_closed() -> None:
-    guard = BrowserGuard(accepting, is_open=True, hosts=(), own_origins=(), allowed_origins=())
+    guard = BrowserGuard(accepting, needs_no_key=True, hosts=(), own_origins=(), allowed_origins=())
     scope: Scope = {"type": "websocket", "scheme": "ws", "path": "/a", "headers": []}
     sent = asyncio.run(asked(guard, scope))
     assert sent == [{"type": "websocket.close", "code": 1008, "reason": ""}]

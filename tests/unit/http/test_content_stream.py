@@ -11,7 +11,7 @@ import pytest
 from starlette.types import Message
 
 from app.errors import OverloadedError, StoreUnavailableError
-from app.http.content_response import SMALL_BYTES, ContentToSend, content_response
+from app.http.content_response import SMALL_PIECE_BYTES, ContentToSend, content_response
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.resources.content_sources import ContentSource, ContentSources, StoreLink
 from app.wiring.services import Services
@@ -156,7 +156,7 @@ async def test_a_file_that_is_lost_is_found_out_before_any_header() -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("size_bytes", [LIMIT, 3 * LIMIT + 1])
 @pytest.mark.parametrize(
-    ("limit_bytes", "longest"), [(64 * LIMIT, LIMIT), (2 * LIMIT, SMALL_BYTES)]
+    ("limit_bytes", "longest"), [(64 * LIMIT, LIMIT), (2 * LIMIT, SMALL_PIECE_BYTES)]
 )
 async def test_pieces_are_large_where_there_is_room_and_small_where_not(
     size_bytes: int, limit_bytes: int, longest: int
@@ -188,7 +188,7 @@ async def test_large_pieces_become_small_where_memory_gets_short() -> None:
     kept = Shrinking(4 * LIMIT)
     _, *sent = await messages_of(kept, content_of(kept.size_bytes), {})
     lengths = [len(message["body"]) for message in sent if message["body"]]
-    assert lengths == [LIMIT] + [SMALL_BYTES] * 48
+    assert lengths == [LIMIT] + [SMALL_PIECE_BYTES] * 48
     assert kept.memory.held_bytes == 40 * LIMIT
 
 
@@ -205,6 +205,6 @@ async def test_nothing_is_read_for_a_reader_there_is_no_room_for() -> None:
     async with memory.reserving(2 * LIMIT):
         with pytest.raises(OverloadedError):
             await messages_of(kept, content_of(kept.size_bytes), {})
-        small = Kept(SMALL_BYTES, memory=memory)
-        _, body = await messages_of(small, content_of(SMALL_BYTES), {})
-    assert (kept.opened, len(body["body"]), memory.held_bytes) == ([], SMALL_BYTES, 0)
+        small = Kept(SMALL_PIECE_BYTES, memory=memory)
+        _, body = await messages_of(small, content_of(SMALL_PIECE_BYTES), {})
+    assert (kept.opened, len(body["body"]), memory.held_bytes) == ([], SMALL_PIECE_BYTES, 0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import MalformedRequestError
-from app.http.form_files import form_file
+from app.http.form_files import read_form_file
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.media.file_names import disposition_filename
 
@@ -32,7 +32,7 @@ def read(body: bytes, *cuts: int) -> tuple[str | None, str | None, bytes]:
             yield body[start:end]
 
     async def whole() -> tuple[str | None, str | None, bytes]:
-        file = await form_file(CONTENT_TYPE, chunks())
+        file = await read_form_file(CONTENT_TYPE, chunks())
         return file.filename, file.mime_type, b"".join([piece async for piece in file.chunks])
 
     return anyio.run(whole)

@@ -25,7 +25,7 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
 )
-from app.http.problem_pages import PROBLEM_SUBCODES, documented_problems, problems_markdown
+from app.http.problem_pages import PROBLEM_SUBCODES, format_errors_markdown, list_problem_types
 from app.http.problem_types import PROBLEMS_PATH, problem_response, problem_responses, problem_type
 from app.http.problems import install_problem_handlers
 from app.telemetry.metrics import Metrics
@@ -414,11 +414,13 @@ def test_the_declared_schema_exists_and_requires_all_but_the_faults() -> None:
 
 
 def test_every_kind_of_problem_is_explained_once() -> None:
-    kinds = documented_problems()
+    kinds = list_problem_types()
     codes = [kind.code for kind in kinds]
     assert len(set(codes)) == len(codes)
     assert [kind for kind in kinds if not kind.meaning] == []
-    headings = [line[3:] for line in problems_markdown().splitlines() if line.startswith("## ")]
+    headings = [
+        line[3:] for line in format_errors_markdown().splitlines() if line.startswith("## ")
+    ]
     assert headings == codes
 
 
@@ -444,10 +446,10 @@ async def test_refusal_for_want_of_memory_says_so_and_is_counted() -> None:
 @pytest.mark.slow
 def test_every_narrower_code_is_explained_below_its_kind() -> None:
     explained = {code for codes in PROBLEM_SUBCODES.values() for code in codes}
-    kinds = {kind.code for kind in documented_problems()}
+    kinds = {kind.code for kind in list_problem_types()}
     assert set(PROBLEM_SUBCODES) <= kinds
     assert explained == raised_codes() - kinds
-    page = problems_markdown()
+    page = format_errors_markdown()
     assert [code for code in explained if f"\n- `{code}`: " not in page] == []
 
 
@@ -467,5 +469,5 @@ async def test_the_type_of_every_problem_leads_to_its_explanation() -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
         page = await client.get(PROBLEMS_PATH)
     assert page.status_code == 200
-    fragments = [kind.type.removeprefix(f"{PROBLEMS_PATH}#") for kind in documented_problems()]
+    fragments = [kind.type.removeprefix(f"{PROBLEMS_PATH}#") for kind in list_problem_types()]
     assert [fragment for fragment in fragments if f'id="{fragment}"' not in page.text] == []

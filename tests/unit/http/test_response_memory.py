@@ -8,7 +8,12 @@ from starlette.responses import Response
 from starlette.types import Message, Scope
 
 from app.errors import OverloadedError, PreconditionFailedError
-from app.http.response_memory import FREE_BYTES, PIECE_BYTES, count_response, response_with_memory
+from app.http.response_memory import (
+    FREE_BYTES,
+    PIECE_BYTES,
+    reserve_response_memory,
+    response_with_memory,
+)
 from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from app.services.memory_budget.responses import GRACE_SECONDS, ResponseBudget
 from app.wiring.services import Services
@@ -51,7 +56,7 @@ class Served:
         self.body += message.get("body", b"")
 
     async def answer(self, body: bytes) -> None:
-        await count_response(Response(body))(self.scope, self.receive, self.send)
+        await reserve_response_memory(Response(body))(self.scope, self.receive, self.send)
 
 
 @pytest.mark.promise(

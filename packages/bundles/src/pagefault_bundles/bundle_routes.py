@@ -21,7 +21,7 @@ from app.http.openapi_operations import LOCATION, file_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import written_response
-from app.http.response_memory import CountedResponse
+from app.http.response_memory import BudgetedResponse
 from app.services.memory_budget.budget import MemoryBudget
 from app.wire.sessions import SessionRecord, session_record
 from pagefault_bundles.bundle_exports import EXPORT_BYTES, BundleExports
@@ -72,7 +72,7 @@ async def export_session(
             **safe_headers(),
         },
     )
-    return CountedResponse(response, reservation)
+    return BudgetedResponse(response, reservation)
 
 
 @router.post(

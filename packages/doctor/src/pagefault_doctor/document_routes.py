@@ -14,7 +14,7 @@ from app.http.dependencies import service
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.render_queries import OptionsQuery
-from app.http.response_memory import CountedResponse
+from app.http.response_memory import BudgetedResponse
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 from pagefault_doctor.session_documents import SessionDocuments
 
@@ -75,4 +75,4 @@ async def export_document(
     if api_request.request.method == "HEAD":
         document.close()
         return Response(headers=headers)
-    return CountedResponse(StreamingResponse(document.chunks(), headers=headers), document.memory)
+    return BudgetedResponse(StreamingResponse(document.chunks(), headers=headers), document.memory)

@@ -53,7 +53,7 @@ class ListenOptions:
         settings = self.settings
         guard = BrowserGuard(
             app if self.is_open else KeyGuard(app, store),
-            is_open=self.is_open,
+            needs_no_key=self.is_open,
             hosts=settings.accepted_hosts,
             own_origins=() if settings.origin is None else (settings.origin,),
             allowed_origins=settings.cors_origins,

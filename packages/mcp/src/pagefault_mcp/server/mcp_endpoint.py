@@ -23,7 +23,7 @@ from app.http.api_route import QueryNames
 from app.http.bodies import stream_body
 from app.http.dependencies import caller_by_key
 from app.http.problem_types import problem_response
-from app.http.response_memory import PIECE_BYTES, body_message, count_reader, find_response_budget
+from app.http.response_memory import PIECE_BYTES, body_message, find_response_budget, watch_reader
 from app.models.limits import Limits
 from app.services.memory_budget.request_bodies import FREE_BYTES
 from app.services.memory_budget.responses import ResponseMemory
@@ -77,7 +77,7 @@ class ResponseReservation(ExitStack):
         if self._reservation is not None and not self._is_counted:
             self._is_counted = True
             self._send = self.enter_context(
-                count_reader(self._scope, self._reservation, self._send)
+                watch_reader(self._scope, self._reservation, self._send)
             )
         body = message.get("body", b"")
         if len(body) <= PIECE_BYTES:
