@@ -148,6 +148,68 @@ def test_commands_are_found_by_their_names(
     expect(page.get_by_role("heading", name="Doctor")).to_be_visible()
 
 
+def test_actions_of_the_session_are_commands(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Hello.", session_id="a")])
+    tab = opened(open_service, open_tab, "/sessions/a")
+    page = tab.page
+    dialog = page.get_by_role("dialog", name="Commands and sessions")
+
+    def choose(typed: str, name: str) -> None:
+        page.keyboard.press("Control+k")
+        page.keyboard.type(typed)
+        expect(dialog.get_by_role("option")).to_have_text([name])
+        page.keyboard.press("Enter")
+
+    for typed, name, ending in (
+        ("bundle", "Export as a bundle", "zip"),
+        ("html", "Export as HTML", "html"),
+    ):
+        with page.expect_download() as downloads:
+            choose(typed, name)
+        assert downloads.value.suggested_filename == f"a.{ending}"
+        expect(page.get_by_text("Exported, ")).to_be_visible()
+    choose("delete", "Delete this session …")
+    expect(page.get_by_role("heading", name="Delete a?")).to_be_visible()
+    assert_accessible(tab)
+    page.get_by_role("button", name="Cancel").click()
+    choose("prices", "Cost and prices …")
+    page.get_by_role("button", name="Cancel").click()
+    # A command without a key is no key.
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keyboard")
+    expect(keys.get_by_text("Images in one line")).to_be_visible()
+    expect(keys.get_by_text("Export as a bundle")).to_have_count(0)
+    page.keyboard.press("Escape")
+    choose("compare with", "Compare with another session")
+    expect(page).to_have_url(f"{open_service.base_url}/compare?a=a")
+
+
+def test_filter_by_kind_says_what_is_shown_beside_it(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    function = {"name": "clock", "arguments": "{}"}
+    calls = [{"id": "c", "type": "function", "function": function}]
+    shop.written(
+        writer,
+        [
+            shop.message("user", "What time is it?"),
+            shop.message("assistant", None, tool_calls=calls),
+            shop.tool_result("clock", "c", "It is ten."),
+        ],
+    )
+    tab = opened(open_service, open_tab, f"/sessions/{shop.SESSION}?kind=assistant")
+    for kind, words in (
+        ("assistant", "Assistant, with results of its calls"),
+        ("tool", "Tool results, with their calls"),
+    ):
+        tab.open(f"/sessions/{shop.SESSION}?kind={kind}")
+        expect(tab.page.get_by_role("button", name=f"Take away: {words}")).to_be_visible()
+        expect(tab.page.get_by_text("2 of 3 entries shown")).to_be_visible()
+        expect(tab.page.get_by_text("It is ten.")).to_be_visible()
+
+
 def test_names_of_views_stay_where_they_are(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

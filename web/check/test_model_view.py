@@ -80,6 +80,12 @@ def test_a_smaller_budget_evicts_and_draws_the_frontier(
     tab.page.get_by_label("Budget, tokens", exact=True).fill("2600")
     expect(entry(tab, 3)).to_contain_text("media as lines")
     expect(entry(tab, 3)).to_contain_text("the oldest media make room first")
+    expect(tab.page.locator(".model-unseen")).to_have_text(
+        re.compile(
+            "The model no longer sees the media of [0-9]+ entries that are otherwise whole, "
+            "the middle of [0-9]+ long texts, and any media beside them."
+        )
+    )
     expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
     address = tab.page.url
     assert "maxTokens=" in address

@@ -250,6 +250,49 @@ def test_address_leads_the_fields_that_search(
     expect(field).to_have_value("")
 
 
+def test_header_has_the_whole_title_of_a_session(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    title = f"{'Why is the order declined, and what is new since Monday? ' * 5}Thank you."
+    shop.written(
+        writer,
+        [
+            shop.message("system", "Be brief."),
+            shop.message("user", f"\n  {title.replace('order', 'order ')}\nMore of it."),
+        ],
+    )
+    for width in (1440, 390):
+        tab = add_axe(open_tab(open_service, viewport={"width": width, "height": 900}))
+        tab.open(f"/sessions/{shop.SESSION}")
+        heading = tab.page.locator(".timeline-header h1")
+        expect(heading).to_have_text(title)
+        expect(heading).to_have_attribute("title", title)
+        more = tab.page.get_by_role("button", name="Whole title")
+        assert_accessible(tab)
+        line = heading.bounding_box()
+        more.press("Enter")
+        expect(more).to_have_attribute("aria-expanded", "true")
+        whole = heading.bounding_box()
+        assert line is not None
+        assert whole is not None
+        assert whole["height"] > line["height"]
+        assert heading.evaluate("box => box.scrollWidth <= box.clientWidth")
+        assert_accessible(tab)
+        more.press("Enter")
+        assert heading.bounding_box() == line
+
+
+def test_title_that_fits_has_no_button(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = open_tab(open_service, viewport={"width": 1440, "height": 900})
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.entries).to_have_count(3)
+    expect(tab.page.locator(".timeline-header h1")).to_be_visible()
+    expect(tab.page.get_by_role("button", name="Whole title")).to_have_count(0)
+
+
 def test_search_in_the_list_leaves_the_open_session_as_it_is(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

@@ -10,7 +10,7 @@ import { useKnownKeys } from "./useKeys";
 
 interface Command {
   readonly name: string;
-  readonly key?: string;
+  readonly key?: string | null;
   readonly run: () => void;
 }
 
@@ -112,7 +112,7 @@ export function CommandList({ views }: CommandListProps) {
                 onMouseMove={() => setActive(index)}
                 onClick={() => choose(command)}
               >
-                {command.name} {command.key !== undefined && <kbd>{command.key}</kbd>}
+                {command.name} {command.key != null && <kbd>{command.key}</kbd>}
               </li>
             ))}
           </ul>

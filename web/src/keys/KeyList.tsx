@@ -23,12 +23,14 @@ export function KeyList() {
           <table>
             <tbody>
               {known.map(({ key, said }) => (
-                <tr key={key}>
-                  <th scope="row">
-                    <kbd>{key}</kbd>
-                  </th>
-                  <td>{said}</td>
-                </tr>
+                key !== null && (
+                  <tr key={key}>
+                    <th scope="row">
+                      <kbd>{key}</kbd>
+                    </th>
+                    <td>{said}</td>
+                  </tr>
+                )
               ))}
               <tr>
                 <th scope="row">

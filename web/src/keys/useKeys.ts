@@ -6,8 +6,8 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
 export interface Key {
-  /** As `KeyboardEvent.key` has it, with the shift key taken in: `j`, `J`, `?`. */
-  readonly key: string;
+  /** As `KeyboardEvent.key` has it, with the shift key taken in: `j`, `J`, `?`; null for a command without one. */
+  readonly key: string | null;
   /** What it does, for the list of keys. */
   readonly said: string;
   readonly run: () => void;

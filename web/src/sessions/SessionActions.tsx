@@ -11,6 +11,7 @@ import { Suspense, lazy, useMemo, useRef, useState } from "react";
 import { Link, useNavigate } from "react-router";
 
 import { pagefault } from "../api/client";
+import { useKeys } from "../keys/useKeys";
 import { COST } from "../words/cost";
 import { MODEL } from "../words/model";
 import { ACTIONS, SESSIONS } from "../words/sessions";
@@ -106,6 +107,33 @@ export function SessionActions({ sessionId, entries }: SessionActionsProps) {
       if (told === undefined) leave();
     });
 
+  const exportBundle = () => void save(pagefault().session(sessionId).bundle(), "zip");
+
+  useKeys([
+    { key: null, said: ACTIONS.compare, run: () => void navigate(`/compare?a=${path}`) },
+    { key: null, said: COST.open, run: () => openPrices(true) },
+    ...(isBusy
+      ? []
+      : [
+          { key: null, said: ACTIONS.export, run: exportBundle },
+          {
+            key: null,
+            said: ACTIONS.exportDocument(undefined, isTooLarge),
+            run: () => void saveDocument("inline"),
+          },
+          ...(isTooLarge
+            ? [
+                {
+                  key: null,
+                  said: ACTIONS.exportWithoutFiles,
+                  run: () => void saveDocument("none"),
+                },
+              ]
+            : []),
+          { key: null, said: ACTIONS.deleteThis, run: () => void ask() },
+        ]),
+  ]);
+
   return (
     <>
       <details
@@ -123,11 +151,7 @@ export function SessionActions({ sessionId, entries }: SessionActionsProps) {
             {MODEL.open}
           </Link>
           <Link to={`/compare?a=${path}`}>{ACTIONS.compare}</Link>
-          <button
-            type="button"
-            disabled={isBusy}
-            onClick={() => void save(pagefault().session(sessionId).bundle(), "zip")}
-          >
+          <button type="button" disabled={isBusy} onClick={exportBundle}>
             {ACTIONS.export}
           </button>
           <button type="button" disabled={isBusy} onClick={() => void saveDocument("inline")}>

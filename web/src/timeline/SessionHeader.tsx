@@ -15,6 +15,7 @@ import { TimeText } from "../shared/TimeText";
 import { spanText } from "../shared/formats";
 import { MODEL } from "../words/model";
 import { HEADER, TIMELINE } from "../words/timeline";
+import { SessionTitle } from "./SessionTitle";
 import { toolsIn } from "./finding/filter";
 import { searchWithoutEntry } from "./placeKept";
 import type { Row } from "./rows";
@@ -51,9 +52,7 @@ export function SessionHeader(props: SessionHeaderProps) {
           </span>
           <span className="back-words">{TIMELINE.allSessions}</span>
         </Link>
-        <h1 title={title === null ? undefined : visibleName(title)}>
-          {visibleName(title ?? sessionId)}
-        </h1>
+        <SessionTitle {...{ sessionId, title }} entries={session.entries} />
         {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
         {isStored && <LiveLabel state={session.live} isDot />}
         <button

@@ -38,9 +38,9 @@ export const FINDING = {
   kind: "Kind",
   allKinds: "All kinds",
   kinds: {
-    tool: "Tools",
+    tool: "Tool results, with their calls",
     user: "User",
-    assistant: "Assistant",
+    assistant: "Assistant, with results of its calls",
     fault: "Page faults",
     system: "System",
   } satisfies Record<Kind, string>,

@@ -32,9 +32,11 @@ export const MODEL = {
   atNewest: "the newest",
   atHint: "What the model had when this entry was the newest, by the moves of the frontier.",
   unseenParts: {
-    media: (count: number) => `media of ${counted(count, "entry", "entries")}`,
-    preview: (count: number) => `the middle of ${counted(count, "long text")}`,
-    line: (count: number) => `${counted(count, "result")} (a line of each is left)`,
+    media: (count: number) =>
+      `the media of ${counted(count, "entry that is", "entries that are")} otherwise whole`,
+    preview: (count: number) =>
+      `the middle of ${counted(count, "long text")}, and any media beside ${count === 1 ? "it" : "them"}`,
+    line: (count: number) => `${counted(count, "result")} with any media (a line of each is left)`,
     arguments: (count: number) => `long arguments of ${counted(count, "entry", "entries")}`,
     folded: (count: number) => `${counted(count, "step or message", "steps and messages")} (folded)`,
   } as Readonly<Record<string, (count: number) => string>>,

@@ -87,6 +87,7 @@ export const ACTIONS = {
     whole === undefined ? `Exporting, ${size} so far …` : `Exporting, ${size} of ${whole} …`,
   exported: (size: string) => `Exported, ${size}.`,
   delete: "Delete …",
+  deleteThis: "Delete this session …",
   deleteTitle: (name: string) => `Delete ${name}?`,
   deleteWhat: (entries: string, pages: string) =>
     `Its history (${entries}) and its pages (${pages}) are deleted, and the files that nothing else uses. This cannot be undone.`,

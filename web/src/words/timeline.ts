@@ -29,6 +29,7 @@ export const HEADER = {
   unexamined: "Could not be examined for Anthropic",
   noEvictions: "Evictions could not be read",
   copyId: "Copy id",
+  wholeTitle: "Whole title",
   lasted: (time: string) => `took ${time}`,
   entries: (count: number) => counted(count, "entry", "entries"),
   tokens: (count: string) => `≈ ${count} tokens stored`,
