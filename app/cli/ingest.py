@@ -150,7 +150,7 @@ async def _ingest(
         await Access(records, None).ensure_project(project_id)
         call_id = call_ids[0]
         for older_id in call_ids[1:]:
-            if await tool_results.has_call(project_id, session_id, older_id):
+            if await tool_results.has_result(project_id, session_id, older_id):
                 call_id = older_id
 
         async def body() -> AsyncIterator[bytes]:

@@ -460,7 +460,7 @@ async def get_resource_text(
     """
     text = await texts.find(api_request.project_id, uri, query)
     is_plain = wants_text(api_request.request)
-    etag = strong_etag(text.digest_alone if is_plain else text.digest)
+    etag = strong_etag(text.text_digest if is_plain else text.json_digest)
     if unchanged := not_modified_response(api_request.request, etag=etag):
         return unchanged
     piece = await text.read()

@@ -9,7 +9,7 @@ from app.services.media.media_keeper import MediaKeeper
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.tool_results.tool_result_requests import (
-    ReadToolResult,
+    ParsedToolResult,
     normalize_streamed,
     read_tool_result_request,
 )
@@ -103,7 +103,7 @@ class Reader:
         """Read a body through all stages, in pieces, or as a whole if no piecing is given."""
         parsed: list[int] = []
 
-        def read(text: bytes) -> ReadToolResult:
+        def read(text: bytes) -> ParsedToolResult:
             parsed.append(len(text))
             return read_tool_result_request(
                 text, max_depth=LIMITS.json_depth, max_nodes=LIMITS.json_nodes

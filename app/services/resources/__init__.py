@@ -1,1 +1,1 @@
-"""Resources: files in and out, their aliases, texts, references and where bytes come from."""
+"""Resources: stores and reads files, with their aliases, texts, link files and sources of bytes."""

@@ -1,4 +1,4 @@
-"""Aliases: ids of files in other systems, as names of resources of a project."""
+"""Aliases: names of resources, for example the ids that their files have in other systems."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_
 from app.models.resource_descriptor import Alias, check_alias, is_alias
 from app.services.media.media_keeper import MediaKeeper
 from app.services.requests.validation import WriteCondition, require_found
-from app.services.resources.link_files import MAX_LINK_BYTES, is_link, link_file
+from app.services.resources.link_files import MAX_LINK_BYTES, is_link, make_link_file
 from app.stores.blobs.store import BlobStore
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.records import Records
@@ -24,10 +24,12 @@ from pagefault_dialects.results.parts import filename_of_url
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aliases:
-    """The aliases of resources."""
+    """Reads and writes the aliases of resources."""
 
     records: Records
+    """Stores aliases."""
     blobs: BlobStore
+    """Stores link files."""
 
     async def get(self, project_id: str, alias: str) -> Alias:
         """Return an alias with its resource.
@@ -48,12 +50,12 @@ class Aliases:
         Args:
             project_id: The caller's project.
             uri: Return only aliases of this resource.
-            cursor: The next cursor of the previous list.
+            cursor: The cursor that the previous list has returned.
             limit: The maximum number of aliases.
 
         Raises:
             InvalidPayloadError: `uri` is not the URI or id of a resource.
-            InvalidCursorError: The cursor is not one of this list.
+            InvalidCursorError: The cursor belongs to another list.
         """
         resource_id = None if uri is None else _parse_resource_id(uri, pointer="/query/uri")
         before = decode_moment_cursor("aliases", cursor)
@@ -77,43 +79,48 @@ class Aliases:
         condition: WriteCondition,
         replaces_version: bool,
     ) -> tuple[Alias, bool]:
-        """Make an alias name a resource; return it, and True if it is new.
+        """Assign an alias to a resource.
 
         Args:
             project_id: The caller's project.
             alias: The alias.
-            uri: The URI or bare id of the resource. For an `https` URL, a small file that contains
-                the URL is stored. Nothing is fetched.
+            uri: The URI or bare id of the resource. If it is an `https` URL, a link file with the
+                URL is stored, and the alias is assigned to this file. The URL is not fetched.
             condition: The conditions of the request (`If-Match`, `If-None-Match`).
             replaces_version: True if `If-Match` names the version to replace.
 
+        Returns:
+            The alias, and True if it is new.
+
         Raises:
             InvalidPayloadError: The alias is invalid, or the resource does not exist.
-            ConflictError: The alias names another resource, and `replaces_version` is false; or the
-                resource has the maximum number of aliases.
+            ConflictError: The alias belongs to another resource, and `replaces_version` is false.
+                Or the resource has the maximum number of aliases.
             PreconditionFailedError: The condition is false.
         """
         check_alias(alias)
         link = await self._store_link(project_id, uri) if is_link(uri) else None
         resource_id = link.resource_id if link else _parse_resource_id(uri, pointer="/uri")
 
-        def name(unit: UnitOfWork) -> tuple[Alias, bool]:
+        def assign(unit: UnitOfWork) -> tuple[Alias, bool]:
             resource = link or unit[ResourceRecords].find(resource_id)
             if resource is None:
                 raise _no_resource_error("/uri")
-            # This locks the row, and makes a derived resource independent of its source, so that
-            # it is not removed with the source.
+            # `ensure` locks the row. If the resource is derived from another one, it also makes it
+            # independent, so that it is not removed with that one.
             resource, _ = unit[ResourceRecords].ensure(resource)
-            return name_resource(
+            return assign_alias(
                 unit, alias, resource, condition=condition, replaces_version=replaces_version
             )
 
-        return await self.records.write(project_id, name)
+        return await self.records.write(project_id, assign)
 
     async def _store_link(self, project_id: str, url: str) -> Resource:
-        """Store a file that contains a URL; equal URLs have the same file."""
+        """Store a link file with a URL. Equal URLs have the same file."""
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=MAX_LINK_BYTES, now=utc_now())
-        return await keeper.store(link_file(url), LINK_TYPE, safe_file_name(filename_of_url(url)))
+        return await keeper.store(
+            make_link_file(url), LINK_TYPE, safe_file_name(filename_of_url(url))
+        )
 
     async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:
         """Remove an alias. Its resource and the entries that use the alias do not change.
@@ -132,7 +139,7 @@ class Aliases:
         await self.records.write(project_id, remove)
 
 
-def name_resource(
+def assign_alias(
     unit: UnitOfWork,
     alias: str,
     resource: Resource,
@@ -140,9 +147,9 @@ def name_resource(
     condition: WriteCondition = lambda _: None,
     replaces_version: bool = False,
 ) -> tuple[Alias, bool]:
-    """Make an alias name a resource whose row the transaction has locked; see `Aliases.put`.
+    """Assign an alias to a resource whose row the transaction has locked; see `Aliases.put`.
 
-    Concurrent transactions for the same alias are serialised.
+    If transactions for one alias run at the same time, each waits for the one before it.
     """
     now = utc_now()
     existing, is_new = unit[AliasRecords].ensure(alias, resource.resource_id, now=now)
@@ -163,7 +170,7 @@ def name_resource(
 
 
 def check_alias_size(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
-    """Raise if an alias names a file of another size than that of an upload.
+    """Check, before a file is uploaded, that its alias does not belong to a file of another size.
 
     Files of the same size are compared after the upload.
 
@@ -185,7 +192,7 @@ def _alias_taken_error() -> ConflictError:
 
 
 def _digest(alias: Alias) -> str:
-    """Return the digest of an alias, from which its ETag is made."""
+    """Return the digest from which the ETag of an alias is made."""
     return sha256(alias_record(alias)).hexdigest()
 
 

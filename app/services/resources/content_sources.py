@@ -1,7 +1,7 @@
-"""Sources of stored bytes: the service, a proxy, or the store itself.
+"""Sources of the bytes of a response: the service, a proxy in front of it, or the blob store.
 
-The service decides about access and headers, but need not send the bytes itself: a proxy in front
-of it, or the server under it, reads the file, or the bucket answers. Access is checked before.
+The service checks access and sets the headers. It does not have to send the bytes itself: a proxy
+can read the file, or a redirect can lead the client to the bucket of the store.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -25,34 +25,32 @@ _CONVERSION_BYTES = CHUNK_BYTES // 2
 
 @dataclass(frozen=True, slots=True)
 class OffloadRules:
-    """The settings for content that the service does not send itself; by default none.
-
-    `proxy_prefix` is the proxy's path of the blob folder, with slashes around it. `redirect_bytes`
-    is the minimum size for redirects to the bucket, and `redirect_seconds` the validity of their
-    addresses.
-    """
+    """The settings for content that the service does not send itself. By default it sends all."""
 
     proxy_prefix: str | None = None
+    """The path of the blob folder in the proxy, with a slash at its beginning and its end."""
     redirect_bytes: int | None = None
+    """The minimum size for a redirect to the bucket."""
     redirect_seconds: int = 300
+    """The number of seconds for which the URL of a redirect is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyPath:
-    """The path of the bytes for the proxy."""
+    """The location of the bytes, if the proxy sends them."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class StoreLink:
-    """The URL of the bytes in the store."""
+    """The location of the bytes, if the bucket sends them."""
 
     url: str
 
 
 class ContentSources:
-    """The sources of all blobs."""
+    """Returns the source of each blob."""
 
     def __init__(self, blobs: BlobStore, rules: OffloadRules) -> None:
         self.blobs = blobs
@@ -65,11 +63,13 @@ class ContentSources:
         return ContentSource(self, project_id, digest)
 
     def wav_of(self, project_id: str, resource: Resource) -> "WavSource":
-        """Return stored samples as a WAV file, without reading them.
+        """Return the source of a WAV file with the raw audio samples of a resource.
+
+        Nothing is read.
 
         Raises:
-            UnsupportedMediaError: They are not samples without a header, or their type does not
-                have their format.
+            UnsupportedMediaError: The resource is not raw audio, or its MIME type does not have the
+                format of the samples.
         """
         wav = plan_wav_file(resource.mime_type, resource.size_bytes)
         if wav is None:
@@ -84,7 +84,7 @@ class ContentSources:
 class ContentSource:
     """The source of one blob.
 
-    Its methods raise StoreUnavailableError if the store did not answer, or has lost the bytes.
+    The methods raise StoreUnavailableError if the store did not answer, or has lost the bytes.
     """
 
     sources: ContentSources
@@ -92,16 +92,16 @@ class ContentSource:
     digest: str
 
     async def open(self, start: int, end: int) -> BlobReader:
-        """Open the bytes from `start` to before `end`, to be sent by the service."""
+        """Open the bytes from `start` up to `end`, which the service sends; `end` is excluded."""
         return await self.sources.blobs.open(self.project_id, self.digest, start=start, end=end)
 
     async def path(self) -> Path | None:
-        """Return the local file with the bytes, if the store has local files."""
+        """Return the path of the local file with the bytes, if the store has local files."""
         files = self.sources.files
         return None if files is None else await files.path(self.project_id, self.digest)
 
     def sender(self, size_bytes: int) -> Sender | None:
-        """Return the sender of this number of bytes; `None` for the service itself."""
+        """Return the sender of a file of this size; `None` for the service itself."""
         rules = self.sources.rules
         if self.sources.links is not None:
             min_bytes = rules.redirect_bytes
@@ -115,8 +115,8 @@ class ContentSource:
         """Return the location of the bytes for their `sender`.
 
         Args:
-            content_type: The `Content-Type` of the answer.
-            disposition: The `Content-Disposition` of the answer.
+            content_type: The `Content-Type` of the response.
+            disposition: The `Content-Disposition` of the response.
         """
         rules, links = self.sources.rules, self.sources.links
         if links is not None:
@@ -128,21 +128,21 @@ class ContentSource:
                 seconds=rules.redirect_seconds,
             )
             return StoreLink(url)
-        # Check that the file exists, since the proxy would send another kind of error.
+        # This checks that the file exists. The proxy would send an error of its own format.
         await self.path()
-        below = blob_path(self.project_id, self.digest).removeprefix(_FOLDER)
-        return ProxyPath(f"{rules.proxy_prefix}{below}")
+        relative_path = blob_path(self.project_id, self.digest).removeprefix(_FOLDER)
+        return ProxyPath(f"{rules.proxy_prefix}{relative_path}")
 
 
 @dataclass(frozen=True, slots=True)
 class WavSource:
-    """Stored samples that are sent as a WAV file; no other server can send them."""
+    """The source of a WAV file that is made of stored samples. Only the service can send it."""
 
     source: ContentSource
     wav: WavFile
 
     async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
-        """Open the bytes of the file from `start` to before `end`, see `ContentSource.open`."""
+        """Open the bytes of the WAV file from `start` up to `end`; see `ContentSource.open`."""
         first, last, skipped = self.wav.find_samples(start, end)
         header = self.wav.header[start:end]
         samples = None if first == last else await self.source.open(first, last)
@@ -155,7 +155,7 @@ class WavSource:
         skipped: int,
         size_bytes: int,
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the header, and the samples as they are read, in pieces of offset most 1 MiB."""
+        """Yield the header, and then the samples as they are read, in pieces of up to 1 MiB."""
         remaining = size_bytes - len(header)
         if header:
             yield header
@@ -166,15 +166,16 @@ class WavSource:
                     skipped, remaining = 0, remaining - len(part)
                     yield part
         if remaining:
-            # The last chunk of the file has an even length.
+            # In a WAV file, a byte is added to a chunk of odd length.
             yield b"\0"
 
     async def _convert(self, samples: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-        rest, width = b"", self.wav.raw.sample_bytes
+        """Yield samples in the format of the WAV file. Only whole samples are converted."""
+        unconverted, width = b"", self.wav.raw.sample_bytes
         async for piece in samples:
             for offset in range(0, len(piece), _CONVERSION_BYTES):
-                rest += piece[offset : offset + _CONVERSION_BYTES]
-                whole = len(rest) - len(rest) % width
-                if whole:
-                    yield self.wav.convert(rest[:whole])
-                rest = rest[whole:]
+                unconverted += piece[offset : offset + _CONVERSION_BYTES]
+                whole_bytes = len(unconverted) - len(unconverted) % width
+                if whole_bytes:
+                    yield self.wav.convert(unconverted[:whole_bytes])
+                unconverted = unconverted[whole_bytes:]

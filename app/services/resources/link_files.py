@@ -1,8 +1,7 @@
-"""Link files: files with an address, for aliases of files on other servers.
+"""Link files: small files with the URL of a file on another server, so that it can have an alias.
 
-A link file is a normal resource of type `text/uri-list` (RFC 2483), and is deleted, exported and
-bound like any other. The service does not connect to the address. Targets that load media from
-addresses get it, and others get a line.
+A link file is a normal resource of type `text/uri-list` (RFC 2483). The service does not connect to
+the URL. Renderings contain the URL if the target loads media from URLs, otherwise a line of text.
 """
 
 import re
@@ -15,24 +14,24 @@ from pagefault_dialects.model.resource import LINK_TYPE, Resource
 MAX_LINK_BYTES = 2_050
 _MAX_CHARS = 2_048
 _MAX_AT_ONCE = 200
-# Like a link in a message: visible ASCII, with a host and without credentials.
+# An `https` URL of visible ASCII characters, with a host and without credentials.
 _LINK = re.compile(r"https://[^\s/?#@\\]+(?:[/?#][!-~]*)?", re.ASCII | re.IGNORECASE)
 
 
 def is_link(text: str) -> bool:
-    """Return whether a text is the address of a file on another server."""
+    """Return True if a text is a URL that a link file can have."""
     return len(text) <= _MAX_CHARS and _LINK.fullmatch(text) is not None and text.isascii()
 
 
-def link_file(url: str) -> InMemoryMedia:
-    """Return the link file of an address."""
+def make_link_file(url: str) -> InMemoryMedia:
+    """Return a link file with a URL."""
     return InMemoryMedia(f"{url}\r\n".encode("ascii"), LINK_TYPE)
 
 
 async def read_links(
     blobs: BlobStore, project_id: str, resources: Mapping[str, Resource]
 ) -> Mapping[str, str]:
-    """Return the addresses in link files, by resource id.
+    """Return the URLs in those resources that are link files, by resource id; at most 200.
 
     Raises:
         StoreUnavailableError: The store did not answer, or has lost the bytes.

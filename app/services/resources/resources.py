@@ -11,7 +11,7 @@ from app.models.resource_descriptor import check_alias, derive_resource_id
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import describe_stored
 from app.services.requests.validation import require_found
-from app.services.resources.aliases import name_resource
+from app.services.resources.aliases import assign_alias
 from app.stores.blobs.store import BlobMissingError, BlobStore, StoredBlob, read_whole
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.records import Records
@@ -27,25 +27,27 @@ _EMPTY_DIGEST = sha256().hexdigest()
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """The client's metadata of an upload.
-
-    `filename` is not sanitized yet. `digest` is the announced SHA-256 in 64 hex digits. `alias` is
-    a name for the resource.
-    """
+    """The metadata of an upload, as the client declares them."""
 
     mime_type: str | None
     filename: str | None
+    """The name of the file, not sanitized yet."""
     digest: str | None
+    """The SHA-256 of the file in 64 hex digits."""
     alias: str | None = None
+    """The alias to assign to the resource."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resources:
-    """The resources of a project."""
+    """Stores, reads and deletes the resources of a project."""
 
     records: Records
+    """Stores descriptors."""
     blobs: BlobStore
+    """Stores bytes."""
     limit_bytes: int
+    """The maximum size of a file."""
 
     async def upload(
         self, project_id: str, upload: Upload, chunks: AsyncIterator[bytes]
@@ -54,10 +56,10 @@ class Resources:
 
         Raises:
             InvalidPayloadError: The alias is invalid; the file was not read.
-            ConflictError: The alias names another resource already; nothing was stored.
-            PayloadTooLargeError: It is larger than the limit of media; nothing was stored.
-            DigestMismatchError: Its digest is not the announced one; nothing was stored.
-            NotFoundError: It is empty, and the project has no bytes with the announced digest.
+            ConflictError: The alias belongs to another resource; nothing was stored.
+            PayloadTooLargeError: The file is larger than the limit; nothing was stored.
+            DigestMismatchError: The file does not have the declared digest; nothing was stored.
+            NotFoundError: The file is empty, and the project has no bytes with the declared digest.
             StoreUnavailableError: A store did not answer; nothing is visible.
         """
         if upload.alias is not None:
@@ -78,21 +80,22 @@ class Resources:
     ) -> tuple[Resource, bool] | None:
         """Store a file by its digest, if the project has its bytes; otherwise return `None`.
 
-        Raises as `upload` does.
+        Raises:
+            Exception: See `upload`.
         """
         if upload.alias is not None:
             check_alias(upload.alias)
         digest = upload.digest or ""
         found = await self._find_by_digest(project_id, digest)
-        # If the blob of the row is lost, the client has to send the bytes.
+        # If the blob of the resource is lost, the client has to send the bytes.
         if found is None or await self.blobs.size(project_id, digest) != found.size_bytes:
             return None
         blob = StoredBlob(digest, found.size_bytes)
-        # The resource may be deleted meanwhile, and its blob swept.
+        # These errors are raised if the resource is deleted now, and its blob swept.
         with suppress(BlobMissingError, BlobSweptError):
             head = await read_whole(self.blobs, project_id, digest, end=HEAD_BYTES)
             if upload.alias is None and found.resource_id == _derive_id(project_id, upload, head):
-                # The same file again changes nothing.
+                # The same file was uploaded before.
                 return found, False
             return await self._describe(project_id, upload, blob, head)
         return None
@@ -100,13 +103,13 @@ class Resources:
     async def _describe(
         self, project_id: str, upload: Upload, blob: StoredBlob, head: bytes
     ) -> tuple[Resource, bool]:
-        """Store the descriptor of an uploaded file."""
-        resource = await describe_blob(self.blobs, project_id, blob=blob, claim=upload, head=head)
+        """Store the descriptor of an uploaded file; return it, and True if it is new."""
+        resource = await describe_blob(self.blobs, project_id, blob=blob, upload=upload, head=head)
 
         def ensure(unit: UnitOfWork) -> tuple[Resource, bool]:
             stored, is_new = unit[ResourceRecords].ensure(resource)
             if upload.alias is not None:
-                name_resource(unit, upload.alias, stored)
+                assign_alias(unit, upload.alias, stored)
             return stored, is_new
 
         return await self.records.write(project_id, ensure)
@@ -138,7 +141,7 @@ class Resources:
         """Return up to `limit` resources, newest first, and the next cursor.
 
         Raises:
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor belongs to another list.
         """
         before = decode_moment_cursor("resources", cursor)
         found = await self.records.read(
@@ -150,13 +153,13 @@ class Resources:
         return found[:limit], encode_moment_cursor("resources", last.created_at, last.resource_id)
 
     async def delete(self, project_id: str, uri: str) -> None:
-        """Remove an unreferenced resource, its aliases, and resources derived from it.
+        """Remove a resource without references, its aliases, and the resources derived from it.
 
         A sweep removes the bytes later.
 
         Raises:
             NotFoundError: The project has no such resource.
-            ConflictError: Records refer to it; the error names them.
+            ConflictError: Records refer to the resource. The error names them.
         """
         resource = await self.get(project_id, uri)
 
@@ -185,17 +188,17 @@ def _derive_id(project_id: str, upload: Upload, head: bytes) -> str:
 
 
 async def describe_blob(
-    blobs: BlobStore, project_id: str, *, blob: StoredBlob, claim: Upload, head: bytes
+    blobs: BlobStore, project_id: str, *, blob: StoredBlob, upload: Upload, head: bytes
 ) -> Resource:
-    """Describe an uploaded file: detect its type, sanitize its name, and find its hints.
+    """Return the descriptor of an uploaded file: detect its type, sanitize its name, measure it.
 
     Args:
-        blobs: The store of its bytes.
+        blobs: The store of the bytes.
         project_id: The project.
-        blob: Its bytes.
-        claim: The client's metadata.
-        head: Its first `HEAD_BYTES`.
+        blob: The stored bytes.
+        upload: The metadata of the client.
+        head: The first `HEAD_BYTES` of the bytes.
     """
-    filename = safe_file_name(claim.filename)
-    mime_type = detect_type(head, claim.mime_type, filename)
+    filename = safe_file_name(upload.filename)
+    mime_type = detect_type(head, upload.mime_type, filename)
     return await describe_stored(blobs, project_id, blob, mime_type, filename)

@@ -1,7 +1,7 @@
 """Reads parts of long texts: lines, matching lines, and values in JSON.
 
-A text is read as a stream, in constant memory; only JSON is read whole, up to a limit. Reads of
-large texts wait for their project's turn.
+A text is read as a stream, in constant memory. Only JSON is read whole, up to a limit. Reads of
+large texts wait until it is the turn of their project.
 """
 
 import hashlib
@@ -41,9 +41,9 @@ from pagefault_dialects.texts.excerpts import (
 from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndex, LineIndexer
 
 _MAX_INDEXES = 256
-# A parsed value takes up to 500 bytes.
+# A parsed value takes up to 500 bytes of memory.
 _MAX_VALUES = 500_000
-# The version of the results in entity-tags; increase it if results change.
+# A part of the entity-tags. Increase it if the same query has another result than before.
 _VERSION = "2"
 
 
@@ -52,36 +52,41 @@ class TextQuery:
     """A query on a text: lines, matching lines, or the value at a JSON pointer."""
 
     lines: LineRange = field(default_factory=LineRange)
+    """The lines to return, or to search."""
     grep: str | None = None
+    """The text to search for."""
     ignore_case: bool = False
     context: int = 0
+    """The number of lines to return before and after each matching line."""
     pointer: str | None = None
+    """The JSON pointer of the value to return."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueriedText:
-    """The result of a query; without `total_lines` for a value in JSON.
-
-    `charset` is the encoding of the text if it is not Unicode.
-    """
+    """The result of a query."""
 
     resource: Resource
     total_lines: int | None
+    """The number of lines of the text; `None` for a value in JSON."""
     found: LineExcerpt | Matches | JsonExcerpt
     charset: str = ""
+    """The encoding of the text, if it is not Unicode."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
     """A query on an existing text, before it is run.
 
-    `read` runs it; see `ResourceTexts.find`. `digest` and `digest_alone`, 64 hex digits, identify
-    the query and its resource; the latter is for a response that is only the text.
+    The digests identify the query and the resource, for entity-tags. They have 64 hex digits.
     """
 
     read: Callable[[], Awaitable[QueriedText]]
-    digest: str
-    digest_alone: str
+    """Runs the query; see `ResourceTexts.find`."""
+    json_digest: str
+    """The digest for a response as JSON."""
+    text_digest: str
+    """The digest for a response that is only the text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,30 +94,36 @@ class ResourceTexts:
     """Reads resources that are texts."""
 
     resources: Resources
-    """The descriptors."""
+    """Finds resources."""
     blobs: BlobStore
-    """The store of the bytes."""
+    """Reads their bytes."""
     work: LargeWork
-    """Runs long work."""
+    """Runs long work in threads."""
     memory: MemoryBudget
-    """The budget for JSON that is read whole."""
+    """Reserves memory for JSON that is read whole."""
     limits: Limits
-    """Limits JSON that is read whole."""
+    """Limits the size and depth of JSON that is read whole."""
     _turns: ProjectTurns = field(init=False, default_factory=ProjectTurns)
     _indexes: OrderedDict[tuple[str, str], LineIndex] = field(
         init=False, default_factory=OrderedDict
     )
 
     async def find(self, project_id: str, uri: str, query: TextQuery) -> PreparedQuery:
-        """Find a text. The returned query reads up to 64 KiB, and the position to continue from.
+        """Find a text, and return a query that reads up to 64 KiB of it.
+
+        The result of the query has the position from which to continue.
 
         Raises:
-            NotFoundError: The resource or, on reading, the value does not exist.
+            NotFoundError: The resource does not exist.
             UnsupportedMediaError: The resource is not a text.
-            InvalidPayloadError: On reading: the query is for a value, and the text is not JSON.
-            PayloadTooLargeError: On reading: the JSON is too large to be read whole.
-            OverloadedError: On reading: too many reads of large texts of this project wait, or the
-                memory to parse the JSON is not free.
+            StoreUnavailableError: A store did not answer.
+
+        The query itself raises:
+            NotFoundError: The JSON has no value at the pointer.
+            InvalidPayloadError: The query has a pointer, and the text is not JSON.
+            PayloadTooLargeError: The JSON is too large to be read whole.
+            OverloadedError: Too many reads of large texts of this project are waiting, or there is
+                not enough memory to parse the JSON.
             StoreUnavailableError: A store did not answer.
         """
         resource = await self.resources.get(project_id, uri)
@@ -130,7 +141,7 @@ class ResourceTexts:
     async def _read(self, project_id: str, resource: Resource, query: TextQuery) -> QueriedText:
         index = self._indexes.get((project_id, resource.digest))
         is_search = query.grep is not None or query.pointer is not None
-        # With a dense index, little has to be read.
+        # A dense index has an offset near each line, so only a little text is read.
         is_indexed = index is not None and index.is_dense and not is_search
         is_short = is_indexed or resource.size_bytes <= LARGE_BYTES
         async with nullcontext() if is_short else self._turns.turn(project_id):
@@ -143,10 +154,11 @@ class ResourceTexts:
             if first <= last:
                 await self._collect(project_id, resource, index, collector, first=first)
             charset = charset_name(index.encoding)
-            return QueriedText(resource, index.total_lines, _finish(collector), charset)
+            return QueriedText(resource, index.total_lines, _get_result(collector), charset)
 
     async def _load_index(self, project_id: str, resource: Resource) -> LineIndex:
-        # By project, so that response times do not reveal the contents of others.
+        """Return the index of the lines of a text, from the cache if possible."""
+        # The key has the project, so that response times do not reveal the files of other projects.
         key = (project_id, resource.digest)
         if key in self._indexes:
             self._indexes.move_to_end(key)
@@ -170,6 +182,7 @@ class ResourceTexts:
         *,
         first: int,
     ) -> None:
+        """Read a text from the line `first` until the collector is full."""
         start, line = index.place_before(first)
         scan = _Scan(index.encoding, start, line, collector)
         opened = await self.blobs.open(project_id, resource.digest, start=start)
@@ -192,8 +205,8 @@ class ResourceTexts:
             )
         async with self.memory.reserving(resource.size_bytes) as memory:
             data = await read_whole(self.blobs, project_id, resource.digest)
-            work = partial(self._parse_value, memory, data, resource.mime_type)
-            return await self.work.run(len(data), work, pointer)
+            parse = partial(self._parse_value, memory, data, resource.mime_type)
+            return await self.work.run(len(data), parse, pointer)
 
     def _parse_value(
         self, memory: MemoryReservation, data: bytes, mime_type: str, pointer: str
@@ -201,10 +214,10 @@ class ResourceTexts:
         if len(data) > FREE_BYTES:
             weight = TextWeight()
             weight.add(data)
-            needed = weight.work_bytes(len(data))
-            anyio.from_thread.run_sync(grow_within, memory, self.memory, needed)
+            needed_bytes = weight.work_bytes(len(data))
+            anyio.from_thread.run_sync(grow_within, memory, self.memory, needed_bytes)
         decoded = decode_any_text(data, mime_type) or LegacyText(decode_text(data), "")
-        return _value_in(decoded.text, pointer, self.limits.json_depth), decoded.charset
+        return _find_value(decoded.text, pointer, self.limits.json_depth), decoded.charset
 
 
 def find_in_text(
@@ -213,19 +226,19 @@ def find_in_text(
     """Run a query on a text; return the number of lines of the text, and the result."""
     if query.pointer is not None:
         if len(text) > LARGE_BYTES:
-            # Larger JSON would need reserved memory.
+            # Parsing larger JSON would need a reservation of memory.
             raise PayloadTooLargeError(
                 f"JSON of more than {LARGE_BYTES} characters is not taken apart here.",
                 code="json-too-large",
             )
-        return None, _value_in(text.encode("utf-8", "replace").decode(), query.pointer, max_depth)
+        return None, _find_value(text.encode("utf-8", "replace").decode(), query.pointer, max_depth)
     total = text.count("\n") + (not text.endswith("\n")) if text else 0
     first, last = query.lines.within(total)
     collector = _make_collector(query, first, last)
     blocks = LineBlocks()
     for block in [*blocks.feed(text), *blocks.finish()] if first <= last else ():
         collector.feed(block)
-    return total, _finish(collector)
+    return total, _get_result(collector)
 
 
 def _make_collector(query: TextQuery, first: int, last: int) -> LineCollector | MatchCollector:
@@ -240,17 +253,17 @@ def _make_collector(query: TextQuery, first: int, last: int) -> LineCollector | 
     )
 
 
-def _finish(collector: LineCollector | MatchCollector) -> LineExcerpt | Matches:
+def _get_result(collector: LineCollector | MatchCollector) -> LineExcerpt | Matches:
     return collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
 
 
 class _Scan:
-    """Decodes a text and passes it to a collector."""
+    """Decodes the bytes of a text, and passes its lines to a collector."""
 
     def __init__(
         self, encoding: str, start: int, line: int, collector: LineCollector | MatchCollector
     ) -> None:
-        # A byte order mark counts only at the beginning of a text.
+        # Only the beginning of a text can have a byte order mark.
         self._decoder = text_decoder("utf-8" if encoding == UTF_8 and start else encoding)
         self._blocks = LineBlocks(line)
         self._collector = collector
@@ -265,7 +278,7 @@ class _Scan:
             self._collector.feed(block)
 
 
-def _value_in(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
+def _find_value(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
     names = parse_json_pointer(pointer) or ()
     limits = ScanLimits(max_depth, _MAX_VALUES, ANSWER_BYTES, SHOWN_KEYS)
     try:

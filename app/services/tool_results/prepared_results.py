@@ -1,4 +1,4 @@
-"""Tool results that are ready to be committed, and the writes of their transaction."""
+"""Tool results that are ready to be committed: `PreparedResult.append` writes one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,26 +20,29 @@ from pagefault_dialects.model.resource import Resource
 
 @dataclass(frozen=True, slots=True)
 class IngestOutcome:
-    """The record of a result. `is_new` is false if an earlier, equal request created it."""
+    """The stored record of a result."""
 
     result: StoredToolResult
     is_new: bool
+    """False if an earlier, equal request has created the record."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedResult:
-    """A record ready to be committed, with everything its transaction needs."""
+    """A record that is ready to be committed, with everything that its transaction needs."""
 
     result: StoredToolResult
     resources: Sequence[Resource]
+    """The resources of its media."""
     success: bool
+    """False if the tool failed."""
     request: NormalizedRequest
     call_message: PreparedMessage | None = None
     """The message with the call, if the request appends it before the result."""
 
     @property
     def is_long(self) -> bool:
-        """True if it is too long to be committed together with other writes."""
+        """True if the result gets a commit of its own, so that other writes do not wait for it."""
         return self.call_message is not None and self.call_message.is_long
 
     def find_answer_number(self, unit: UnitOfWork) -> int:
@@ -58,7 +61,7 @@ class PreparedResult:
         return position.number
 
     def mark_as_list_item(self) -> Self:
-        """Return the result as one of a list. Renderings keep the order of a list."""
+        """Return the result marked as one of a list. Renderings keep the order of a list."""
         return replace(self, result=replace(self.result, is_apart=False))
 
     def append(self, unit: UnitOfWork) -> IngestOutcome:
@@ -75,7 +78,7 @@ class PreparedResult:
             unit[ToolResultRecords].add(result, success=self.success, request_digest=digest)
         else:
             unit[SessionRecords].ensure(session_id, result.created_at)
-            # The session is locked, so an equal request that was faster is found here.
+            # The session is locked, so an equal request that has committed meanwhile is found here.
             result = replace(result, answer_number=self.find_answer_number(unit))
             call = self.call_message
             if call is not None and not repeats_open_call(unit, session_id, call.message):
@@ -115,6 +118,7 @@ class PreparedResult:
 
 @dataclass(eq=False)
 class AlreadyAnsweredError(Exception):
-    """Raised if the call has this result already. Nothing is written."""
+    """The call has this result already, so nothing was written."""
 
     existing: StoredToolResult
+    """The stored result."""

@@ -1,9 +1,10 @@
-"""Reads and checks the body of `POST /tool-results`.
+"""Parses, checks and normalizes the body of `POST /tool-results`.
 
-In a streamed body, long strings are drafts with placeholders. If normalization reads a placeholder
-only as a medium, the draft becomes the medium. Otherwise the body is read again with the string.
+While a body arrives, its long base64 strings are written to temporary files, called *drafts*. The
+text that is parsed has a *placeholder* for each of them. If normalization reads a placeholder only
+as a medium, the draft becomes the medium. Otherwise the body is parsed again with the string.
 
-A call of a session has one result. `find_result_position` finds an existing one.
+A call of a session has one result. `find_result_position` finds an existing result.
 """
 
 from collections.abc import Callable, Iterator
@@ -97,35 +98,37 @@ class ToolResultRequest(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadToolResult:
-    """A request, its JSON value, and warnings about the value."""
+class ParsedToolResult:
+    """A parsed body, and warnings about its JSON text."""
 
     request: ToolResultRequest
     value: JsonValue
+    """The body as parsed JSON."""
     warnings: tuple[BodyWarning, ...] = ()
 
 
-def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ReadToolResult:
+def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ParsedToolResult:
     """Parse and check a body.
 
     Raises:
-        InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
-        PayloadTooLargeError: Nested too deep, or too many values.
-        InvalidPayloadError: Not a tool result; the faults point to the errors.
+        InvalidJsonError: The body is not JSON, is not UTF-8, or has a number that is not finite.
+        PayloadTooLargeError: The body is nested too deep, or has too many values.
+        InvalidPayloadError: The body is not a tool result. The faults point to the errors.
     """
     keys = RepeatedKeys()
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, make_object=keys.make_object)
     warnings = tuple(result_warnings(body, value, keys))
     if isinstance(value, dict) and _has_spelled_numbers(value.get("callMessage")):
-        # A message keeps the spelling of its numbers; a result only their values.
+        # In a message, the spelling of numbers is stored as well (`1.0` or `1`). In a result, only
+        # their values are.
         spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, keeps_spelling=True)
         assert isinstance(spelled, dict)  # noqa: S101 - the same body
         value = {**value, "callMessage": spelled["callMessage"]}
-    return ReadToolResult(_validate(value), value, warnings)
+    return ParsedToolResult(_validate(value), value, warnings)
 
 
 def _has_spelled_numbers(message: JsonValue) -> bool:
-    """Return whether a message has numbers whose spelling the parsed values may lose."""
+    """Return True if a message has numbers that may have other spellings with the same value."""
     # `-0` is parsed as the integer 0, and `False` is not a number.
     return any(
         isinstance(item, float) or (item == 0 and item is not False)
@@ -154,7 +157,7 @@ def _validate(value: JsonValue) -> ToolResultRequest:
 
 
 def _check_call_message(message: JsonObject) -> Iterator[Fault]:
-    """Yield the errors in the message of a call, which has the role of the model."""
+    """Yield the errors in a call message, which has to be a message of the model."""
     if is_flat(message):
         # Gemini calls the role `model`.
         if message.get("role") not in ("assistant", "model"):
@@ -172,9 +175,9 @@ def _check_call_message(message: JsonObject) -> Iterator[Fault]:
 def find_result_position(
     unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
 ) -> AnswerPosition:
-    """Return the position of a result among the answers of its session.
+    """Return the position of a result among the answers to calls with its id in its session.
 
-    If the position has an existing entry, that is this result.
+    If `existing` of the position is set, it is this result, which was stored by an equal request.
 
     Raises:
         ConflictError: The call has another answer.
@@ -196,7 +199,7 @@ def find_result_position(
             f"({existing.entry_id}). {_NEW_CALL}",
             code="tool-call-answered",
         )
-    # The record of the earlier request has the tool's name, and a digest of the rest.
+    # The record of the earlier request has the name of the tool, and a digest of everything else.
     faults = []
     differs = "what differs in `result`, `success` or `callMessage`"
     recorded = unit[ToolResultRecords].find(existing.entry_id)
@@ -214,7 +217,7 @@ def find_result_position(
 
 
 def _makes_call(request: ToolResultRequest) -> bool:
-    """Return whether the message of a request makes the call of its result."""
+    """Return True if the call message of a request makes the call of its result."""
     message = request.call_message
     if message is None:
         return False
@@ -232,25 +235,25 @@ class NormalizedRequest:
 
 def normalize_streamed(
     json: JsonStream[BlobDraft],
-    read: Callable[[bytes], ReadToolResult],
+    parse: Callable[[bytes], ParsedToolResult],
     reserve_text: Callable[[int], None],
 ) -> NormalizedRequest:
-    """Read the request in a body and normalize its result; blocks.
+    """Parse the request in a body, and normalize its result. Blocks, so call it in a thread.
 
     Args:
         json: The body.
-        read: Parses and checks it. Strings of the request may be placeholders.
+        parse: Parses and checks the text of the body, which may have placeholders.
         reserve_text: Reserves memory for a string that is needed as text, before it is read.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `reserve_text`.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `parse` and `reserve_text`.
         StoreUnavailableError: A draft cannot be read.
     """
     strings = json.long_strings
     if not strings:
-        whole = read(json.body(()))
-        identity = identity_of_stream(json, whole.value, {})
-        return NormalizedRequest(whole.request, _normalize(whole), identity)
+        parsed = parse(json.body(()))
+        identity = identity_of_stream(json, parsed.value, {})
+        return NormalizedRequest(parsed.request, _normalize(parsed), identity)
     marks = PlaceholderMarks()
     firsts: dict[str, int] = {}
     placeholders: dict[int, Placeholder] = {}
@@ -262,49 +265,49 @@ def normalize_streamed(
             placeholders[number] = placeholder
 
     def find_media(
-        read: ReadToolResult, placeholders: dict[int, Placeholder]
-    ) -> tuple[tuple[ReadToolResult, NormalizedToolResult], set[int]]:
-        normalized = _normalize(read)
+        parsed: ParsedToolResult, placeholders: dict[int, Placeholder]
+    ) -> tuple[tuple[ParsedToolResult, NormalizedToolResult], set[int]]:
+        normalized = _normalize(parsed)
         streamed, found = _insert_drafts(normalized, strings, placeholders)
         missing = {number for number, value in placeholders.items() if value.data not in found}
         # A medium may also be in the message of the call, where it is needed as text.
         text_numbers = find_numbers(streamed, marks) | find_numbers(
-            read.request.call_message, marks
+            parsed.request.call_message, marks
         )
-        return (read, streamed), missing | (text_numbers & placeholders.keys())
+        return (parsed, streamed), missing | (text_numbers & placeholders.keys())
 
-    (read_result, normalized), replaced = read_with_placeholders(
-        json, placeholders, marks, read=read, find_media=find_media, reserve_text=reserve_text
+    (parsed, normalized), replaced = read_with_placeholders(
+        json, placeholders, marks, read=parse, find_media=find_media, reserve_text=reserve_text
     )
     return NormalizedRequest(
-        read_result.request, normalized, identity_of_stream(json, read_result.value, replaced)
+        parsed.request, normalized, identity_of_stream(json, parsed.value, replaced)
     )
 
 
-def _normalize(read: ReadToolResult) -> NormalizedToolResult:
-    request = read.request
+def _normalize(parsed: ParsedToolResult) -> NormalizedToolResult:
+    request = parsed.request
     normalized = normalize_tool_result(
         request.result, call_id=request.tool_call_id, tool_name=request.tool_name
     )
-    if not read.warnings:
-        return normalized
-    return replace(normalized, warnings=(*normalized.warnings, *read.warnings))
+    return replace(normalized, warnings=(*normalized.warnings, *parsed.warnings))
 
 
-def whole_request(
-    json: JsonStream[BlobDraft], request: ToolResultRequest, read: Callable[[bytes], ReadToolResult]
+def load_whole_request(
+    json: JsonStream[BlobDraft],
+    request: ToolResultRequest,
+    parse: Callable[[bytes], ParsedToolResult],
 ) -> ToolResultRequest:
-    """Return the request of a normalized body without placeholders; may block.
+    """Return the request of a body with the strings that placeholders have replaced. May block.
 
     Args:
         json: The body.
         request: The request of `normalize_streamed`, which may have placeholders.
-        read: Parses and checks it.
+        parse: Parses and checks the text of the body.
     """
     strings = json.long_strings
     if not strings:
         return request
-    return read(json.body(string.raw() for string in strings)).request
+    return parse(json.body(string.raw() for string in strings)).request
 
 
 def _insert_drafts(
@@ -312,7 +315,11 @@ def _insert_drafts(
     strings: list[LongString[BlobDraft]],
     placeholders: dict[int, Placeholder],
 ) -> tuple[NormalizedToolResult, set[bytes]]:
-    """Replace placeholders that are media by drafts; return the result and these placeholders."""
+    """Replace those placeholders that are media by their drafts.
+
+    Returns:
+        The result, and the texts of the replaced placeholders.
+    """
     numbers = {placeholder.data: number for number, placeholder in placeholders.items()}
     media = []
     found = set()

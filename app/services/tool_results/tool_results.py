@@ -1,6 +1,6 @@
-"""Tool results: the three stages in a row, and the transaction at their end.
+"""Tool results: `ToolResults.ingest` stores one, and the other methods read them.
 
-This is the only place that chains normalization, persistence and packaging.
+This is the only module that chains the three stages: normalization, persistence and packaging.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -30,12 +30,12 @@ from app.services.tool_results.prepared_results import (
 )
 from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
-    ReadToolResult,
+    ParsedToolResult,
     ToolResultRequest,
     find_result_position,
+    load_whole_request,
     normalize_streamed,
     read_tool_result_request,
-    whole_request,
 )
 from app.stores.blobs.store import BlobDraft
 from app.stores.records.answered_calls import AnsweredCallRecords
@@ -59,11 +59,13 @@ class _Received(NormalizedRequest):
     """A normalized request and its body."""
 
     json: JsonStream[BlobDraft]
+    """The body."""
     body_bytes: int
+    """The size of the body."""
 
     @property
     def needs_stores(self) -> bool:
-        """True if it has media to be stored, or references to be looked up."""
+        """True if the result has media to store, references to look up, or long text."""
         return (
             not is_quick(*self.json.texts)
             or bool(self.normalized.media)
@@ -76,13 +78,21 @@ class ToolResults:
     """Stores raw tool results as canonical records."""
 
     records: Records
+    """Reads and writes records."""
     keepers: MediaKeepers
+    """Store media."""
     bodies: StreamedBodies
+    """Receives the bodies of requests."""
     messages: SessionMessages
+    """Appends the messages of calls."""
     work: LargeWork
+    """Runs long work in threads."""
     limits: Limits
+    """Limits bodies and media."""
     metrics: IngestMetrics
+    """Measures the stages."""
     raw_results: RawResults
+    """Passes raw results to listeners in debug mode."""
 
     async def ingest(
         self,
@@ -97,17 +107,19 @@ class ToolResults:
         Args:
             project_id: The caller's project.
             body: The request's JSON text as it arrives, within the caller's limit.
-            idempotency_key: Makes a retry outside any session safe.
-            new_call: Marks the call as new, if the body does not.
+            idempotency_key: The key of the request. It makes a retry safe without a session.
+            new_call: True to treat the call as new, even if `newCall` is not set in the body.
 
         Returns:
-            The committed record. If the same call of the session has the same JSON already, the
+            The committed record. If the call of the session has an equal result already, the
             existing record.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid or too
+                large; nothing was stored.
             ConflictError: This call of the session has another result.
-            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+            StoreUnavailableError: A store did not answer; nothing is visible. Send the request
+                again.
         Source: spec 002, "Storage & History".
         """
         async with self._receive(project_id, body) as received:
@@ -123,7 +135,7 @@ class ToolResults:
                     return IngestOutcome(await self.get(project_id, answer_id), is_new=False)
                 ingested = await self._ingest(project_id, received, call)
                 if not ingested.is_new:
-                    # The session had this result, so no commit has recorded the key.
+                    # The session had this result already, so no commit has recorded the key.
                     await idempotency.record_existing_answer(call, ingested.result.tool_result_id)
                 return ingested
 
@@ -134,7 +146,7 @@ class ToolResults:
         *,
         further_resources: Mapping[str, Resource] = _NO_RESOURCES,
     ) -> PreparedResult:
-        """Store the media of a result; the caller's transaction appends it.
+        """Store the media of a result, and return it. The caller's transaction appends it.
 
         Args:
             project_id: The caller's project.
@@ -176,8 +188,8 @@ class ToolResults:
             )
         return require_found(stored, "tool result")
 
-    async def has_call(self, project_id: str, session_id: str, tool_call_id: str) -> bool:
-        """Return whether a tool call of a session has a result."""
+    async def has_result(self, project_id: str, session_id: str, tool_call_id: str) -> bool:
+        """Return True if a tool call of a session has a result."""
         newest = await self.records.read(
             project_id,
             lambda unit: unit[AnsweredCallRecords].newest_answer(session_id, tool_call_id),
@@ -190,7 +202,7 @@ class ToolResults:
         """Return up to `limit` records, newest first, and the next cursor.
 
         Raises:
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor belongs to another list.
         """
         before_id = None
         if cursor is not None:
@@ -208,10 +220,10 @@ class ToolResults:
     def _normalize(self, body: ReceivedBody) -> _Received:
         json = body.finish()
         with self.metrics.stage("normalization"):
-            read = normalize_streamed(json, self._read, body.reserve_text)
-        return _Received(read.request, read.normalized, read.identity, json, body.size_bytes)
+            result = normalize_streamed(json, self._parse, body.reserve_text)
+        return _Received(result.request, result.normalized, result.identity, json, body.size_bytes)
 
-    def _read(self, body: bytes) -> ReadToolResult:
+    def _parse(self, body: bytes) -> ParsedToolResult:
         limits = self.limits
         return read_tool_result_request(
             body, max_depth=limits.json_depth, max_nodes=limits.json_nodes
@@ -223,28 +235,27 @@ class ToolResults:
         session_resources: Mapping[str, Resource] = {}
         if received.needs_stores:
             # If the result exists already, its media are not stored again.
-            previous, session_resources = await self.records.read(
+            existing, session_resources = await self.records.read(
                 project_id,
                 lambda unit: (
-                    _find_previous(unit, received),
+                    _find_existing(unit, received),
                     _find_session_resources(unit, received),
                 ),
             )
-            if previous is not None:
-                return IngestOutcome(previous, is_new=False)
-        package = await self._persist_and_package(project_id, received, session_resources)
+            if existing is not None:
+                return IngestOutcome(existing, is_new=False)
+        prepared = await self._persist_and_package(project_id, received, session_resources)
 
         def write(unit: UnitOfWork) -> IngestOutcome:
-            """Write record, history entry and resources in one transaction."""
-            ingested = package.append(unit)
+            ingested = prepared.append(unit)
             if call is not None:
                 record_answer = Idempotency(self.records).record_answer
-                record_answer(unit, call, package.result.tool_result_id)
+                record_answer(unit, call, prepared.result.tool_result_id)
             return ingested
 
         with self.metrics.stage("commit"):
             try:
-                ingested = await self.records.write(project_id, write, is_alone=package.is_long)
+                ingested = await self.records.write(project_id, write, is_alone=prepared.is_long)
             except AlreadyAnsweredError as exc:
                 ingested = IngestOutcome(exc.existing, is_new=False)
             else:
@@ -260,7 +271,7 @@ class ToolResults:
         received: _Received,
         session_resources: Mapping[str, Resource],
     ) -> PreparedResult:
-        """Run the stages after normalization: persistence and packaging."""
+        """Run the two stages after normalization: persistence and packaging."""
         call_message = await self._prepare_call_message(project_id, received.request)
         now = utc_now()
         with self.metrics.stage("persistence"):
@@ -270,25 +281,26 @@ class ToolResults:
                 session_resources=session_resources,
                 limits=self.limits,
             )
-        package = await run_in_loop_if(
+        prepared = await run_in_loop_if(
             is_quick(*received.json.texts), self._package, persisted, received, now
         )
         if call_message is not None:
-            package = replace(package, call_message=call_message)
+            prepared = replace(prepared, call_message=call_message)
         size_bytes = received.body_bytes
         if self.raw_results.is_wanted(project_id, size_bytes=size_bytes):
-            # Listeners to raw results get the whole return value of the tool.
+            # Listeners get the value as the tool returned it, so without placeholders.
             request = await self.work.run(
-                size_bytes, whole_request, received.json, received.request, self._read
+                size_bytes, load_whole_request, received.json, received.request, self._parse
             )
             self.raw_results.offer(
-                project_id, package.result.tool_result_id, request.result, size_bytes=size_bytes
+                project_id, prepared.result.tool_result_id, request.result, size_bytes=size_bytes
             )
-        return package
+        return prepared
 
     async def _prepare_call_message(
         self, project_id: str, request: ToolResultRequest
     ) -> PreparedMessage | None:
+        """Prepare the message with the call, if the request has one."""
         if request.call_message is None or request.session_id is None:
             return None
         text = json_bytes(request.call_message)
@@ -323,7 +335,7 @@ class ToolResults:
         return PreparedResult(result, persisted.resources, sanitized.meta.success, received)
 
 
-def _find_previous(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
+def _find_existing(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
     existing = find_result_position(unit, received.request, received.identity).existing
     return None if existing is None else unit[ToolResultRecords].find(existing.entry_id)
 

@@ -30,7 +30,7 @@ from app.models.resource_descriptor import check_alias
 from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.quotas.storage_quota import StorageQuota
 from app.services.requests.validation import require_found
-from app.services.resources.aliases import check_alias_size, name_resource
+from app.services.resources.aliases import assign_alias, check_alias_size
 from app.services.resources.resources import Upload, describe_blob
 from app.services.uploads.segments import (
     SEGMENT_BYTES,
@@ -282,13 +282,13 @@ class Uploads:
             # No row refers to the blob yet, so a sweep may have removed it.
             raise BlobSweptError from exc
         claim = Upload(upload.mime_type, upload.filename, digest=None)
-        resource = await describe_blob(self.blobs, project_id, blob=blob, claim=claim, head=head)
+        resource = await describe_blob(self.blobs, project_id, blob=blob, upload=claim, head=head)
 
         def complete(unit: UnitOfWork) -> None:
             stored, _ = unit[ResourceRecords].ensure(resource)
             if alias is not None:
                 with _explain_alias_conflict():
-                    name_resource(unit, alias, stored)
+                    assign_alias(unit, alias, stored)
             if not unit[UploadRecords].complete(upload_id, resource.resource_id):
                 raise NotFoundError("upload")
 

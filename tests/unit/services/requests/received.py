@@ -18,7 +18,7 @@ from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.services.tool_results.tool_result_requests import (
-    ReadToolResult,
+    ParsedToolResult,
     normalize_streamed,
     read_tool_result_request,
 )
@@ -78,7 +78,7 @@ async def _outcome(
 async def _kept(
     received: ReceivedBody, blobs: FilesystemBlobStore, limits: Limits
 ) -> tuple[bytes, tuple[Resource, ...], str]:
-    def read(body: bytes) -> ReadToolResult:
+    def read(body: bytes) -> ParsedToolResult:
         return read_tool_result_request(
             body, max_depth=limits.json_depth, max_nodes=limits.json_nodes
         )

@@ -15,10 +15,10 @@ from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.requests.streamed_bodies import InMemoryDraft, ReceivedBody, StreamedBodies
 from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
-    ReadToolResult,
+    ParsedToolResult,
     normalize_streamed,
     read_tool_result_request,
-    whole_request,
+    load_whole_request,
 )
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
@@ -41,7 +41,7 @@ def call(result: object) -> bytes:
     return json.dumps({"toolName": "t", "toolCallId": "c", "result": result}).encode()
 
 
-def read(body: bytes) -> ReadToolResult:
+def read(body: bytes) -> ParsedToolResult:
     return read_tool_result_request(body, max_depth=LIMITS.json_depth, max_nodes=LIMITS.json_nodes)
 
 
@@ -107,7 +107,7 @@ async def test_medium_of_one_piece_is_never_in_a_file_before_it_is_stored(tmp_pa
             assert await medium.source.draft.commit() == StoredBlob(digest, len(MEDIUM))
         assert is_quick(*json_stream.texts)
         assert found.request.result != SCREENSHOT
-        assert whole_request(json_stream, found.request, read).result == SCREENSHOT
+        assert load_whole_request(json_stream, found.request, read).result == SCREENSHOT
     assert [Path(path).name for path in files_in(tmp_path)] == [digest]
 
 

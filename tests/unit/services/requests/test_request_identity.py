@@ -11,7 +11,7 @@ import pytest
 from app.services.requests.request_identity import RequestIdentity, identity_of_body
 from app.services.requests.streamed_bodies import InMemoryDraft
 from app.services.tool_results.tool_result_requests import (
-    ReadToolResult,
+    ParsedToolResult,
     normalize_streamed,
     read_tool_result_request,
 )
@@ -48,7 +48,7 @@ def identity_in_one_piece(text: bytes) -> RequestIdentity:
     json_stream.finish()
     assert json_stream.long_strings
 
-    def read(body: bytes) -> ReadToolResult:
+    def read(body: bytes) -> ParsedToolResult:
         return read_tool_result_request(body, max_depth=1_000, max_nodes=1_000_000)
 
     return normalize_streamed(json_stream, read, lambda _: None).identity
