@@ -78,10 +78,10 @@ async def listed(unit: OpenUnit, **filters: object) -> list[str]:
 
 
 async def in_manifest(unit: OpenUnit, session_id: str, limit: int = 9) -> list[str]:
-    places = await unit[PageRecords].manifest_places(session_id, after=None, limit=limit)
+    places = await unit[PageRecords].manifest_positions(session_id, after=None, limit=limit)
     assert places == sorted(places, reverse=True)
     for index, place in enumerate(places):
-        rest = await unit[PageRecords].manifest_places(session_id, after=place, limit=limit)
+        rest = await unit[PageRecords].manifest_positions(session_id, after=place, limit=limit)
         assert rest[: limit - index - 1] == places[index + 1 :]
     numbers = [place.page_number for place in places]
     found = await unit[PageRecords].numbered(numbers)

@@ -109,7 +109,7 @@ class MediaChecks:
         self._cache: OrderedDict[tuple[str, str], Damage | None] = OrderedDict()
         self._threads = anyio.CapacityLimiter(_MAX_CONCURRENT)
 
-    async def of_medium(self, project_id: str, medium: Medium) -> Damage | None:
+    async def check_medium(self, project_id: str, medium: Medium) -> Damage | None:
         """Return the damage of a medium of a conversation; `None` for a medium at a URL.
 
         Raises:
@@ -117,7 +117,7 @@ class MediaChecks:
         """
         match medium.source:
             case InlineBytes(data=data):
-                return await self.of_bytes(data, medium.mime_type)
+                return await self.check_bytes(data, medium.mime_type)
             case StoredBytes(digest=digest):
                 size_bytes = medium.size_bytes or 0
                 return await self.of_blob(
@@ -125,7 +125,7 @@ class MediaChecks:
                 )
         return None
 
-    async def of_resource(self, project_id: str, resource: Resource) -> Damage | None:
+    async def check_resource(self, project_id: str, resource: Resource) -> Damage | None:
         """Return the damage of a stored medium.
 
         Raises:
@@ -136,7 +136,7 @@ class MediaChecks:
             project_id, resource.digest, mime_type=mime_type, size_bytes=size_bytes
         )
 
-    async def of_bytes(self, data: bytes, mime_type: str) -> Damage | None:
+    async def check_bytes(self, data: bytes, mime_type: str) -> Damage | None:
         """Return the damage of a medium in memory."""
         source = InMemoryMedia(data)
         if len(data) <= _SMALL_BYTES:

@@ -1,7 +1,7 @@
-"""Access counters: counted in memory, written in batches, so that reads do not write.
+"""Counts the reads of pages by models: in memory, and written in batches, so that reads are fast.
 
-Counts are hints for evicting pages from a context window. A process that is stopped writes its
-counts first; one that is killed loses those of the last seconds.
+The counts are hints for evicting pages from a context window. A process that is stopped writes its
+counts first. A process that is killed loses the counts of the last seconds.
 """
 
 from collections import defaultdict
@@ -25,11 +25,11 @@ _FLUSH_SECONDS = 2.0
 
 
 Accesses: TypeAlias = tuple[int, datetime]
-"""The reads of a page by models that are not stored yet, and the time of the last one."""
+"""The number of reads of a page by models that is not stored yet, and the time of the last read."""
 
 
 class AccessCounts:
-    """Reads of pages by models in this process that are not stored yet."""
+    """Counts the reads of pages by models in this process, and stores the counts."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
@@ -44,7 +44,7 @@ class AccessCounts:
         self._has_reads.set()
 
     def add_counts(self, project_id: str, stored: StoredPage) -> StoredPage:
-        """Add the reads of this process to the counters of a page."""
+        """Return a page with the reads of this process added to its counters."""
         reads = self._pending.get(project_id, {}).get(stored.page_id)
         if reads is None:
             return stored
@@ -54,18 +54,18 @@ class AccessCounts:
         )
 
     def forget(self, project_id: str, page_id: str) -> None:
-        """Drop the reads of a deleted page, because a new page may take its id."""
+        """Remove the counts of a deleted page, because a new page may have its id."""
         self._pending.get(project_id, {}).pop(page_id, None)
 
     async def flush(self) -> None:
         """Store the counts. Counts that cannot be stored are kept for the next flush."""
         for project_id in list(self._pending):
-            # A write that is cancelled halfway may still be committed, and would be counted twice.
+            # If a write is cancelled, it may still be committed, and retrying would count it twice.
             await run_to_completion(self._write(project_id, self._pending.pop(project_id)))
 
     @asynccontextmanager
     async def flushing(self) -> AsyncIterator[None]:
-        """Store the counts every few seconds for the length of the block, and at its end."""
+        """Store the counts every few seconds during the block, and at the end of the block."""
         try:
             async with run_beside(self._flush_repeatedly()):
                 yield

@@ -1,6 +1,6 @@
-"""Changes to stored pages: their fields, and levels that clients supply.
+"""Changes to stored pages: merge patches of their fields, and levels that clients supply.
 
-The content stays as it is stored. See `page_writer` for how a change is written.
+These changes keep the content. See `page_writer` for how a change is written.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from app.services.pages.content_resolver import ResolvedContent, check_field_tex
 from app.services.pages.page_preparer import (
     PagePreparer,
     UnchangedContent,
+    find_supplied_levels,
     plan_change,
-    supplied_levels,
 )
 from app.services.pages.page_requests import (
     apply_patch,
-    media_of_representation,
+    find_representation_media,
     read_patch,
     read_representation_draft,
 )
@@ -45,10 +45,12 @@ from pagefault_dialects.pages.levels import check_supplied
 
 @dataclass(frozen=True, slots=True)
 class WrittenLevel:
-    """The JSON of a supplied level, and whether it is new."""
+    """A level that a client has supplied."""
 
     record: bytes
+    """The JSON of the level."""
     is_new: bool
+    """True if the level was not supplied before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,19 @@ class PageChanges:
     """Changes memory pages."""
 
     records: Records
+    """Reads pages."""
     preparer: PagePreparer
+    """Stores media, and makes smaller images."""
     writer: PageWriter
+    """Writes changes."""
     bodies: RequestBodies
+    """Reads the bodies of patches."""
     requests: StreamedRequests
+    """Reads the bodies of levels, which may have media."""
     accesses: AccessCounts
+    """Adds counters to the responses."""
     limits: Limits
+    """Limits bodies and pages."""
 
     async def patch(
         self,
@@ -71,12 +80,12 @@ class PageChanges:
         *,
         condition: WriteCondition,
     ) -> WrittenPage:
-        """Apply a merge patch (RFC 7396) to the fields of a page; its content stays.
+        """Apply a merge patch (RFC 7396) to the fields of a page. The content does not change.
 
         Raises:
             NotFoundError: The project has no such page.
             InvalidJsonError, InvalidPayloadError: The patch or the patched page is invalid.
-            PreconditionFailedError: The condition does not hold.
+            PreconditionFailedError: The condition is false.
         """
         async with self.bodies.read(body, partial(read_patch, limits=self.limits)) as patch:
 
@@ -87,7 +96,11 @@ class PageChanges:
                 if fields is None:
                     return WrittenPage(stored, is_new=False)
                 return await self._replace(
-                    project_id, stored, page, supplied_levels(page.levels.values()), fields=fields
+                    project_id,
+                    stored,
+                    page,
+                    find_supplied_levels(page.levels.values()),
+                    fields=fields,
                 )
 
             written = await self.writer.retry(project_id, page_id, patch_page)
@@ -102,13 +115,13 @@ class PageChanges:
         *,
         condition: WriteCondition,
     ) -> WrittenLevel:
-        """Supply a level above FULL: a caption, a transcript, a smaller image.
+        """Set a level of a page that a client supplies: a caption, a transcript, a smaller image.
 
         Raises:
             NotFoundError: The project has no such page.
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid, or
-                longer than the level below it.
-            PreconditionFailedError: The condition does not hold.
+                longer than the next level with more detail.
+            PreconditionFailedError: The condition is false.
         """
         if level is Level.FULL:
             raise InvalidPayloadError(
@@ -116,21 +129,22 @@ class PageChanges:
             )
         parse = partial(read_value, limits=self.limits)
         async with self.requests.read(
-            project_id, body, parse, read_representation_draft, media_of=media_of_representation
+            project_id, body, parse, read_representation_draft, media_of=find_representation_media
         ) as request:
 
             async def supply() -> WrittenLevel:
                 stored, page = await self._load(project_id, page_id)
-                condition(await anyio.to_thread.run_sync(_digest, page, level))
-                resolver = self.preparer.resolver(project_id, utc_now(), request)
+                condition(await anyio.to_thread.run_sync(_digest_level, page, level))
+                resolver = self.preparer.make_resolver(project_id, utc_now(), request)
                 modality, content = page.fields.modality, request.value.content
                 keeps_modality = modality == "structured" or (
                     modality == "image" and isinstance(content, str)
                 )
-                # Levels of data are data, those of an image an image or text. All others are text.
+                # The levels of a structured page are data. A level of an image is an image or text.
+                # All other levels are text.
                 resolved = await resolver.resolve(modality if keeps_modality else "text", content)
                 await anyio.to_thread.run_sync(check_supplied, page, level, resolved.body)
-                previous = supplied_levels(page.levels.values())
+                previous = find_supplied_levels(page.levels.values())
                 if previous.get(level) != resolved.body:
                     supplied = {**previous, level: resolved.body}
                     await self._replace(
@@ -147,21 +161,21 @@ class PageChanges:
     async def withdraw_level(
         self, project_id: str, page_id: str, level: Level, *, condition: WriteCondition
     ) -> None:
-        """Remove a supplied level, so that it is derived again.
+        """Remove a supplied level. The service derives the level again.
 
         Raises:
             NotFoundError: The project has no such page, or the level was not supplied.
-            PreconditionFailedError: The condition does not hold.
+            PreconditionFailedError: The condition is false.
         """
 
         async def withdraw() -> None:
             stored, page = await self._load(project_id, page_id)
-            supplied = supplied_levels(page.levels.values())
+            supplied = find_supplied_levels(page.levels.values())
             if supplied.pop(level, None) is None:
                 raise NotFoundError(
                     "level", detail="This level of the page was not supplied.", code="level-missing"
                 )
-            condition(await anyio.to_thread.run_sync(_digest, page, level))
+            condition(await anyio.to_thread.run_sync(_digest_level, page, level))
             await self._replace(project_id, stored, page, supplied)
 
         await self.writer.retry(project_id, page_id, withdraw)
@@ -179,8 +193,8 @@ class PageChanges:
         fields: PageFields | None = None,
         resources: Sequence[Resource] = (),
     ) -> WrittenPage:
-        """Write a page with other fields or levels."""
-        resolver = self.preparer.resolver(project_id, utc_now())
+        """Write the next version of a page, with other fields or supplied levels."""
+        resolver = self.preparer.make_resolver(project_id, utc_now())
         resolved = ResolvedContent(page.full, resources=tuple(resources))
         changed = replace(page, fields=fields or page.fields)
         prepared = await self.preparer.complete(resolver, changed, resolved)
@@ -203,7 +217,7 @@ def _patch_fields(fields: PageFields, patch: dict[str, JsonValue]) -> PageFields
     return changed
 
 
-def _digest(page: Page, level: Level) -> str | None:
+def _digest_level(page: Page, level: Level) -> str | None:
     """Return the digest for the ETag of a level; `None` if the level does not exist."""
     representation = page.at(level)
     if representation is None:

@@ -1,7 +1,7 @@
 """Resolves the content of a page: text, JSON, a URL, or a medium that is moved to the blob store.
 
-Pages have no binary content. A `data:` URI of at least 1,024 bytes, and every recording, is moved
-to the blob store; the page keeps the reference and the original form of the URI.
+A page has no binary content. Every recording, and every `data:` URI with at least 1,024 bytes, is
+moved to the blob store. The page keeps a reference, and the original form of the URI.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,12 @@ from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_checks import probe_media
-from app.services.pages.page_bodies import blob_body, fits, is_url, text_too_long_error
+from app.services.pages.page_bodies import (
+    fits_modality,
+    is_url,
+    make_blob_body,
+    text_too_long_error,
+)
 from pagefault_dialects.errors import (
     Fault,
     InvalidJsonError,
@@ -58,22 +63,20 @@ _ACCEPTED_CONTENT: dict[Modality, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ResolvedContent:
-    """The content of a page, ready to be stored.
-
-    `forms` has the original forms of moved data URIs, by JSON pointer into the value of the body.
-    `resources` are all referenced resources. If the content is one medium of the request, `source`
-    is that medium.
-    """
+    """The content of a page, ready to be stored."""
 
     body: Body
     forms: dict[str, InlineForm] = field(default_factory=dict)
+    """The original forms of moved data URIs, by JSON pointer into the value of the body."""
     resources: tuple[Resource, ...] = ()
+    """All resources that the content refers to."""
     source: MediaSource | None = field(default=None, repr=False)
+    """The bytes of the content, if it is one medium of the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentResolver:
-    """Resolves contents of one request. It stores their blobs, but no rows."""
+    """Resolves the contents of one request. It stores blobs, but writes no rows."""
 
     media: StoredMedia
     """The media of the project."""
@@ -132,7 +135,7 @@ class ContentResolver:
             return ResolvedContent(Body("data", uri.text))
         head = self.mover.source(uri).head(HEAD_BYTES)
         mime_type = detect_type(head, uri.mime_type, uri.filename)
-        if not fits(modality, mime_type):
+        if not fits_modality(modality, mime_type):
             raise misfit_error(modality)
         if must_be_moved(uri) or not uri.head:
             return await self._move(uri)
@@ -149,11 +152,11 @@ class ContentResolver:
 
     async def _move(self, uri: SplitDataUri) -> ResolvedContent:
         moved = await self.mover.move(uri, "")
-        body = blob_body(moved.resources[0])
+        body = make_blob_body(moved.resources[0])
         return ResolvedContent(body, moved.forms, moved.resources, self.mover.source(uri))
 
     async def _resolve_text(self, content: str) -> ResolvedContent:
-        """Resolve a text: a data URI of one, or a text with media in it."""
+        """Resolve a text: the data URI of a text file, or a text that may contain media."""
         uri = await run_in_loop_if(self.is_quick, split_data_uri, content)
         if uri is not None and uri.is_base64 and must_be_moved(uri):
             return await self._move(uri)
@@ -175,9 +178,9 @@ class ContentResolver:
                 "The content refers to a resource that is not there.",
                 faults=[Fault("/content", "is the reference of no resource of this project")],
             )
-        if not fits(modality, resource.mime_type):
+        if not fits_modality(modality, resource.mime_type):
             raise misfit_error(modality)
-        return ResolvedContent(blob_body(resource), resources=(resource,))
+        return ResolvedContent(make_blob_body(resource), resources=(resource,))
 
     async def _resolve_text_reference(self, content: JsonValue) -> ResolvedContent | None:
         """Resolve the reference to a text file; returns `None` for all other content."""
@@ -188,13 +191,13 @@ class ContentResolver:
             return None
         if resource.size_bytes > self.limits.page_text_bytes:
             raise text_too_long_error(self.limits.page_text_bytes)
-        return ResolvedContent(blob_body(resource), resources=(resource,))
+        return ResolvedContent(make_blob_body(resource), resources=(resource,))
 
     async def _resolve_json(self, content: JsonValue) -> ResolvedContent:
         """Resolve a JSON value, and move all data URIs in it.
 
-        A string with JSON in it is read as that JSON. If a medium is moved out of it, the original
-        string is stored as well.
+        If the content is a string of JSON text, it is parsed. If a medium is moved out of it, the
+        original string is stored as well.
         """
         value, is_embedded = await run_in_loop_if(self.is_quick, self._parse_embedded, content)
         movable = await run_in_loop_if(self.is_quick, find_movable_media, value)
@@ -213,7 +216,7 @@ class ContentResolver:
         return ResolvedContent(Body("json", stored), forms, resources)
 
     def _parse_embedded(self, content: JsonValue) -> tuple[JsonValue, bool]:
-        """Return the value of a structured content, and whether it is JSON in a string."""
+        """Return the value of a structured content, and True if it was a string of JSON text."""
         if not isinstance(content, str):
             return content, False
         try:
@@ -242,7 +245,7 @@ def misfit_error(modality: Modality) -> InvalidPayloadError:
 
 
 def check_field_texts(fields: PageFields) -> None:
-    """Check that the texts about a page have no data URIs, because models read these as text.
+    """Check that the texts about a page have no data URIs, which a model would get as text.
 
     Raises:
         InvalidPayloadError: A hint, caption, transcript, scene or timestamp has a data URI of a

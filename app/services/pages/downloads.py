@@ -1,7 +1,7 @@
-"""Downloads of pages: levels as files, named with the right extension.
+"""Downloads of pages: a level of a page as a file, whose name has the extension of its type.
 
-If the content of a page is a URL, its file is fetched once, stored, and served from the store
-afterwards. The page itself does not change.
+If the content of a page is a URL, the file at the URL is fetched once, and stored. Later downloads
+return the stored file. The page itself does not change.
 """
 
 import hashlib
@@ -19,9 +19,9 @@ from app.services.fetching import FetchedResponse, Fetcher
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.media.media_keeper import describe_stored
 from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
-from app.services.pages.page_bodies import fits
+from app.services.pages.page_bodies import fits_modality
 from app.services.pages.page_views import PageView, PageViews
-from app.services.pages.stored_pages import find_page, updated_at
+from app.services.pages.stored_pages import find_page, read_updated_at
 from app.services.pages.versions import PAGE
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageRecords
@@ -41,9 +41,9 @@ from pagefault_dialects.model.render_options import Rendering
 from pagefault_dialects.model.resource import Resource, resource_kind
 from pagefault_dialects.pages.languages import visible_language
 
-# Files up to this size reserve no memory.
-_FREE_BYTES = 64 * 1024
-# The content as it was sent, its text, and the bytes of the text.
+# No memory is reserved for files up to this size.
+_UNRESERVED_BYTES = 64 * 1024
+# The copies in memory: the content as it was sent, its text, and the bytes of the text.
 _COPIES = 3
 _TEXT_EXTENSION = ".txt"
 _JSON_EXTENSION = ".json"
@@ -51,19 +51,19 @@ _JSON_EXTENSION = ".json"
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A level of a page as a file; `open` returns the bytes between two offsets.
-
-    `modified_at` is the last time at which the bytes may have changed. `memory` is reserved for the
-    file, and is released after the file is sent.
-    """
+    """A level of a page as a file."""
 
     digest: str
+    """The SHA-256 of the bytes as hex digits."""
     size_bytes: int
     mime_type: str
     filename: str
     modified_at: datetime
+    """The last time at which the bytes may have changed."""
     open: Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
+    """Returns the bytes from the first offset up to the second one, which is excluded."""
     memory: MemoryReservation | None = None
+    """The memory that is reserved for the file until it is sent."""
 
     def release(self) -> None:
         """Release the reserved memory, if any."""
@@ -76,22 +76,28 @@ class PageDownloads:
     """Opens pages as files."""
 
     records: Records
+    """Stores which file was fetched for a page."""
     blobs: BlobStore
+    """Stores and reads files."""
     views: PageViews
+    """Reads pages."""
     fetcher: Fetcher
+    """Fetches URLs."""
     limits: Limits
+    """Limits fetched files."""
     memory: MemoryBudget
+    """Reserves memory for large files."""
 
     async def open_file(self, project_id: str, page_id: str, level: Level) -> PageFile:
-        """Return a level of a page as a file. If it is a URL, the file there is fetched once.
+        """Return a level of a page as a file. If the level is a URL, its file is fetched once.
 
         Raises:
             NotFoundError: The project has no such page, or the page has no such level.
-            InvalidPayloadError: Its data URI is broken.
-            FetchBlockedError, UpstreamError, UpstreamTimeoutError: Its URL cannot be fetched.
-            FetchesBusyError: The project has too many fetches at a time.
-            ConflictError: The page was changed meanwhile.
-            OverloadedError: There is no memory for it.
+            InvalidPayloadError: The data URI of the level is broken.
+            FetchBlockedError, UpstreamError, UpstreamTimeoutError: The URL cannot be fetched.
+            FetchesBusyError: The project has too many fetches at the same time.
+            ConflictError: The page was changed while its file was fetched.
+            OverloadedError: There is not enough memory for the file.
             StoreUnavailableError: A store did not answer.
         Source: spec 000, "`/memory page <id> --download`".
         """
@@ -119,15 +125,15 @@ class PageDownloads:
     async def _file_as_sent(
         self, project_id: str, view: PageView, body: Body, stored: bytes
     ) -> PageFile:
-        """Return the content as a file, with media instead of references, which only work here."""
-        rendering = Rendering(await view.media.content_as_sent(stored))
+        """Return the content as the client sent it: references are only of use in this service."""
+        rendering = Rendering(await view.media.restore_content(stored))
         memory = None
         with ExitStack() as on_error:
-            if rendering.size_bytes > _FREE_BYTES:
+            if rendering.size_bytes > _UNRESERVED_BYTES:
                 memory = await self.memory.reserve(_COPIES * rendering.size_bytes)
                 on_error.callback(memory.release)
-            as_sent = RenderedBody(self.blobs, project_id, rendering)
-            content = b"".join([chunk async for chunk in as_sent.chunks()])
+            sent_body = RenderedBody(self.blobs, project_id, rendering)
+            content = b"".join([chunk async for chunk in sent_body.chunks()])
             if body.kind == "text" or isinstance(body.value, str):
                 body = replace(body, value=json.loads(content))
             file = await anyio.to_thread.run_sync(_write_file, view, body, content)
@@ -137,29 +143,32 @@ class PageDownloads:
         return replace(file, memory=memory)
 
     def _reserve_memory(self, file: PageFile) -> PageFile:
-        """Reserve the memory of a large file that is in memory already."""
-        if file.size_bytes <= _FREE_BYTES:
+        """Return a file that is in memory, with a reservation of memory if it is large."""
+        if file.size_bytes <= _UNRESERVED_BYTES:
             return file
         memory = MemoryReservation(self.memory, 0)
         memory.grow(min(file.size_bytes, self.memory.limit_bytes))
         return replace(file, memory=memory)
 
     def _stored_file(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
-        claimed = _claimed_type(view, resource.mime_type) if view.level is Level.FULL else None
-        declared = _declared_type(view)
-        types = (claimed, declared, resource.mime_type)
+        page_type = _find_page_type(view, resource.mime_type) if view.level is Level.FULL else None
+        declared = _find_uri_type(view)
+        types = (page_type, declared, resource.mime_type)
         name = _code_file_name(view) or download_name(view.page.page_id, *types)
         return PageFile(
             resource.digest,
             resource.size_bytes,
             resource.mime_type,
             name,
-            max(resource.created_at, updated_at(view.stored)),
+            max(resource.created_at, read_updated_at(view.stored)),
             lambda start, end: self.blobs.open(project_id, resource.digest, start=start, end=end),
         )
 
     async def _fetch_once(self, project_id: str, view: PageView, url: str) -> Resource:
-        """Return the file at a URL of a page; the URL of its content is fetched only once."""
+        """Fetch and store the file at the URL of a level, unless that was done before.
+
+        Only the URL of the content is fetched once. Those of other levels are fetched each time.
+        """
         is_content = url == view.page.full.value
         fetched_id = view.stored.fetched_resource_id
         if is_content and fetched_id is not None:
@@ -200,7 +209,7 @@ class PageDownloads:
                 await writer.write(chunk)
             filename = safe_file_name(response.filename)
             mime_type = detect_type(bytes(head), response.mime_type, filename)
-            if not fits(page.fields.modality, mime_type):
+            if not fits_modality(page.fields.modality, mime_type):
                 raise UpstreamError(
                     f"The server of the URL returned {mime_type}, but the page has the modality "
                     f"{page.fields.modality}. Nothing was stored."
@@ -224,16 +233,16 @@ def _decode_file(view: PageView, body: Body) -> PageFile:
 
 
 def _file_of_uri(view: PageView, uri: SplitDataUri, data: bytes, mime_type: str) -> PageFile:
-    claimed = _claimed_type(view, mime_type)
-    name = download_name(view.page.page_id, claimed, uri.declared_type, mime_type)
+    page_type = _find_page_type(view, mime_type)
+    name = download_name(view.page.page_id, page_type, uri.declared_type, mime_type)
     return _file_in_memory(data, mime_type, name, view.stored)
 
 
 def _file_in_text(view: PageView, body: Body) -> PageFile | None:
-    """Return the file in a text or JSON string that is a data URI.
+    """Return the file in a text or JSON string that is a data URI; `None` for all other text.
 
-    Returns `None` for all other text: a URI that cannot be decoded, or a sentence that begins with
-    `data:,` or `data:text/plain,`, because the URI of a text has `%20` for blanks.
+    A text is no data URI if it cannot be decoded. It is a sentence, and no data URI, if it begins
+    with `data:,` or `data:text/plain,` and has blanks, which a URI would have as `%20`.
     """
     is_content = view.level is Level.FULL or body.value == view.page.full.value
     text = body.value
@@ -249,24 +258,27 @@ def _file_in_text(view: PageView, body: Body) -> PageFile | None:
 
 
 def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
-    """Return the file of a text, of data as JSON, or of a data URI.
+    """Return the file of a level that is text, data, or a data URI in a text.
 
-    `content` is the stored JSON of the content, if the level is the content.
+    Args:
+        view: The page at the level.
+        body: The body of the level.
+        content: The stored JSON of the content, if the level is the content.
     """
     if (file := _file_in_text(view, body)) is not None:
         return file
-    claimed = view.page.fields.mime_type
+    page_type = view.page.fields.mime_type
     if body.kind == "json" and not isinstance(body.value, str):
         data = content if content is not None else json_text(body.value).encode()
-        is_json = claimed is not None and ("json" in claimed or is_textual(claimed))
+        is_json = page_type is not None and ("json" in page_type or is_textual(page_type))
         name = download_name(
-            view.page.page_id, claimed if is_json else None, otherwise=_JSON_EXTENSION
+            view.page.page_id, page_type if is_json else None, otherwise=_JSON_EXTENSION
         )
         return _file_in_memory(data, "application/json", name, view.stored)
     is_data = body.kind == "json"
     text = _encode_string(str(body.value)) if is_data else str(body.value)
     is_content = view.level is Level.FULL and view.page.fields.modality in ("text", "structured")
-    claims = (claimed, _declared_type(view)) if is_content else ()
+    claims = (page_type, _find_uri_type(view)) if is_content else ()
     textual = next((claim for claim in claims if claim and is_textual(claim)), None)
     extension = _JSON_EXTENSION if is_data else _TEXT_EXTENSION
     name = _code_file_name(view) or download_name(view.page.page_id, textual, otherwise=extension)
@@ -275,7 +287,7 @@ def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
 
 
 def _encode_string(text: str) -> str:
-    """Return a string of a structured page as JSON: unchanged if it is JSON already."""
+    """Return a string of a structured page as JSON text. A string of JSON text is not changed."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -284,20 +296,20 @@ def _encode_string(text: str) -> str:
 
 
 def _file_in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -> PageFile:
-    async def chunks(start: int, end: int) -> AsyncIterator[bytes]:
-        async def whole() -> AsyncIterator[bytes]:
-            for position in range(start, end, CHUNK_BYTES):
-                yield data[position : min(position + CHUNK_BYTES, end)]
+    async def open_range(start: int, end: int) -> AsyncIterator[bytes]:
+        async def chunks() -> AsyncIterator[bytes]:
+            for offset in range(start, end, CHUNK_BYTES):
+                yield data[offset : min(offset + CHUNK_BYTES, end)]
 
-        return whole()
+        return chunks()
 
     return PageFile(
         hashlib.sha256(data).hexdigest(),
         len(data),
         mime_type,
         filename,
-        updated_at(stored),
-        chunks,
+        read_updated_at(stored),
+        open_range,
     )
 
 
@@ -309,17 +321,17 @@ def _code_file_name(view: PageView) -> str | None:
     return download_name(view.page.page_id, otherwise=extension_of_language(language))
 
 
-def _claimed_type(view: PageView, mime_type: str) -> str | None:
-    """Return the MIME type of the page, if it fits the medium.
+def _find_page_type(view: PageView, mime_type: str) -> str | None:
+    """Return the MIME type in the fields of the page, if it can be the type of the medium.
 
-    The type of a text or structured page may be that of its text.
+    In a text or structured page, it may be the type of the text instead.
     """
-    claimed = view.page.fields.mime_type
-    if claimed is None or view.page.fields.modality not in ("text", "structured"):
-        return claimed
-    return claimed if resource_kind(claimed) == resource_kind(mime_type) else None
+    page_type = view.page.fields.mime_type
+    if page_type is None or view.page.fields.modality not in ("text", "structured"):
+        return page_type
+    return page_type if resource_kind(page_type) == resource_kind(mime_type) else None
 
 
-def _declared_type(view: PageView) -> str | None:
-    """Return the MIME type in the data URI that the content was sent in."""
+def _find_uri_type(view: PageView) -> str | None:
+    """Return the MIME type in the data URI of the content, as the client sent it."""
     return view.media.declared_type if view.level is Level.FULL else None

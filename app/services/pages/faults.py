@@ -1,9 +1,9 @@
-"""Page faults: return a page to a model as a tool message, and append it to the session.
+"""Page faults: return a page to a model as a tool message, and append this to the session.
 
 The stored message has references instead of data URIs. The page is never changed.
 
-An error has a tool message for the model: the reason, and the call to send instead. A page id in
-quotes or in a citation (`[ref: img_001]`) is an error that names the page.
+An error has a tool message for the model, with the reason, and the call to send instead. If a page
+id is in quotes or in a citation (`[ref: img_001]`), the error names the page.
 """
 
 import hashlib
@@ -25,8 +25,8 @@ from app.models.session import PAGE_FAULT
 from app.services.calls.answer_positions import find_answer_position
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.pages.message_images import image_ids, insert_images
-from app.services.pages.page_bodies import address_mime_type
+from app.services.pages.message_images import find_image_ids, insert_images
+from app.services.pages.page_bodies import guess_url_mime_type
 from app.services.pages.page_views import BlocksOptions, PageViews
 from app.stores.records.history import MessageRecords
 from app.stores.records.page_accesses import PageAccessRecords
@@ -85,13 +85,14 @@ def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> Faul
     Args:
         value: The body.
         page_id: The id of the page, for the tool message of an error.
-        form: The form in the query; the body may repeat it.
+        form: The form in the query. The body may have the same form.
 
     Raises:
         InvalidPayloadError: The request is invalid; the error has a tool message.
     """
-    call = value.get("tool_call_id") if isinstance(value, dict) else None
-    tool_call_id = call if isinstance(call, str) and 0 < len(call) <= LONGEST_CALL_ID else None
+    call_id = value.get("tool_call_id") if isinstance(value, dict) else None
+    is_valid_id = isinstance(call_id, str) and 0 < len(call_id) <= LONGEST_CALL_ID
+    tool_call_id = call_id if is_valid_id else None
     try:
         request = FaultRequest.model_validate(value)
     except ValidationError as exc:
@@ -105,15 +106,15 @@ def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> Faul
 
 
 def is_page_id(text: str) -> bool:
-    """Return whether a text is a valid page id."""
+    """Return True if a text is a valid page id."""
     return CLIENT_ID.match(text) is not None
 
 
 def find_candidate_ids(text: str) -> list[str]:
-    """Return the first few possible page ids in a text that is not an id.
+    """Return up to eight possible page ids in a text that a model sent as a page id.
 
-    A candidate is a run of id characters, with and without a prefix such as `ref:`, and with and
-    without punctuation at its end.
+    Each run of id characters is a candidate: as it is, without a prefix such as `ref:`, and without
+    punctuation at its end.
     """
     ids: dict[str, None] = {}
     for token in _TOKEN.findall(text[:_SCANNED_CHARS]):
@@ -129,12 +130,20 @@ def find_candidate_ids(text: str) -> list[str]:
 def missing_page_error(
     page_id: str, existing: Sequence[str], request: FaultRequest
 ) -> InvalidPayloadError | NotFoundError:
-    """Return the error for an unknown or invalid page id; it names existing pages."""
+    """Return the error for an unknown or invalid page id.
+
+    Args:
+        page_id: The page id.
+        existing: The ids of existing pages in it, which the error suggests.
+        request: The page fault.
+    """
     instead = _suggest_calls(existing, request.target_level)
     if is_page_id(page_id):
         error = f"There is no page {page_id} in this project."
         error += f" {instead}" if instead else ""
-        return NotFoundError("page", members=failure(page_id, error, request.tool_call_id))
+        return NotFoundError(
+            "page", members=make_failure_members(page_id, error, request.tool_call_id)
+        )
     reason = (
         f"{quoted_short(page_id, _QUOTED_CHARS)} is no page id."
         if page_id
@@ -143,7 +152,7 @@ def missing_page_error(
     error = f"{reason} {instead or _ID_RULE}"
     return InvalidPayloadError(
         "The page id is invalid; `content` is the tool message for the model.",
-        members=failure(page_id, error, request.tool_call_id),
+        members=make_failure_members(page_id, error, request.tool_call_id),
         faults=[Fault("/path/page_id", "must be the id of a page, without other characters")],
     )
 
@@ -151,7 +160,7 @@ def missing_page_error(
 def argument_error(
     page_id: str, faults: Sequence[Fault], *, tool_call_id: str | None
 ) -> InvalidPayloadError:
-    """Return the error for invalid arguments of a call."""
+    """Return the error for a page fault with invalid arguments."""
     wrong = ", and ".join(
         f"{fault.pointer[1:] or 'the body'}: {fault.detail}" for fault in faults[:3]
     )
@@ -159,13 +168,15 @@ def argument_error(
     instead = f" For the full content, send {call}." if call else ""
     return InvalidPayloadError(
         "The body is not what the route takes; `errors` says where.",
-        members=failure(page_id, f"The page was not faulted in. {wrong}.{instead}", tool_call_id),
+        members=make_failure_members(
+            page_id, f"The page was not faulted in. {wrong}.{instead}", tool_call_id
+        ),
         faults=faults,
     )
 
 
-def failure(page_id: str, error: str, tool_call_id: str | None) -> dict[str, object]:
-    """Return the members of a problem that make up the tool message of a failure."""
+def make_failure_members(page_id: str, error: str, tool_call_id: str | None) -> dict[str, object]:
+    """Return the members of a problem document that are the tool message for the model."""
     short_id = cut_short(page_id, _MAX_ID_CHARS)
     return {
         "success": False,
@@ -187,7 +198,7 @@ def _suggest_calls(existing: Sequence[str], level: Level) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _FaultCall:
     """A page fault that is appended to the history of its session."""
 
     page_id: str
@@ -197,9 +208,9 @@ class _Call:
 
     @property
     def digest(self) -> str:
-        """Return the digest that compares two requests with the same call id."""
+        """The digest by which two requests with the same call id are compared."""
         members = [self.page_id, *self.request.model_dump(mode="json", exclude={"form"}).values()]
-        # The default form is left out, so digests from before there were forms stay equal.
+        # Older versions had no forms. So the default form is left out, and digests stay the same.
         members += [] if self.request.form == "blocks" else [self.request.form]
         return hashlib.sha256(json_text(members).encode()).hexdigest()
 
@@ -209,29 +220,31 @@ class PageFaults:
     """Returns pages to models that fault them."""
 
     records: Records
+    """Writes the histories of sessions."""
     views: PageViews
+    """Reads pages."""
 
     async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> RenderedBody:
         """Return the tool message `{role, tool_call_id, content}` with the page at a level.
 
-        With a session, one transaction appends the message to its history and counts the read. If
-        the call is repeated, the stored message is returned again.
+        If the request names a session, one transaction appends the message to its history, and
+        counts the read. If the call is repeated, the stored message is returned again.
 
         Raises:
             NotFoundError: The project has no such page; nothing was appended.
             InvalidPayloadError: The page id is invalid; nothing was appended.
             ConflictError: The call of the session already has another answer.
-            PayloadTooLargeError: The medium is too large for an answer.
+            PayloadTooLargeError: The medium is too large for a response.
         Source: spec 000, "Multi-block Tool Results".
         """
         if request.session_id is None:
             message, _ = await self._build_message(project_id, page_id, request)
             rendered = await self._insert_media(project_id, message)
             self.views.record_access(project_id, page_id)
-            event = _event(page_id, request, utc_now())
+            event = _make_event(page_id, request, utc_now())
             await self.records.write(project_id, lambda unit: unit.add_event(event))
             return rendered
-        call = _Call(page_id, request.session_id, request, utc_now())
+        call = _FaultCall(page_id, request.session_id, request, utc_now())
         existing = await self.records.read(project_id, lambda unit: _find_existing(unit, call)[0])
         if existing is not None:
             return await self._insert_media(project_id, existing.message)
@@ -248,24 +261,24 @@ class PageFaults:
         *,
         max_tokens: int,
     ) -> "PreparedFault":
-        """Prepare a fault, which the caller appends to the session in its own transaction.
+        """Return a fault that the caller's transaction appends to the session.
 
-        A text longer than `max_tokens` is cut to its beginning and end, and names the call that
-        reads on.
+        A text longer than `max_tokens` is cut to its beginning and end. A line between them names
+        the call that reads the rest.
 
         Raises:
             Exception: See `fault`; nothing was appended.
         """
-        call = _Call(page_id, session_id, request, utc_now())
+        call = _FaultCall(page_id, session_id, request, utc_now())
         return await self._prepare(project_id, call, max_tokens)
 
     async def _prepare(
-        self, project_id: str, call: _Call, max_tokens: int | None = None
+        self, project_id: str, call: _FaultCall, max_tokens: int | None = None
     ) -> "PreparedFault":
         message, mime_type = await self._build_message(
             project_id, call.page_id, call.request, max_tokens=max_tokens
         )
-        # Loaded before the append, because a fault that cannot be rendered must not be stored.
+        # The media are checked before the append: a fault that cannot be sent must not be stored.
         rendered = await self._insert_media(project_id, message)
         fault = PageFaultCall(call.page_id, int(call.request.target_level), mime_type)
         return PreparedFault(call, message, rendered, fault)
@@ -278,9 +291,9 @@ class PageFaults:
         *,
         max_tokens: int | None = None,
     ) -> tuple[bytes, str | None]:
-        """Return the message as it is stored: with references to stored media.
+        """Return the message as it is stored, with references to stored media.
 
-        The second value is the MIME type of an image that the message has a URL of.
+        If the message has the URL of an image, the MIME type of that image is returned as well.
         """
         options = BlocksOptions(
             media="reference",
@@ -298,12 +311,12 @@ class PageFaults:
             raise missing_page_error(page_id, existing, request) from exc
         mime_type: str | None = None
         if request.form == "json":
-            content: JsonValue = await self.views.json_text_of(view, options)
+            content: JsonValue = await self.views.write_json_text(view, options)
         else:
-            blocks = await self.views.blocks_of(view, options)
+            blocks = await self.views.make_blocks(view, options)
             content, level = blocks.content, view.page.at(blocks.level)
             if level is not None and level.body.kind == "url":
-                mime_type = address_mime_type(view.page, level.body)
+                mime_type = guess_url_mime_type(view.page, level.body)
         message = {"role": "tool", "tool_call_id": request.tool_call_id, "content": content}
         encoded = await run_in_loop_if(view.is_quick, lambda: json_text(message).encode())
         return encoded, mime_type
@@ -332,16 +345,20 @@ class PageFaults:
 
 @dataclass(frozen=True, slots=True)
 class PreparedFault:
-    """A page fault before it is appended; `rendered` is the message with its media."""
+    """A page fault that is ready to be appended."""
 
-    call: _Call
+    call: _FaultCall
     message: bytes
+    """The message as it is stored."""
     rendered: RenderedBody
+    """The message with its media."""
     fault: PageFaultCall
+    """The page and level, by which renderings recognise the fault."""
     is_apart: bool | None = True
+    """See `StoredHistoryMessage`."""
 
     def mark_as_list_item(self) -> Self:
-        """Return this answer as one of a list; see `PreparedEntry`."""
+        """Return the fault marked as one of a list; see `PreparedEntry`."""
         return replace(self, is_apart=None)
 
     def find_existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
@@ -349,7 +366,7 @@ class PreparedFault:
         return _find_existing(unit, self.call)[0]
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
-        """Append the message, unless an equal one is stored; return it, and whether it is new.
+        """Append the message, unless an equal one is stored; return it, and True if it is new.
 
         Raises:
             ConflictError: The call has another answer, or the page was changed.
@@ -377,9 +394,9 @@ class PreparedFault:
             size_bytes=len(message),
             row=unit[MessageRecords].row(entry, session_id=call.session_id),
         )
-        # Lock the page before its resources, in the order of all other writers.
+        # The page is locked before its resources, as all other writers do, to avoid deadlocks.
         unit[PageAccessRecords].add({call.page_id: (1, call.now)})
-        images = image_ids(message)
+        images = find_image_ids(message)
         resources = unit[ResourceRecords].find_all(images)
         if images - resources.keys():
             raise ConflictError(
@@ -391,12 +408,12 @@ class PreparedFault:
             owner_id=message_id,
             session_id=call.session_id,
         )
-        event = _event(call.page_id, call.request, call.now, message_id=message_id)
+        event = _make_event(call.page_id, call.request, call.now, message_id=message_id)
         unit.add_event(replace(event, session_id=call.session_id, seq=seq))
         return replace(entry, seq=seq), True
 
 
-def _event(
+def _make_event(
     page_id: str, request: FaultRequest, now: datetime, *, message_id: str | None = None
 ) -> NewEvent:
     return NewEvent(
@@ -411,8 +428,12 @@ def _event(
     )
 
 
-def _find_existing(unit: UnitOfWork, call: _Call) -> tuple[StoredHistoryMessage | None, int]:
-    """Return the stored answer of this call, if any, and the number of the answer."""
+def _find_existing(unit: UnitOfWork, call: _FaultCall) -> tuple[StoredHistoryMessage | None, int]:
+    """Return the stored answer of a call, if any, and the number of the answer.
+
+    Raises:
+        ConflictError: The stored answer is not that of an equal request.
+    """
     position = find_answer_position(unit, call.session_id, call.request.tool_call_id)
     if position.existing is None:
         return None, position.number

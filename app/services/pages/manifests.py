@@ -1,4 +1,4 @@
-"""Manifests: a list of a session's pages for a model, one line for each, up to a limit."""
+"""Manifests: lists of the pages of a session for a model, with one line for each page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,22 +13,23 @@ from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.model.page import Level, ManifestPlace, StoredPage
+from pagefault_dialects.model.page import Level, ManifestPosition, StoredPage
 from pagefault_dialects.pages.detail import ManifestEntry, manifest_lines, manifest_text
 from pagefault_dialects.targets.tokens import count_tokens
 
 _PAGES_AT_ONCE = 200
 _MAX_IN_TEXT = 10_000
 
-# The text around the lines, with the note on later pages, to count its tokens.
+# The text around the lines, with the note about further pages. Its tokens count as well.
 _FRAME_TEXT = manifest_text([], following=10_000)
 
 CountTokens = Callable[[str], int]
+"""Returns the number of tokens of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A list of a session's pages for a model, or a part of it."""
+    """A list of the pages of a session for a model, or a part of the list."""
 
     session_id: str
     """The session."""
@@ -52,6 +53,7 @@ class PageManifests:
     """Lists the pages of sessions for models."""
 
     records: Records
+    """Reads pages."""
 
     async def get(
         self,
@@ -77,11 +79,11 @@ class PageManifests:
 
         Raises:
             NotFoundError: There is no such session.
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor belongs to another list.
         """
-        after, listed_before = None, 0
+        after, listed_count = None, 0
         if cursor is not None:
-            after, listed_before = _decode_position(cursor)
+            after, listed_count = _decode_cursor(cursor)
         entries: list[ManifestEntry] = []
         total, remaining_tokens = 0, None if max_tokens is None else max_tokens - count(_FRAME_TEXT)
         while len(entries) < limit:
@@ -97,12 +99,12 @@ class PageManifests:
                 after, _ = found[len(fitting) - 1]
             if len(fitting) < len(found):
                 break
-        following = max(0, total - listed_before - len(entries))
+        following = max(0, total - listed_count - len(entries))
         next_cursor = None
         if following and entries and after is not None:
-            # The fields of a cursor are integers and strings, so the float is one of these.
+            # A cursor has only integers and strings, so the float is written as a string.
             position = (int(after.is_pinned), repr(after.importance), after.page_number)
-            next_cursor = encode_cursor("manifest", *position, listed_before + len(entries))
+            next_cursor = encode_cursor("manifest", *position, listed_count + len(entries))
         return Manifest(session_id, entries, total, following, next_cursor)
 
     async def text(
@@ -124,13 +126,13 @@ class PageManifests:
         return listed.text
 
     async def _read(
-        self, project_id: str, session_id: str, *, after: ManifestPlace | None, limit: int
-    ) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
+        self, project_id: str, session_id: str, *, after: ManifestPosition | None, limit: int
+    ) -> tuple[Sequence[tuple[ManifestPosition, StoredPage]], int]:
         """Return the next pages with their positions, and the number of pages of the session."""
 
-        def find(unit: UnitOfWork) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
+        def find(unit: UnitOfWork) -> tuple[Sequence[tuple[ManifestPosition, StoredPage]], int]:
             require_found(unit[SessionRecords].find(session_id), "session")
-            listed = unit[PageRecords].manifest_places(session_id, after=after, limit=limit)
+            listed = unit[PageRecords].manifest_positions(session_id, after=after, limit=limit)
             positions = {item.page_number: item for item in listed}
             pages = [(positions[page.page_number], page) for page in read_pages(unit, [*positions])]
             return pages, unit[PageRecords].count_in_session(session_id)
@@ -139,12 +141,15 @@ class PageManifests:
 
 
 def _take_fitting(
-    found: Sequence[tuple[ManifestPlace, StoredPage]],
+    found: Sequence[tuple[ManifestPosition, StoredPage]],
     remaining_tokens: int | None,
     min_pages: int,
     count: CountTokens,
 ) -> tuple[list[ManifestEntry], int | None]:
-    """Return the entries whose lines fit, and the number of remaining tokens."""
+    """Return entries for the first pages whose lines fit, and the number of remaining tokens.
+
+    At least `min_pages` are returned, even if their lines do not fit.
+    """
     fitting: list[ManifestEntry] = []
     for _, page in found:
         descriptor = read_descriptor(page)
@@ -159,9 +164,9 @@ def _take_fitting(
     return fitting, remaining_tokens
 
 
-def _decode_position(cursor: str) -> tuple[ManifestPlace, int]:
+def _decode_cursor(cursor: str) -> tuple[ManifestPosition, int]:
     pinned, importance, number, listed = decode_cursor("manifest", cursor, (int, str, int, int))
     try:
-        return ManifestPlace(bool(pinned), float(importance), int(number)), int(listed)
+        return ManifestPosition(bool(pinned), float(importance), int(number)), int(listed)
     except ValueError as exc:
         raise InvalidCursorError from exc

@@ -1,6 +1,6 @@
-"""Images in messages of page faults.
+"""The images in the messages of page faults.
 
-The history stores references to the images, which are replaced by data URIs for a model.
+The history stores references to the images. Data URIs replace them in messages to a model.
 """
 
 import json
@@ -19,15 +19,15 @@ from pagefault_dialects.pages.page_blocks import image_damaged
 from pagefault_dialects.texts.json_strings import MediaMarks
 
 _REFERENCE_MARK = "@blob:"
-# The beginning of a reference in a message: its JSON strings have no needless escapes.
+# The beginning of a reference in the JSON of a message, which does not escape these characters.
 _REFERENCE = b'"@blob:'
 
 
-def image_ids(message: bytes) -> set[str]:
+def find_image_ids(message: bytes) -> set[str]:
     """Return the resource ids of the images in a message of a page fault."""
     if _REFERENCE not in message:
         return set()
-    images = _stored_images(json.loads(message))
+    images = _find_stored_images(json.loads(message))
     return set(filter(None, (parse_resource_id(image["url"]) for _, image in images)))
 
 
@@ -38,10 +38,9 @@ async def insert_images(
 
     Args:
         media: The store of the images.
-        message: The message. Its images were not necessarily checked.
+        message: The message.
         limit_bytes: The limit for all images together.
-        checks: Checks of images, if the message goes to a model: a damaged image is replaced by a
-            text.
+        checks: Checks the images, if the message goes to a model. A text replaces a damaged image.
 
     Raises:
         NotFoundError: An image was deleted.
@@ -51,7 +50,7 @@ async def insert_images(
     if _REFERENCE not in message:
         return [message]
     value = json.loads(message)
-    images = _stored_images(value)
+    images = _find_stored_images(value)
     if not images:
         return [message]
     marks = MediaMarks()
@@ -59,7 +58,7 @@ async def insert_images(
         resource = await media.resource(image["url"])
         check_fits(resource, limit_bytes)
         limit_bytes -= resource.size_bytes
-        damage = await checks.of_resource(media.project_id, resource) if checks else None
+        damage = await checks.check_resource(media.project_id, resource) if checks else None
         if damage is None:
             mark = marks.add(MediaPiece(resource.digest, resource.size_bytes))
             image["url"] = f"data:{resource.mime_type};base64,{mark}"
@@ -73,7 +72,7 @@ async def insert_images(
     return marks.split(text)
 
 
-def _stored_images(message: Mapping[str, JsonValue]) -> list[tuple[JsonValue, JsonValue]]:
+def _find_stored_images(message: Mapping[str, JsonValue]) -> list[tuple[JsonValue, JsonValue]]:
     """Return the blocks of stored images in a message, each with its `image_url`."""
     content = message["content"]
     blocks = content if isinstance(content, list) else []

@@ -1,4 +1,4 @@
-"""Bodies of pages: the media of each modality, and references to texts."""
+"""The bodies of levels of pages: stored media, URLs, and references to text files."""
 
 from dataclasses import asdict
 
@@ -15,17 +15,17 @@ from pagefault_dialects.pages.descriptors import body_mime_type
 
 
 def refers_to_text(modality: Modality, body: Body) -> bool:
-    """Return whether the content of a text or structured page is a reference to a text file."""
+    """Return True if the content of a text or structured page is a reference to a text file."""
     is_reference = modality in ("text", "structured") and body.kind == "blob"
     return is_reference and body.media is not None and is_textual(body.media.mime_type)
 
 
-def blob_body(resource: Resource) -> Body:
+def make_blob_body(resource: Resource) -> Body:
     """Return the body of a level with a stored medium."""
-    return Body("blob", resource.reference, page_media(resource))
+    return Body("blob", resource.reference, make_page_media(resource))
 
 
-def page_media(resource: Resource) -> PageMedia:
+def make_page_media(resource: Resource) -> PageMedia:
     """Return the description of a medium in a page."""
     return PageMedia(
         uri=resource.reference,
@@ -50,8 +50,8 @@ async def read_referenced_text(
         media: The store of the text.
         modality: The modality of the page.
         body: The content of the page.
-        source: The text, if the request has it.
-        limit_bytes: The largest text of a page.
+        source: The text file, if it is in the request.
+        limit_bytes: The maximum size of the text.
 
     Raises:
         PayloadTooLargeError: The text is larger than the limit.
@@ -77,31 +77,38 @@ def text_too_long_error(limit_bytes: int) -> PayloadTooLargeError:
 
 
 def is_url(text: str) -> bool:
-    """Return whether a content is a URL, and not a sentence that begins with one."""
+    """Return True if a content is a URL, and not a sentence that begins with a URL."""
     return text[:8].lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
 
 
-def address_mime_type(page: Page, body: Body) -> str:
-    """Return the MIME type of the medium at a URL from page and URL; `image/*` if unknown.
+def guess_url_mime_type(page: Page, body: Body) -> str:
+    """Return the likely MIME type of the medium at a URL, without fetching it.
+
+    It is the type in the fields of the page, or that of the file extension in the URL. If both are
+    unknown, it is for example `image/*`, by the modality.
 
     Args:
         page: The page.
         body: A level of the page that is a URL.
     """
     modality = page.fields.modality
-    claims = [canonical_mime_type(page.fields.mime_type or ""), body_mime_type(body)]
+    candidates = [canonical_mime_type(page.fields.mime_type or ""), body_mime_type(body)]
     if body.value != page.full.value:
-        # The MIME type of a page is that of its content, but this level is another file.
-        claims.reverse()
-    fitting = (item for item in claims if item and item != OCTET_STREAM and fits(modality, item))
+        # The MIME type in the fields is that of the content, but this level is another file.
+        candidates.reverse()
+    fitting = (
+        item
+        for item in candidates
+        if item and item != OCTET_STREAM and fits_modality(modality, item)
+    )
     return next(fitting, f"{modality}/*")
 
 
-def fits(modality: Modality, mime_type: str) -> bool:
-    """Return whether a MIME type fits a modality; an unspecific type always does."""
+def fits_modality(modality: Modality, mime_type: str) -> bool:
+    """Return True if a medium with a MIME type can be in a page of a modality."""
     kind = resource_kind(mime_type)
     if modality in ("text", "structured") or kind == modality or mime_type == OCTET_STREAM:
         return True
-    # MP4, Ogg and WebM contain audio or video; the bytes do not always tell them apart.
+    # MP4, Ogg and WebM contain audio or video. Which of the two cannot always be detected.
     is_container = kind in PLAYABLE_KINDS or mime_type == "application/ogg"
     return is_container and modality in PLAYABLE_KINDS

@@ -8,7 +8,7 @@ import anyio.to_thread
 from app.errors import InvalidCursorError
 from app.models.identity import ListName, decode_cursor, digest_query, encode_cursor
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.stored_pages import read_pages, stored_texts
+from app.services.pages.stored_pages import read_pages, read_searched_texts
 from app.stores.records.finding import IN_PAGES, RankedMatch, RankedMatches, SearchedIndex, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -28,11 +28,11 @@ _AT_ONCE_BYTES = 64 * 1024
 class SearchCursors:
     """Encodes and decodes the cursors of a search.
 
-    A cursor has the weights of the ranking, so that the order of the list stays.
+    A cursor contains the weights of the ranking, so that the next part has the same order.
 
     Args:
         name: The name of the list.
-        query: The query and its filters; a cursor of another query is refused.
+        query: The query and its filters. Cursors of other queries are invalid.
     """
 
     def __init__(self, name: ListName, *query: str | None) -> None:
@@ -40,22 +40,22 @@ class SearchCursors:
         self._query_digest = digest_query(*query)
 
     def decode(self, cursor: str | None) -> tuple[RankedMatch | None, Sequence[int]]:
-        """Return the match that a cursor names, and the weights of its ranking.
+        """Return the last match before the cursor, and the weights of the ranking.
 
         Raises:
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor belongs to another list.
         """
         if cursor is None:
             return None, ()
         shape = (str, str, int, int, int)
-        query_digest, digits, rank, place, number = decode_cursor(self._name, cursor, shape)
+        query_digest, digits, rank, index_id, number = decode_cursor(self._name, cursor, shape)
         try:
             weights = [int(digit, 16) for digit in str(digits)]
         except ValueError as exc:
             raise InvalidCursorError from exc
         if query_digest != self._query_digest:
             raise InvalidCursorError
-        return RankedMatch(int(rank), int(place), int(number)), weights
+        return RankedMatch(int(rank), int(index_id), int(number)), weights
 
     def encode(self, last: RankedMatch, weights: Sequence[int]) -> str:
         """Return the cursor of the list after a match."""
@@ -65,14 +65,13 @@ class SearchCursors:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A page that matches a search, with the matching passage if there is one.
-
-    `has_all` is true if the page has all words of the query; later hits may have fewer.
-    """
+    """A page that matches a search."""
 
     page: StoredPage
     snippet: str | None
+    """The passage that matches, if it was found in a text of the page."""
     has_all: bool = True
+    """True if the page has all words of the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,9 @@ class PageLists:
     """Lists and searches memory pages."""
 
     records: Records
+    """Reads pages."""
     accesses: AccessCounts
+    """Adds counters to the pages."""
 
     async def list(
         self, project_id: str, filters: PageFilters, *, cursor: str | None, limit: int
@@ -88,7 +89,7 @@ class PageLists:
         """Return up to `limit` pages without content, newest first, and the next cursor.
 
         Raises:
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor belongs to another list.
         """
         before = None if cursor is None else int(decode_cursor("pages", cursor, (int,))[0])
 
@@ -114,11 +115,11 @@ class PageLists:
         """Return up to `limit` pages that match a text, best first, and the next cursor.
 
         Pages whose ids are in the text come first, then pages with all words, then pages with some
-        of the words. A cursor has the weights of the ranking, so that the order stays.
+        of the words.
 
         Raises:
             InvalidPayloadError: `text` has no words.
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor belongs to another list.
         """
         query = parse_search(text)
         cursors = SearchCursors("page-search", text, filters.session_id, filters.modality)
@@ -142,20 +143,20 @@ class PageLists:
         counted = [self.accesses.add_counts(project_id, stored) for stored in pages]
         complete = {match.number for match in matches[:limit] if is_complete(match.rank)}
 
-        def read() -> list[Hit]:
+        def make_hits() -> list[Hit]:
             passages = Passages(SearchQuery(tuple(found.terms) or query.terms))
             return [
-                Hit(page, passages.find(stored_texts(page)), page.page_number in complete)
+                Hit(page, passages.find(read_searched_texts(page)), page.page_number in complete)
                 for page in counted
             ]
 
         size_bytes = sum(len(page.descriptor) + len(page.content or b"") for page in pages)
         is_quick = size_bytes <= _AT_ONCE_BYTES
-        hits = read() if is_quick else await anyio.to_thread.run_sync(read)
+        hits = make_hits() if is_quick else await anyio.to_thread.run_sync(make_hits)
         if not pages or len(matches) == len(pages):
             return hits, None
-        end = next(match for match in matches if match.number == pages[-1].page_number)
-        return hits, cursors.encode(end, found.weights)
+        last_match = next(match for match in matches if match.number == pages[-1].page_number)
+        return hits, cursors.encode(last_match, found.weights)
 
 
 def narrow_page_index(

@@ -1,8 +1,9 @@
 """Prepares pages and plans their changes, both outside of any transaction.
 
 Preparing a page is slow: it resolves the content, stores the media and makes a smaller image. A
-planned change has the levels, the search words and the version. Planning is pure, but a long page
-needs a thread. A change is planned for the page as it is stored, and is valid until that changes.
+planned change has the levels, the search words and the version. Planning is pure, but runs in a
+thread if the page is long. A change is planned for one stored version of the page, and cannot be
+written if another request has changed the page since.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -22,15 +23,15 @@ from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import MediaKeeper
 from app.services.pages.content_resolver import ContentResolver, ResolvedContent, check_field_texts
-from app.services.pages.page_bodies import blob_body, read_referenced_text
+from app.services.pages.page_bodies import make_blob_body, read_referenced_text
 from app.services.pages.stored_pages import read_descriptor, read_fields, read_representation
 from app.services.pages.versions import (
     Stamp,
     StoredContent,
+    find_resource_ids,
     have_same_fields,
-    page_version,
-    resource_ids,
-    stored_levels,
+    make_page_version,
+    make_stored_levels,
 )
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs.store import BlobStore, read_whole
@@ -61,32 +62,33 @@ _HEAD_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class PreparedPage:
-    """A page to be written, with its media stored and no levels derived yet.
-
-    `forms` has the original forms of moved data URIs, `text` the text of a referenced resource,
-    `reduced` the smaller image. `resources` are new or referenced by the client. `is_quick` is true
-    if the change can be planned in the event loop.
-    """
+    """A page to write. Its media are stored, and its levels are not derived yet."""
 
     page: Page
     forms: dict[str, InlineForm]
+    """The original forms of moved data URIs, by JSON pointer into the content."""
     text: str | None
+    """The text of the file to which the content refers, if it is a text."""
     reduced: Body | None
+    """The smaller image."""
     resources: Sequence[Resource]
+    """The resources that the content refers to, and those that are new."""
     now: datetime
     is_quick: bool = False
+    """True if the change can be planned in the event loop."""
 
     @cached_property
     def content(self) -> StoredContent:
-        """The content as it is stored, serialised on first use."""
+        """The content as it is stored. It is serialised on first use."""
         return StoredContent(json_text(self.page.full.value).encode(), dump_forms(self.forms))
 
 
 @dataclass(frozen=True, slots=True)
 class _ReducedImage:
-    """The smaller form of an image; `data` is `None` if that is the image itself."""
+    """The smaller form of an image."""
 
     data: bytes | None
+    """The bytes; `None` if the image is small enough, and is used itself."""
     mime_type: str
 
 
@@ -95,14 +97,18 @@ class PagePreparer:
     """Prepares pages, which is the slow part of a write."""
 
     records: Records
+    """Finds the resources that contents refer to."""
     blobs: BlobStore
+    """Stores and reads media."""
     images: ImageWork
+    """Makes smaller images."""
     limits: Limits
+    """Limits texts and media."""
 
-    def resolver(
+    def make_resolver(
         self, project_id: str, now: datetime, request: StreamedRequest[Any] | None = None
     ) -> ContentResolver:
-        """Return the content resolver of a request; streamed media may be in drafts already."""
+        """Return the content resolver of a request, which has the media that have arrived."""
         limits = self.limits
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=limits.medium_bytes, now=now)
         return ContentResolver(
@@ -115,10 +121,11 @@ class PagePreparer:
     async def prepare(
         self, resolver: ContentResolver, page_id: str, fields: PageFields, content: object
     ) -> PreparedPage:
-        """Resolve the content of a page and prepare its levels.
+        """Resolve the content of a page, and make its smaller image.
 
         Raises:
-            InvalidPayloadError, PayloadTooLargeError: The content; nothing is visible.
+            InvalidPayloadError, PayloadTooLargeError: The content is invalid or too large; nothing
+                is visible.
             StoreUnavailableError: The blob store did not answer.
         """
         await run_in_loop_if(resolver.is_quick, check_field_texts, fields)
@@ -128,15 +135,14 @@ class PagePreparer:
     async def complete(
         self, resolver: ContentResolver, page: Page, resolved: ResolvedContent
     ) -> PreparedPage:
-        """Add the sources of derived levels to a page: its text and its smaller image.
+        """Add to a page what its levels are derived from: its text and its smaller image.
 
-        A smaller image that the service has derived before is kept. If the client has supplied
-        one instead, it is derived again.
+        A smaller image that the service has derived before is used again.
 
         Args:
-            resolver: The media of the request.
+            resolver: The content resolver of the request.
             page: The page.
-            resolved: The content, with the media of the request and all referenced resources.
+            resolved: The content of the page.
         """
         source = resolved.source
         text = await read_referenced_text(
@@ -146,13 +152,13 @@ class PagePreparer:
             source=source,
             limit_bytes=self.limits.page_text_bytes,
         )
-        reduced, new = await self._find_reduced(resolver, page, source)
+        reduced, new_resources = await self._find_reduced(resolver, page, source)
         return PreparedPage(
             page=page,
             forms=resolved.forms,
             text=text,
             reduced=reduced,
-            resources=[*resolved.resources, *new],
+            resources=[*resolved.resources, *new_resources],
             now=resolver.mover.keeper.now,
             # A referenced text may be long even if the request is short.
             is_quick=resolver.is_quick and text is None,
@@ -161,7 +167,7 @@ class PagePreparer:
     async def _find_reduced(
         self, resolver: ContentResolver, page: Page, source: MediaSource | None
     ) -> tuple[Body | None, list[Resource]]:
-        """Return the smaller form of an image, and its resource if it is new."""
+        """Return the body of the smaller image, if any, and its resource if it is new."""
         body, media = page.full, page.full.media
         level = page.levels.get(Level.REDUCED)
         if level is not None and level.origin == "derived" and level.body.is_media:
@@ -173,7 +179,7 @@ class PagePreparer:
         if source is None and body.kind == "data":
             uri = split_data_uri(str(body.value))
             source = InMemoryMedia(uri.data) if uri and uri.data else None
-        read = partial(self._read, resolver, str(body.value), source)
+        read = partial(self._read_image, resolver, str(body.value), source)
         image = await self._reduce(resolver, media.mime_type, media.size_bytes, read)
         if image is None:
             return None, []
@@ -182,7 +188,7 @@ class PagePreparer:
         resource = await resolver.mover.keeper.store(
             InMemoryMedia(image.data), image.mime_type, None
         )
-        return blob_body(resource), [resource]
+        return make_blob_body(resource), [resource]
 
     async def _reduce(
         self,
@@ -191,6 +197,7 @@ class PagePreparer:
         size_bytes: int,
         read: Callable[[int], Awaitable[bytes]],
     ) -> _ReducedImage | None:
+        """Return the smaller form of an image; `None` if the image cannot be made smaller."""
         cost = await self.images.cost_of(await read(_HEAD_BYTES), mime_type)
         if cost is None:
             return None
@@ -208,10 +215,10 @@ class PagePreparer:
         except (TooCostlyError, UndecidedError):
             return None
 
-    async def _read(
+    async def _read_image(
         self, resolver: ContentResolver, reference: str, source: MediaSource | None, size_bytes: int
     ) -> bytes:
-        """Return the first bytes of an image from its source, or from the store."""
+        """Return the first `size_bytes` of an image, from the request or from the store."""
         if source is not None:
             return await anyio.to_thread.run_sync(source.head, size_bytes)
         resource = await resolver.media.resource(reference)
@@ -222,29 +229,31 @@ class PagePreparer:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedContent:
-    """The parts of a stored page that stay if its content stays, and its previous fields."""
+    """The parts of a stored page that a change keeps if the content is the same."""
 
     content: StoredContent
     supplied: Mapping[Level, Body]
+    """The levels that clients have supplied."""
     fields: PageFields
+    """The previous fields, to find out if the search words change."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageChange:
-    """A version of a page with its levels, words and resources, serialised."""
+    """The next version of a page with its levels, words and resources, ready to be written."""
 
     version: PageVersion
-    """The version."""
+    """The version, as it is stored."""
     levels: Sequence[StoredRepresentation]
     """The levels above FULL."""
     words: SearchWords | None
     """The words for searches; `None` if they do not change."""
     fetched_resource_id: str | None
-    """The resource that its URL was downloaded to."""
+    """The file that was fetched from the URL of the content, if it was."""
     resources: Mapping[str, Resource]
-    """Referenced resources that may not be stored yet, by id."""
+    """The resources that the version refers to and that may not be stored yet, by id."""
     stored_resource_ids: set[str]
-    """All other referenced resources."""
+    """The ids of all other resources that the version refers to."""
     now: datetime
     """The time of the change."""
 
@@ -259,18 +268,18 @@ def plan_change(
 
     Args:
         prepared: The page to be written.
-        current: The stored page; its content is not needed.
-        unchanged: The parts that stay, if the content does.
-        limits: The largest fields of a page.
+        current: The stored page, with or without its content.
+        unchanged: The parts that stay, if the content stays.
+        limits: Limits the size of the fields.
 
     Raises:
-        InvalidPayloadError: A supplied level is longer than the level below it.
+        InvalidPayloadError: A supplied level is longer than the next level with more detail.
         PayloadTooLargeError: The fields of the page are too long.
     """
     now, content = prepared.now, unchanged.content if unchanged else prepared.content
     page = _derive_levels(prepared, unchanged.supplied if unchanged else {})
     stamp = Stamp(current.version + 1, current.created_at, now) if current else Stamp(1, now, now)
-    version = page_version(page, content, stamp)
+    version = make_page_version(page, content, stamp)
     if len(version.descriptor) > limits.page_fields_bytes:
         raise PayloadTooLargeError(
             "Caption, transcript, scenes, metadata and the other fields of a page may have "
@@ -280,11 +289,11 @@ def plan_change(
     has_same_words = unchanged and _searched_fields(unchanged.fields) == _searched_fields(
         page.fields
     )
-    referenced = resource_ids(page) | content.resource_ids
+    referenced = find_resource_ids(page) | content.resource_ids
     resources = {resource.resource_id: resource for resource in prepared.resources}
     return PageChange(
         version,
-        stored_levels(page, now),
+        make_stored_levels(page, now),
         None if has_same_words else search_words(searchable_text(page, prepared.text)),
         content.fetched_resource_id,
         {key: resource for key, resource in resources.items() if key in referenced},
@@ -301,33 +310,33 @@ def plan_same_content(
 ) -> PageChange | None:
     """Plan the next version of a page with the same content; `None` if its fields are the same.
 
-    Supplied levels stay as long as the content does.
+    As the content stays, the supplied levels stay as well.
 
     Args:
         prepared: The page to be written.
-        current: The stored page, without its content.
+        current: The stored page, with or without its content.
         levels: The levels of the stored page.
-        limits: The largest fields of a page.
+        limits: Limits the size of the fields.
 
     Raises:
         InvalidPayloadError, PayloadTooLargeError: See `plan_change`.
     """
     content = prepared.content
-    # A client may write back the references that it read; their data URIs stay moved.
+    # A client may send the references that it has read. The original form of their data URIs stays.
     inline_form = content.inline_form or current.inline_form
     previous = read_fields(read_descriptor(current))
     if inline_form == current.inline_form and have_same_fields(prepared.page.fields, previous):
         return None
     unchanged = UnchangedContent(
         StoredContent(content.text, inline_form, current.fetched_resource_id),
-        supplied_levels(map(read_representation, levels)),
+        find_supplied_levels(map(read_representation, levels)),
         previous,
     )
     return plan_change(prepared, current, unchanged, limits)
 
 
-def supplied_levels(levels: Iterable[Representation]) -> dict[Level, Body]:
-    """Return the supplied levels."""
+def find_supplied_levels(levels: Iterable[Representation]) -> dict[Level, Body]:
+    """Return the bodies of those levels that clients have supplied."""
     return {level.level: level.body for level in levels if level.origin == "supplied"}
 
 
@@ -352,6 +361,6 @@ def _derive_levels(prepared: PreparedPage, supplied: Mapping[Level, Body]) -> Pa
 
 
 def _searched_fields(fields: PageFields) -> tuple[object, ...]:
-    """Return the fields that searches read or filter by."""
-    words = (fields.hint, fields.caption, fields.transcript, scenes_of(fields))
-    return (*words, fields.session_id, fields.modality)
+    """Return the fields that searches read, and those by which they filter."""
+    texts = (fields.hint, fields.caption, fields.transcript, scenes_of(fields))
+    return (*texts, fields.session_id, fields.modality)

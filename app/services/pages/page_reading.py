@@ -1,6 +1,6 @@
-"""Bodies of responses with a page at a level: typed content, blocks for a model, the detail view.
+"""Writes the bodies of responses with a page: its content, blocks for a model, the detail view.
 
-Reading never changes a page, and these reads are not counted.
+Reading never changes a page. These reads are not counted as reads by a model.
 """
 
 import json
@@ -13,7 +13,7 @@ from app.errors import NotFoundError
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.page_views import BlocksOptions, PageView, PageViews, page_view_json
-from app.services.pages.stored_pages import read_descriptor, updated_at
+from app.services.pages.stored_pages import read_descriptor, read_updated_at
 from app.wire.pages import blocks_record, content_record, level_record, page_record_pieces
 from pagefault_dialects.model.page import Level, MediaForm
 from pagefault_dialects.model.render_options import Rendering, rendering_of
@@ -30,16 +30,16 @@ class PageReading(PageViews):
     async def get_as_sent(self, project_id: str, page_id: str) -> RenderedBody:
         """Return the page with its content as the client sent it, data URIs byte for byte.
 
-        The digest is that of the stored page.
+        The digest of the body is the digest of the stored page.
 
         Raises:
             NotFoundError: The project has no such page.
-            PayloadTooLargeError: Its media are too large for a response.
+            PayloadTooLargeError: The media are too large for a response.
             StoreUnavailableError: The store did not answer.
         """
         stored = await self.get(project_id, page_id)
         media = self._media_of(project_id, stored)
-        content = await media.content_as_sent(stored.content or b"null")
+        content = await media.restore_content(stored.content or b"null")
         pieces = page_record_pieces(stored, content)
         rendering = Rendering(pieces, stored.digest)
         return await RenderedBody(self.blobs, project_id, rendering).check()
@@ -47,7 +47,7 @@ class PageReading(PageViews):
     async def content(
         self, project_id: str, page_id: str, level: Level | None, media: MediaForm
     ) -> RenderedBody:
-        """Return the content of a page at a level, by modality: a `PageContent`.
+        """Return the content of a page at a level, as a `PageContent`.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -59,7 +59,7 @@ class PageReading(PageViews):
         has_image = body is not None and body.is_media and view.page.fields.modality == "image"
         marks, base64 = MediaMarks(), None
         if body is not None and has_image and (media == "inline" or body.kind != "blob"):
-            base64 = await view.media.base64(marks, body)
+            base64 = await view.media.write_base64(marks, body)
         return await self._render(
             view,
             marks,
@@ -78,7 +78,7 @@ class PageReading(PageViews):
         """
         view = await self.view(project_id, page_id, level)
         marks = MediaMarks()
-        blocks = await self.blocks_of(view, options, marks if options.media == "inline" else None)
+        blocks = await self.make_blocks(view, options, marks if options.media == "inline" else None)
         return await self._render(
             view,
             marks,
@@ -94,7 +94,7 @@ class PageReading(PageViews):
             NotFoundError: The project has no such page.
         """
         view = await self.check_images(await self.view(project_id, page_id, level))
-        blocks = await self.blocks_of(view, replace(options, media="reference"))
+        blocks = await self.make_blocks(view, replace(options, media="reference"))
         return await self._render(view, MediaMarks(), lambda: _json_blocks(view, options, blocks))
 
     async def detail(self, project_id: str, page_id: str) -> str:
@@ -111,7 +111,7 @@ class PageReading(PageViews):
                 view.page,
                 version=stored.version,
                 created_at=stored.created_at,
-                updated_at=updated_at(stored),
+                updated_at=read_updated_at(stored),
                 last_accessed=stored.last_accessed,
                 access_count=stored.access_count,
                 size_bytes=read_descriptor(stored)["size_bytes"],
@@ -137,7 +137,7 @@ class PageReading(PageViews):
     async def _render(
         self, view: PageView, marks: MediaMarks, render: Callable[[], bytes]
     ) -> RenderedBody:
-        """Return the body that a function renders, with media instead of their marks."""
+        """Return the JSON of `render` as a body, with media in place of their marks."""
         rendering = await run_in_loop_if(view.is_quick, lambda: rendering_of(marks.split(render())))
         return await RenderedBody(self.blobs, view.media.media.project_id, rendering).check()
 
@@ -145,7 +145,7 @@ class PageReading(PageViews):
 def _json_blocks(view: PageView, options: BlocksOptions, blocks: PageBlocks) -> bytes:
     text = page_view_json(view, options)
     if options.max_chars is not None or options.offset:
-        # Scenes are longer in JSON than as text, so the cut may be earlier than that of the blocks.
+        # Scenes are longer in JSON than as text, so the JSON may end earlier than the blocks.
         page = json.loads(text)
         blocks = replace(blocks, truncated=page["truncated"], next_offset=page.get("next_offset"))
     return blocks_record(blocks, content=text, requested_level=view.level)

@@ -1,4 +1,4 @@
-"""Reads the bodies of the page routes as checked drafts."""
+"""Parses and checks the bodies of the page routes."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -38,7 +38,7 @@ _EXAMPLE_RECORDING: JsonDict = {
     "timestamps": [{"start": 0.0, "end": 2.4, "text": "So the key insight is locality."}],
 }
 
-# Members that the service sets; a client that writes back a page sends them along.
+# Members that the service sets. A client that has read a page, and puts it again, sends them too.
 _SET_BY_SERVICE = frozenset(
     {
         "levels",
@@ -52,7 +52,7 @@ _SET_BY_SERVICE = frozenset(
         "version",
     }
 )
-# Members of the store of `chuk_ai_session_manager` in its dump of a page; they are ignored.
+# Members about the store of `chuk_ai_session_manager` in the pages that it dumps. They are ignored.
 _SET_BY_OTHER_STORE = frozenset(
     {"representation_level", "storage_tier", "artifact_id", "representations", "dirty"}
 )
@@ -85,11 +85,11 @@ class PageDraft(PageFields):
     ] = None
 
     def fields(self) -> PageFields:
-        """Return the fields of the page, with all parents in `provenance`."""
+        """Return the fields of the page. `provenance` gets the ids of the other parents too."""
         members = {name: getattr(self, name) for name in PageFields.model_fields}
         parents = dict.fromkeys(filter(None, (self.represents, self.parent_page_id)))
-        further = (parent for parent in parents if parent not in self.provenance)
-        members["provenance"] = (*self.provenance, *further)
+        new_parents = (parent for parent in parents if parent not in self.provenance)
+        members["provenance"] = (*self.provenance, *new_parents)
         return PageFields.model_construct(**members)
 
 
@@ -114,20 +114,19 @@ class PagePatch(PageFields):
 
 
 def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
-    """Return the JSON of a body, with the numbers of timestamps as they are written.
+    """Return the JSON of a body. The numbers in timestamps keep the spelling of the body.
 
-    Numbers of vectors become 32-bit floats. The body is only parsed a second time if there are
-    timestamps or vectors.
+    The numbers in vectors become 32-bit floats. A body with timestamps or vectors is parsed twice.
 
     Raises:
         InvalidJsonError: The body is not JSON or not UTF-8, or a number is not finite.
         PayloadTooLargeError: The body is nested too deep, or has too many values.
     """
     value = read_value(body, limits)
-    if not any(page.keys() & RARE_FIELDS for page in _pages(value)):
+    if not any(page.keys() & RARE_FIELDS for page in _find_pages(value)):
         return value
     exact_value = read_value(body, limits, keeps_spelling=True)
-    for page, exact in zip(_pages(value), _pages(exact_value), strict=True):
+    for page, exact in zip(_find_pages(value), _find_pages(exact_value), strict=True):
         page |= {name: exact[name] for name in RARE_FIELDS if name in exact}
         if isinstance(page.get("embedding"), list):
             page["embedding"] = [as_float32(item) for item in page["embedding"]]
@@ -139,7 +138,7 @@ def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
 
     Args:
         value: The request's body.
-        page_id: The id in the path, if any; the body may repeat it.
+        page_id: The id in the path, if any. The body may have the same id.
 
     Raises:
         InvalidPayloadError: The body is not a page.
@@ -159,10 +158,11 @@ def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
 
 
 def read_page_batch(value: JsonValue) -> list[PageDraft]:
-    """Return the pages of a bulk request; those that have ids have different ones.
+    """Return the pages of a bulk request.
 
     Raises:
-        InvalidPayloadError: One of them is not a page; the faults point into `pages`.
+        InvalidPayloadError: An item is not a page, or two pages have the same id. The faults point
+            into `pages`.
     """
     body = as_object(value)
     items = body.get("pages")
@@ -208,7 +208,7 @@ def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
 
 
 def apply_patch(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageFields:
-    """Return the fields after a merge patch: null removes a member, objects are merged.
+    """Return the fields after a merge patch. In a patch, null removes a member.
 
     Raises:
         InvalidPayloadError: The patched fields are invalid.
@@ -231,8 +231,8 @@ def read_representation_draft(value: JsonValue) -> RepresentationDraft:
     )
 
 
-def _pages(value: JsonValue) -> list[dict[str, JsonValue]]:
-    """Return the body and the objects in its `pages`; an empty list if it is no object."""
+def _find_pages(value: JsonValue) -> list[dict[str, JsonValue]]:
+    """Return all objects of a body that may be pages: the body, and the objects in its `pages`."""
     if not isinstance(value, dict):
         return []
     items = value.get("pages")
@@ -277,7 +277,7 @@ def _find_repeated_ids(drafts: list[PageDraft]) -> list[Fault]:
 
 
 def _merge(target: JsonValue, patch: JsonValue) -> JsonValue:
-    """Merge as in RFC 7396, section 2. The depth of a patch is limited like that of a body."""
+    """Merge as in RFC 7396, section 2. The recursion is bounded by the limit of a body's depth."""
     if not isinstance(patch, Mapping):
         return patch
     merged = dict(target) if isinstance(target, Mapping) else {}
@@ -289,24 +289,24 @@ def _merge(target: JsonValue, patch: JsonValue) -> JsonValue:
     return merged
 
 
-def media_of_page(draft: PageDraft) -> list[SplitDataUri]:
+def find_page_media(draft: PageDraft) -> list[SplitDataUri]:
     """Return the data URIs in the content of a page that are moved to the blob store."""
     content = draft.content
     if draft.modality == "structured":
         return [medium.uri for medium in find_movable_media(content) if medium.uri is not None]
     if draft.modality == "text":
-        return _data_uri(content)
+        return _find_data_uri(content)
     uri = (
         (split_data_uri(content) or recognize_base64(content)) if isinstance(content, str) else None
     )
     return [uri] if uri is not None and (must_be_moved(uri) or not uri.head) else []
 
 
-def media_of_representation(draft: RepresentationDraft) -> list[SplitDataUri]:
-    """Return the data URI of a supplied level that is moved, whatever the page's modality."""
-    return _data_uri(draft.content)
+def find_representation_media(draft: RepresentationDraft) -> list[SplitDataUri]:
+    """Return the data URI in a supplied level that is moved to the blob store, if there is one."""
+    return _find_data_uri(draft.content)
 
 
-def _data_uri(content: object) -> list[SplitDataUri]:
+def _find_data_uri(content: object) -> list[SplitDataUri]:
     uri = split_data_uri(content) if isinstance(content, str) else None
     return [uri] if uri is not None and uri.is_base64 and must_be_moved(uri) else []

@@ -1,6 +1,6 @@
-"""Reads pages at a level, with their media, and makes blocks and texts of them for models.
+"""Reads pages at a level with their media, and makes blocks and texts from them for models.
 
-Reading never changes a page. Reads by models are counted, in memory.
+Reading never changes a page. `PageViews.record_access` counts a read by a model, in memory.
 """
 
 from collections.abc import Sequence
@@ -52,9 +52,9 @@ class PageMediaReader:
     stored: StoredPage
     """The page, with the original form of its data URIs."""
     checks: MediaChecks
-    """Checks of images."""
+    """Finds damaged images."""
     limits: Limits
-    """The limits of media in a response."""
+    """Limits the media in a response."""
 
     @cached_property
     def _forms(self) -> dict[str, InlineForm]:
@@ -62,32 +62,32 @@ class PageMediaReader:
 
     @property
     def declared_type(self) -> str | None:
-        """The MIME type in the data URI that the content was sent in, if any."""
+        """The MIME type in the data URI of the content, as the client sent it."""
         form = self._forms.get(_ROOT_POINTER)
         uri = split_data_uri(form.head) if form else None
         return uri.declared_type if uri else None
 
     async def find_damage(self, page: Page, level: Level) -> dict[Level, Damage]:
-        """Check the images of a page, and return their damage by level. Remote images are skipped.
+        """Check the images of a page, and return their damage by level. URLs are not checked.
 
         Args:
             page: The page.
-            level: The requested level. Missing images of other levels are ignored.
+            level: The requested level. An error about the image of another level is ignored.
 
         Raises:
             NotFoundError: The image of the level was deleted.
             StoreUnavailableError: The store did not answer.
         """
         damages: dict[Level, Damage] = {}
-        for checked in (Level.FULL, Level.REDUCED):
+        for image_level in (Level.FULL, Level.REDUCED):
             try:
-                damage = await self._check_level(page, checked)
+                damage = await self._check_level(page, image_level)
             except (NotFoundError, StoreUnavailableError):
-                if checked is level:
+                if image_level is level:
                     raise
                 continue
             if damage is not None:
-                damages[checked] = damage
+                damages[image_level] = damage
         return damages
 
     async def _check_level(self, page: Page, level: Level) -> Damage | None:
@@ -98,10 +98,10 @@ class PageMediaReader:
             return _NO_BASE64 if body.kind == "data" else None
         if body.kind == "blob":
             resource = await self.media.resource(str(body.value))
-            return await self.checks.of_resource(self.media.project_id, resource)
-        return await self.checks.of_bytes(_data_of(body), body.media.mime_type)
+            return await self.checks.check_resource(self.media.project_id, resource)
+        return await self.checks.check_bytes(_decode_data(body), body.media.mime_type)
 
-    async def image_url(
+    async def make_image_url(
         self,
         page: Page,
         level: Level,
@@ -114,8 +114,8 @@ class PageMediaReader:
         Args:
             page: The page.
             level: The level.
-            marks: Collects marks in the JSON for stored images; `None` for references.
-            is_repaired: Whether damaged chunks of a PNG are omitted.
+            marks: Gets a mark for each stored image. `None` to return references instead.
+            is_repaired: True to omit the damaged chunks of a PNG.
 
         Returns:
             An `http(s)` URL, a `data:` URI, or, without `marks`, the `@blob:` reference of a
@@ -130,15 +130,17 @@ class PageMediaReader:
         if body.media is None or (body.kind == "blob" and marks is None):
             return str(body.value)
         if is_repaired:
-            data = _data_of(body)
+            data = _decode_data(body)
             if body.kind == "blob":
                 limit_bytes = self.limits.image_bytes
                 data = await self.media.read(str(body.value), limit_bytes=limit_bytes)
             return await anyio.to_thread.run_sync(repair_image, data)
         return await self._data_uri(marks or MediaMarks(), body)
 
-    async def base64(self, marks: MediaMarks, body: Body) -> str | None:
-        """Return the base64 of a medium, or a mark in `marks` for it; `None` without a medium.
+    async def write_base64(self, marks: MediaMarks, body: Body) -> str | None:
+        """Return the base64 of a medium, or a mark in its place; `None` without a medium.
+
+        A stored medium gets a mark in `marks`, and is read while the response is sent.
 
         Raises:
             NotFoundError: The medium was deleted.
@@ -148,24 +150,24 @@ class PageMediaReader:
             return None
         if body.kind == "data":
             return await anyio.to_thread.run_sync(
-                lambda: pybase64.b64encode(_data_of(body)).decode()
+                lambda: pybase64.b64encode(_decode_data(body)).decode()
             )
         resource = await self.media.resource(str(body.value))
         check_fits(resource, self.limits.image_bytes)
         return marks.add(MediaPiece(resource.digest, resource.size_bytes))
 
-    async def content_as_sent(self, content: bytes) -> Sequence[JsonPiece]:
-        """Return the content with every moved data URI as it was written, byte for byte.
+    async def restore_content(self, content: bytes) -> Sequence[JsonPiece]:
+        """Return the content as the client sent it, with data URIs in place of references.
 
         Raises:
-            NotFoundError: One of its media was deleted.
-            PayloadTooLargeError: Its media are too large for a response.
+            NotFoundError: A medium was deleted.
+            PayloadTooLargeError: The media are too large for a response.
             StoreUnavailableError: The store did not answer.
         """
         return await self.media.as_sent(content, self._forms, limit_bytes=self.limits.inline_bytes)
 
     async def _data_uri(self, marks: MediaMarks, body: Body) -> str:
-        """Return the medium as a data URI, with the head that the client sent if that is plain."""
+        """Return a medium as a data URI, with the head that the client sent if it is plain."""
         if body.kind == "data":
             uri = split_data_uri(str(body.value))
             if uri is not None and uri.is_plain:
@@ -176,10 +178,10 @@ class PageMediaReader:
         is_content = form is not None and form.resource_id == parse_resource_id(str(body.value))
         if form is not None and is_content and form.is_plain:
             head = form.head
-        return f"{head}{await self.base64(marks, body)}"
+        return f"{head}{await self.write_base64(marks, body)}"
 
 
-def _data_of(body: Body) -> bytes:
+def _decode_data(body: Body) -> bytes:
     uri = split_data_uri(str(body.value)) if body.kind == "data" else None
     return uri.data or b"" if uri else b""
 
@@ -190,41 +192,42 @@ _FRAME_TOKENS = 100
 
 @dataclass(frozen=True, slots=True)
 class BlocksOptions:
-    """Options of blocks.
-
-    `max_chars` and `offset` count characters of the level's text; media and URLs are never cut.
-    With `max_tokens`, a longer text is cut to its beginning and end, with a line between them that
-    names the call that reads on.
-    """
+    """Options of blocks. Texts are cut; media and URLs are never cut."""
 
     media: MediaForm = "inline"
     detail: ImageDetail = "low"
     max_chars: int | None = None
+    """The maximum number of characters of the text."""
     offset: int = 0
+    """The number of characters of the text to skip."""
     max_tokens: int | None = None
+    """The maximum number of tokens of the tool message.
+
+    A longer text is cut to its beginning and end. A line between them names the call that reads the
+    rest.
+    """
 
     def cut(self, page: Page, level: Level, text: str) -> Excerpt:
-        """Return the part of a level's text that these options select."""
+        """Return the part of the text of a level that these options select."""
         if self.max_tokens is None:
             return excerpt(text, max_chars=self.max_chars, offset=self.offset)
         is_whole = effective_level(page, Level.FULL).level is effective_level(page, level).level
-        notice = partial(_read_on_notice, page.page_id, self.max_tokens, is_whole)
+        notice = partial(_make_cut_notice, page.page_id, self.max_tokens, is_whole)
         return head_and_tail_within(text, max(0, self.max_tokens - _FRAME_TOKENS), notice)
 
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page at a level, with the reader of its media.
-
-    If the content refers to a text, `page` has the text. `is_quick` is true if the page is short
-    enough for the event loop.
-    """
+    """A page at a level."""
 
     stored: StoredPage
     page: Page
+    """The parsed page. If the content refers to a text file, the page has the text instead."""
     level: Level
     media: PageMediaReader
+    """Reads the media of the page."""
     is_quick: bool
+    """True if the page is short enough for the event loop."""
 
     @property
     def representation(self) -> Representation | None:
@@ -237,11 +240,15 @@ class PageViews:
     """Reads memory pages at a level."""
 
     records: Records
+    """Reads pages."""
     blobs: BlobStore
+    """Reads media."""
     accesses: AccessCounts
+    """Counts reads by models."""
     checks: MediaChecks
-    """Checks of images."""
+    """Finds damaged images."""
     limits: Limits
+    """Limits texts and media in a response."""
 
     async def get(self, project_id: str, page_id: str) -> StoredPage:
         """Return the stored page with its counters.
@@ -282,7 +289,7 @@ class PageViews:
             is_quick=is_short and text is None,
         )
 
-    async def blocks_of(
+    async def make_blocks(
         self, view: PageView, options: BlocksOptions, marks: MediaMarks | None = None
     ) -> PageBlocks:
         """Return the blocks of a page view; see `PageReading.blocks`.
@@ -290,15 +297,15 @@ class PageViews:
         Args:
             view: The page.
             options: The options of the blocks.
-            marks: Collects marks in the JSON for stored images; `None` for references.
+            marks: Gets a mark for each stored image. `None` to return references instead.
         """
         view = await self.check_images(view)
         effective = await run_in_loop_if(view.is_quick, effective_level, view.page, view.level)
         is_repaired = effective.level in view.page.damage
-        image_url = await view.media.image_url(
+        image_url = await view.media.make_image_url(
             view.page, effective.level, marks=marks, is_repaired=is_repaired
         )
-        # Counting tokens may load the vocabulary, which is slow.
+        # To count tokens, the vocabulary may have to be loaded, which is slow.
         is_quick = view.is_quick and options.max_tokens is None
         return await run_in_loop_if(
             is_quick,
@@ -311,13 +318,13 @@ class PageViews:
             ),
         )
 
-    async def json_text_of(self, view: PageView, options: BlocksOptions) -> str:
-        """Return the string of `PageReading.json_form` for a page view."""
+    async def write_json_text(self, view: PageView, options: BlocksOptions) -> str:
+        """Return a page view as a JSON text for a model; see `PageReading.json_form`."""
         view = await self.check_images(view)
         return await run_in_loop_if(view.is_quick, page_view_json, view, options)
 
     async def check_images(self, view: PageView) -> PageView:
-        """Check the images of a page; the returned view has their damage.
+        """Check the images of a page, and return a view with their damage.
 
         Raises:
             NotFoundError: The image of the level was deleted.
@@ -334,12 +341,12 @@ class PageViews:
         return PageMediaReader(self.media(project_id), stored, self.checks, self.limits)
 
     def record_access(self, project_id: str, page_id: str) -> None:
-        """Count a read of a page by a model: a fault, a rendering."""
+        """Count a read of a page by a model, which is a page fault or a rendering."""
         self.accesses.record(project_id, page_id, utc_now())
 
 
 def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
-    """Return the stored page, the parsed page, and whether it is short.
+    """Return the stored page, the parsed page, and True if the page is short.
 
     Raises:
         NotFoundError: The project has no such page.
@@ -351,8 +358,8 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
     return stored, read_page(stored, levels), is_short
 
 
-def _read_on_notice(page_id: str, max_tokens: int, is_whole: bool, offset: int) -> str:
-    """Return a notice for a model with the call of `read_text` that reads the next part."""
+def _make_cut_notice(page_id: str, max_tokens: int, is_whole: bool, offset: int) -> str:
+    """Return a line for a model, with the call of `read_text` that reads the rest of a text."""
     offset_text = f", offset={offset}" if is_whole else ""
     verb = "reads on" if is_whole else "reads the whole page"
     call = f"read_text({quoted(page_id)}{offset_text})"

@@ -1,13 +1,13 @@
-"""Writes pages: a change is planned outside of transactions, then written by compare-and-swap.
+"""Writes pages: a change is planned outside of transactions, then written if it is still valid.
 
     load ──> plan ──────────────────────────> write
              check the condition,             one transaction: the row, if the page
              derive levels and words,         has not changed; then levels, words,
              serialise the version, hash it   links and the event
 
-If the page has changed, nothing is written, and the change is planned again. A transaction parses,
-derives and serialises nothing. All transactions lock the row of the session before that of the
-page, so they never deadlock.
+If another request has changed the page, nothing is written, and the change is planned again. In a
+transaction, nothing is parsed, derived or serialised. All transactions lock the row of the session
+before the row of the page, so they never deadlock.
 """
 
 from collections import Counter
@@ -46,17 +46,18 @@ PageEventType = Literal["page:created", "page:updated", "page:deleted"]
 
 @dataclass(frozen=True, slots=True)
 class WrittenPage:
-    """A stored page, and whether the request created it."""
+    """A stored page after a write."""
 
     page: StoredPage
     is_new: bool
+    """True if the request has created the page."""
 
 
 class PageChangedError(Exception):
-    """The stored page is not the one that a change was planned for; nothing was written.
+    """The page was changed after a change was planned for it. Nothing was written.
 
     Attributes:
-        existing: The indexes of new pages whose ids exist already.
+        existing: The indexes of the new pages whose ids exist already.
     """
 
     def __init__(self, existing: Sequence[int] = ()) -> None:
@@ -74,7 +75,7 @@ def contended_error() -> ConflictError:
 
 
 class PageWriter:
-    """Writes planned changes of pages, unless the pages have changed since."""
+    """Writes planned changes of pages, unless other requests have changed the pages since."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
@@ -88,7 +89,7 @@ class PageWriter:
         *,
         failure: Callable[[], PagefaultError] = contended_error,
     ) -> _Result:
-        """Run an attempt to write a page, and retry it while the page is changed meanwhile.
+        """Run an attempt to write a page, and retry it if another request changes the page.
 
         In one process, writes to the same page are serialised, so no plan has to be made twice.
 
@@ -119,7 +120,7 @@ class PageWriter:
         Args:
             project_id: The project.
             changes: The first versions of the pages.
-            write_more: Makes further writes in the transaction.
+            write_more: Called with the transaction, to write something else in it.
 
         Raises:
             PageChangedError: Some of the ids exist.
@@ -133,7 +134,7 @@ class PageWriter:
             inserted = unit[PageRecords].insert_absent([change.version for change in changes])
             numbers = [inserted.get(change.version.page_id) for change in changes]
             pairs = zip(numbers, changes, strict=True)
-            written = {number: pair for number, pair in pairs if number is not None}
+            written = {number: change for number, change in pairs if number is not None}
             if len(written) < len(changes):
                 raise PageChangedError(
                     [index for index, number in enumerate(numbers) if number is None]
@@ -153,7 +154,7 @@ class PageWriter:
 
         Args:
             project_id: The project.
-            current: The page as it was loaded; its content is not needed.
+            current: The page as it was loaded, with or without its content.
             change: The next version.
 
         Raises:
@@ -204,7 +205,13 @@ class PageWriter:
 def _write_related(
     unit: UnitOfWork, changes: Mapping[int, PageChange], event_type: PageEventType
 ) -> None:
-    """Write levels, words, links and events of written pages, by page number."""
+    """Write the levels, words, links and events of pages that the transaction has written.
+
+    Args:
+        unit: The transaction.
+        changes: The changes of the pages, by page number.
+        event_type: The type of the events.
+    """
     unit[PageLevelRecords].replace_many(
         {change.version.page_id: change.levels for change in changes.values()},
         are_new=event_type == "page:created",
@@ -220,7 +227,7 @@ def _write_related(
     )
     referenced = [(change, _find_resources(unit, change)) for change in changes.values()]
     if len(referenced) > 1:
-        # Lock shared resources in one order, so that two batches do not deadlock.
+        # `ensure_all` locks the resources in one order, so that two batches do not deadlock.
         shared = {key: value for _, resources in referenced for key, value in resources.items()}
         unit[ResourceRecords].ensure_all(shared.values())
     for change, resources in referenced:
@@ -244,9 +251,9 @@ def _find_resources(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]
 
 
 def _build_written(
-    number: int, change: PageChange, before: StoredPage | None = None
+    number: int, change: PageChange, previous: StoredPage | None = None
 ) -> WrittenPage:
-    """Return the stored page after a change, with the counters of the page before it."""
+    """Return the stored page after a change, with the counters of its previous version."""
     version = change.version
     stored = StoredPage(
         page_number=number,
@@ -259,10 +266,10 @@ def _build_written(
         digest=version.digest,
         fetched_resource_id=change.fetched_resource_id,
         created_at=version.created_at,
-        last_accessed=before.last_accessed if before else None,
-        access_count=before.access_count if before else 0,
+        last_accessed=previous.last_accessed if previous else None,
+        access_count=previous.access_count if previous else 0,
     )
-    return WrittenPage(stored, is_new=before is None)
+    return WrittenPage(stored, is_new=previous is None)
 
 
 def add_events(
@@ -273,9 +280,16 @@ def add_events(
     version: int,
     now: datetime,
 ) -> None:
-    """Add events of pages, by id, to the log. The transaction has locked their sessions.
+    """Add the events of pages to the log.
 
-    Each event takes the next number of its session, although the history does not show it.
+    Each event takes the next `seq` of its session, although the history has no entry for it.
+
+    Args:
+        unit: The transaction, which has locked the sessions of the pages.
+        event_type: The type of the events.
+        pages: The fields of the pages, by page id.
+        version: The version of all pages.
+        now: The time of the events.
     """
     counts = Counter(fields.session_id for fields in pages.values() if fields.session_id)
     seqs = {item: count(unit[SessionRecords].number(item, count=counts[item])) for item in counts}

@@ -1,7 +1,7 @@
 """Creates, replaces and deletes pages.
 
-A write resolves the content first, so its media are stored before the transaction. See
-`page_writer` for the transaction.
+A write first stores the media of the content, outside of any transaction. See `page_writer` for the
+transaction.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -24,7 +24,7 @@ from app.services.pages.page_preparer import (
 )
 from app.services.pages.page_requests import (
     PageDraft,
-    media_of_page,
+    find_page_media,
     parse_page_body,
     read_page_batch,
     read_page_draft,
@@ -48,11 +48,17 @@ class Pages:
     """Creates, replaces and deletes memory pages."""
 
     records: Records
+    """Reads pages."""
     preparer: PagePreparer
+    """Stores media, and makes smaller images."""
     writer: PageWriter
+    """Writes changes."""
     bodies: StreamedRequests
+    """Reads the bodies of requests."""
     accesses: AccessCounts
+    """Adds counters to the responses."""
     limits: Limits
+    """Limits bodies and pages."""
 
     async def put(
         self,
@@ -66,10 +72,10 @@ class Pages:
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
-            PreconditionFailedError: The condition does not hold.
+            PreconditionFailedError: The condition is false.
             StoreUnavailableError: A store did not answer; nothing was stored.
         """
-        async with self._request(project_id, body, page_id) as request:
+        async with self._read_request(project_id, body, page_id) as request:
             prepared = (await self._prepare(project_id, request, [request.value], page_id))[0]
 
             async def put() -> WrittenPage:
@@ -93,14 +99,14 @@ class Pages:
     async def create(
         self, project_id: str, body: AsyncIterator[bytes], *, idempotency_key: str | None
     ) -> WrittenPage:
-        """Create a page with the id in its body, or with a new one.
+        """Create a page with the id in its body, or with a new id.
 
         Raises:
             ConflictError: A page with this id exists.
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
             StoreUnavailableError: A store did not answer; nothing was stored.
         """
-        async with self._request(project_id, body, None) as request:
+        async with self._read_request(project_id, body, None) as request:
             drafts = [request.value]
             if idempotency_key is None:
                 return (await self._create(project_id, request, drafts))[0]
@@ -128,16 +134,16 @@ class Pages:
             body,
             partial(parse_page_body, limits=self.limits),
             read_page_batch,
-            media_of=lambda drafts: [uri for draft in drafts for uri in media_of_page(draft)],
+            media_of=lambda drafts: [uri for draft in drafts for uri in find_page_media(draft)],
         ) as request:
             return await self._create(project_id, request, request.value)
 
     async def delete(self, project_id: str, page_id: str, *, condition: WriteCondition) -> None:
-        """Delete a page with its levels; messages of its faults stay in the history.
+        """Delete a page with its levels. The messages of its page faults stay in the history.
 
         Raises:
             NotFoundError: The project has no such page.
-            PreconditionFailedError: The condition does not hold.
+            PreconditionFailedError: The condition is false.
             ConflictError: Other requests changed the page on every attempt.
         """
 
@@ -151,12 +157,12 @@ class Pages:
         await self.writer.retry(project_id, page_id, delete)
         self.accesses.forget(project_id, page_id)
 
-    def _request(
+    def _read_request(
         self, project_id: str, body: AsyncIterator[bytes], page_id: str | None
     ) -> AbstractAsyncContextManager[StreamedRequest[PageDraft]]:
         parse = partial(parse_page_body, limits=self.limits)
         read = partial(read_page_draft, page_id=page_id)
-        return self.bodies.read(project_id, body, parse, read, media_of=media_of_page)
+        return self.bodies.read(project_id, body, parse, read, media_of=find_page_media)
 
     async def _create(
         self,
@@ -194,7 +200,7 @@ class Pages:
         drafts: list[PageDraft],
         page_id: str | None = None,
     ) -> list[PreparedPage]:
-        resolver = self.preparer.resolver(project_id, utc_now(), request)
+        resolver = self.preparer.make_resolver(project_id, utc_now(), request)
         prepared = []
         for index, draft in enumerate(drafts):
             draft_id = page_id or draft.page_id or new_id()
@@ -212,7 +218,7 @@ class Pages:
         return prepared
 
     async def _plan(self, prepared: PreparedPage, current: StoredPage | None = None) -> PageChange:
-        """Plan the first version of a page, or a version with another content."""
+        """Plan the first version of a page, or the next version with another content."""
         return await run_in_loop_if(
             prepared.is_quick, plan_change, prepared, current, None, self.limits
         )
@@ -221,15 +227,15 @@ class Pages:
         self, project_id: str, prepared: PreparedPage, current: StoredPage
     ) -> PageChange | None:
         """Plan the next version of a stored page; `None` if nothing changes."""
-        quick = prepared.is_quick and is_quick(current.descriptor)
+        is_short = prepared.is_quick and is_quick(current.descriptor)
         if not await run_in_loop_if(
-            quick, lambda: has_content(current, prepared.page.full, prepared.content.text)
+            is_short, lambda: has_content(current, prepared.page.full, prepared.content.text)
         ):
             return await self._plan(prepared, current)
         levels = await self.records.read(
             project_id, lambda unit: unit[PageLevelRecords].of(current.page_id)
         )
-        quick = quick and is_quick(*(level.body for level in levels))
+        is_short = is_short and is_quick(*(level.body for level in levels))
         return await run_in_loop_if(
-            quick, plan_same_content, prepared, current, levels, self.limits
+            is_short, plan_same_content, prepared, current, levels, self.limits
         )

@@ -1,4 +1,4 @@
-"""Stored pages: parsing of their rows, and loading in a unit of work."""
+"""Loads stored pages in a unit of work, and parses their rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -24,30 +24,30 @@ from pagefault_dialects.pages.page_text import page_texts
 # Stored JSON was checked against the limits when it was written.
 _MAX_DEPTH = 10_000
 _MAX_NODES = 10_000_000
-# The limit of a list of pages. Most pages are small, but the fields of a page may be a megabyte.
+# The limit of a list of pages. Most pages are small, but the fields of a page may have a megabyte.
 _MAX_LIST_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
-# The body of nearly every page.
+# The `body` column of nearly every page.
 _PLAIN_TEXT = b'{"kind":"text","media":null}'
 
 
 def read_page(stored: StoredPage, levels: Iterable[StoredRepresentation]) -> Page:
-    """Return the page of a row; if the content was not read, `full` has no value."""
+    """Return the page of a row. If the row was read without its content, `full.value` is `None`."""
     return Page(
         page_id=stored.page_id,
         fields=read_fields(read_descriptor(stored)),
-        full=_body(_parse(stored.body) | {"value": read_content(stored)}),
+        full=_make_body(_parse(stored.body) | {"value": read_content(stored)}),
         levels={level.level: read_representation(level) for level in levels},
     )
 
 
 def read_representation(stored: StoredRepresentation) -> Representation:
-    """Return the level of a row."""
-    return Representation(stored.level, stored.origin, _body(_parse(stored.body)))
+    """Return the level of a page from a row."""
+    return Representation(stored.level, stored.origin, _make_body(_parse(stored.body)))
 
 
 def read_descriptor(stored: StoredPage) -> dict[str, Any]:
-    """Return the page's JSON without content and counters."""
+    """Return the JSON of a page without its content and counters."""
     descriptor: dict[str, Any] = _parse(stored.descriptor)
     if RARE_FIELDS[0] in descriptor:
         exact = _parse(stored.descriptor, keeps_spelling=True)
@@ -56,19 +56,19 @@ def read_descriptor(stored: StoredPage) -> dict[str, Any]:
 
 
 def read_content(stored: StoredPage) -> JsonValue:
-    """Return the page's content; `None` if it was not read."""
+    """Return the content of a page; `None` if the row was read without it."""
     return None if stored.content is None else _parse(stored.content)
 
 
-def updated_at(stored: StoredPage) -> datetime:
+def read_updated_at(stored: StoredPage) -> datetime:
     """Return the time at which this version of the page was written."""
     return datetime.fromisoformat(str(read_descriptor(stored)["updated_at"]))
 
 
-def stored_texts(stored: StoredPage) -> list[str]:
-    """Return the texts that a search reads, those with more weight first.
+def read_searched_texts(stored: StoredPage) -> list[str]:
+    """Return the texts of a page that a search reads, those with more weight first.
 
-    They include the content if it was read.
+    If the row was read without its content, the content is not among the texts.
     """
     is_text = stored.body == _PLAIN_TEXT
     kind: BodyKind = "text" if is_text else parse_stored_json(stored.body)["kind"]
@@ -78,7 +78,7 @@ def stored_texts(stored: StoredPage) -> list[str]:
             read_fields(read_descriptor(stored)), kind, read_content(stored)
         )
         return heading + words
-    # Nearly all pages have only plain strings here, which need no validation.
+    # Nearly all pages have only these strings, which need no slow validation.
     texts = [descriptor[name] for name in ("hint", "caption", "transcript")]
     if kind == "text" and stored.content is not None:
         texts.append(parse_stored_json(stored.content))
@@ -118,9 +118,14 @@ def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
 def read_pages(
     unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
 ) -> Iterator[StoredPage]:
-    """Yield pages by number, in this order, up to 8 MiB but at least one.
+    """Yield the pages with these numbers, in this order, up to 8 MiB but at least one page.
 
-    Pages that were deleted meanwhile are missing.
+    Pages that do not exist any more are skipped.
+
+    Args:
+        unit: Reads the pages.
+        numbers: The numbers of the pages.
+        content_up_to: The size in bytes up to which contents are read; by default none is read.
     """
     size_bytes = 0
     for start in range(0, len(numbers), _PAGES_AT_ONCE):
@@ -133,7 +138,7 @@ def read_pages(
             yield page
 
 
-def _body(members: Mapping[str, JsonValue]) -> Body:
+def _make_body(members: Mapping[str, JsonValue]) -> Body:
     media = members["media"]
     return Body(
         members["kind"], members["value"], PageMedia.model_validate(media) if media else None

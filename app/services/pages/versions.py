@@ -1,7 +1,7 @@
-"""Builds the stored form of a page. Pure.
+"""Builds the stored form of a page, in pure functions.
 
-The descriptor is the page's JSON without `content`, `last_accessed` and `access_count`. Lists
-return it unchanged, and a single page is the descriptor with these three members.
+The *descriptor* is the JSON of a page without `content`, `last_accessed` and `access_count`. Lists
+of pages return it unchanged. The response with a single page adds these three members.
 """
 
 import hashlib
@@ -27,43 +27,40 @@ from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.pages.sizes import body_size_bytes, page_tokens
 
 PAGE = "page"
-"""The owner kind of links from pages to resources."""
+"""The `owner_kind` of links from pages to resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The number and the times of a version of a page.
-
-    `size_tokens` is an earlier estimate; if it is `None`, tokens are estimated.
-    """
+    """The number and the times of a version of a page."""
 
     version: int
     created_at: datetime
     updated_at: datetime
     size_tokens: int | None = None
+    """An earlier estimate of the tokens; `None` to estimate them."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
-    """The content of a page as the store keeps it.
-
-    `text` is the JSON of the FULL body's value, `inline_form` the original form of its moved data
-    URIs, and `fetched_resource_id` the resource that its URL was downloaded to.
-    """
+    """The content of a page, in the form in which it is stored."""
 
     text: bytes
+    """The JSON of the content."""
     inline_form: str | None = None
+    """The original form of its moved data URIs, as JSON."""
     fetched_resource_id: str | None = None
+    """The file that was fetched from the URL that is the content, if it was."""
 
     @property
     def resource_ids(self) -> set[str]:
-        """The ids of moved and downloaded resources."""
+        """The ids of the fetched file, and of the resources to which data URIs were moved."""
         ids = {self.fetched_resource_id} if self.fetched_resource_id else set[str]()
         return ids.union(*(form.resource_ids for form in load_forms(self.inline_form).values()))
 
 
-def page_version(page: Page, content: StoredContent, stamp: Stamp) -> PageVersion:
-    """Return a version of a page, ready to be stored; `content` is that of `page.full`."""
+def make_page_version(page: Page, content: StoredContent, stamp: Stamp) -> PageVersion:
+    """Return a version of a page, ready to be stored. `content` is the content of `page.full`."""
     descriptor = json_text(_descriptor(page, stamp)).encode()
     return PageVersion(
         page_id=page.page_id,
@@ -79,13 +76,13 @@ def page_version(page: Page, content: StoredContent, stamp: Stamp) -> PageVersio
 
 
 def has_content(stored: StoredPage, body: Body, text: bytes) -> bool:
-    """Return whether a stored page has a content, by its digest, without reading it."""
+    """Return True if a stored page has this content. Digests are compared; it is not read."""
     is_same = _body_text(body, with_value=False) == stored.body
     return is_same and _digest(stored.descriptor, text) == stored.digest
 
 
-def stored_levels(page: Page, now: datetime) -> list[StoredRepresentation]:
-    """Return the levels above FULL, as the store keeps them."""
+def make_stored_levels(page: Page, now: datetime) -> list[StoredRepresentation]:
+    """Return all levels but FULL, in the form in which they are stored."""
     return [
         StoredRepresentation(
             level, representation.origin, _body_text(representation.body, with_value=True), now
@@ -94,15 +91,15 @@ def stored_levels(page: Page, now: datetime) -> list[StoredRepresentation]:
     ]
 
 
-def resource_ids(page: Page) -> set[str]:
-    """Return the ids of the resources in a page's levels."""
+def find_resource_ids(page: Page) -> set[str]:
+    """Return the ids of the resources that are levels of a page."""
     bodies = [page.full, *(representation.body for representation in page.levels.values())]
     ids = (parse_resource_id(body.media.uri or "") for body in bodies if body.media)
     return {resource_id for resource_id in ids if resource_id}
 
 
 def have_same_fields(fields: PageFields, previous: PageFields) -> bool:
-    """Compare fields of pages; numbers of vectors and timestamps are compared as written."""
+    """Return True if fields are equal. Numbers in vectors and timestamps are equal as spelled."""
     rare = (json_text(_members(item, RARE_FIELDS)) for item in (fields, previous))
     return fields == previous and next(rare) == next(rare)
 
@@ -112,11 +109,11 @@ def _digest(descriptor: bytes, content: bytes) -> str:
 
 
 def _members(fields: PageFields, names: Iterable[str]) -> dict[str, JsonValue]:
-    """Return fields as JSON members in their order, with null for absent ones."""
-    return {name: _plain(getattr(fields, name)) for name in names}
+    """Return fields as JSON members in the order of `names`, with null for absent fields."""
+    return {name: _to_json(getattr(fields, name)) for name in names}
 
 
-def _plain(value: object) -> JsonValue:
+def _to_json(value: object) -> JsonValue:
     if isinstance(value, tuple):
         return list(value)
     return int(value) if isinstance(value, Level) else value

@@ -195,7 +195,7 @@ async def check_media(
 
     async def check(ref: MediumRef) -> None:
         try:
-            damage = await checks.of_medium(project_id, ref.medium)
+            damage = await checks.check_medium(project_id, ref.medium)
         except StoreUnavailableError:
             if options.media != "reference":
                 raise

@@ -1,6 +1,6 @@
 """The media of pages, for renderings."""
 
-from app.services.pages.page_bodies import address_mime_type
+from app.services.pages.page_bodies import guess_url_mime_type
 from app.services.pages.page_views import PageView
 from pagefault_dialects.media.data_uris import split_data_uri
 from pagefault_dialects.model.conversation import (
@@ -52,5 +52,5 @@ def _remote_medium(body: Body, view: PageView) -> Medium | None:
     modality = view.page.fields.modality
     if modality not in ("image", "audio", "video"):
         return None
-    mime_type = address_mime_type(view.page, body)
+    mime_type = guess_url_mime_type(view.page, body)
     return Medium("/content", Address(str(body.value)), modality, mime_type, None, None)

@@ -14,7 +14,7 @@ from app.models.search_entry import (
     WaitingEntry,
 )
 from app.services.pages.page_lists import SearchCursors, find_pages_by_id, narrow_page_index
-from app.services.pages.stored_pages import read_descriptor, stored_texts
+from app.services.pages.stored_pages import read_descriptor, read_searched_texts
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.finding import (
     IN_ENTRIES,
@@ -218,7 +218,7 @@ def _page_hit(stored: StoredPage, passages: Passages) -> SearchMatch:
         seq=None,
         modality=descriptor["modality"],
         title=title and cut_short(title, _MAX_TITLE_CHARS),
-        snippet=passages.find(stored_texts(stored)),
+        snippet=passages.find(read_searched_texts(stored)),
         created_at=stored.created_at,
     )
 

@@ -21,7 +21,7 @@ from app.stores.records.tables import page_accesses, page_levels, page_numbers, 
 from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.model.page import (
     Level,
-    ManifestPlace,
+    ManifestPosition,
     PageFilters,
     PageVersion,
     StoredPage,
@@ -215,9 +215,9 @@ class PageRecords(Repository):
             found |= {row.page_number: _stored(row) for row in rows}
         return found
 
-    def manifest_places(
-        self, session_id: str, *, after: ManifestPlace | None, limit: int
-    ) -> Sequence[ManifestPlace]:
+    def manifest_positions(
+        self, session_id: str, *, after: ManifestPosition | None, limit: int
+    ) -> Sequence[ManifestPosition]:
         """Return the keys of up to `limit` pages of a session in the order of a manifest.
 
         Pinned pages come first, then more important ones, then newer ones. `after` is the last
@@ -228,7 +228,7 @@ class PageRecords(Repository):
             last = (after.is_pinned, after.importance, after.page_number)
             statement = statement.where(tuple_(*_MANIFEST_KEY) < last)
         rows = self._scope.all(statement, session_id=session_id)
-        return [ManifestPlace(row.pinned, row.importance, row.page_number) for row in rows]
+        return [ManifestPosition(row.pinned, row.importance, row.page_number) for row in rows]
 
     def count_in_session(self, session_id: str) -> int:
         """Count the pages of a session."""

@@ -20,8 +20,8 @@ from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
 from app.services.packaging import encode_sanitized
 from app.services.pages import stored_pages, versions
 from app.services.pages.content_resolver import check_field_texts
-from app.services.pages.message_images import image_ids
-from app.services.pages.page_bodies import fits, is_url, page_media
+from app.services.pages.message_images import find_image_ids
+from app.services.pages.page_bodies import fits_modality, is_url, make_page_media
 from app.services.pages.page_requests import RESERVED_IDS
 from app.services.renders.prompt_turns import read_prompt_turns
 from app.services.sessions.interaction_requests import dump_input
@@ -162,7 +162,7 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> ResourceRefere
             "has a page fault with an invalid page id or level",
         )
     rows.parse_moment(line.created_at)
-    return ResourceReferences(frozenset(image_ids(bytes(line.message))))
+    return ResourceReferences(frozenset(find_image_ids(bytes(line.message))))
 
 
 def check_interaction(line: rows.InteractionLine, limits: Limits) -> ResourceReferences:
@@ -275,8 +275,10 @@ def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
     # The stored estimate is kept, since later versions may count tokens differently.
     tokens = stored_pages.read_descriptor(stored)["size_tokens"]
     require(type(tokens) is int and 0 <= tokens <= _MAX_TOKENS, "has an invalid number of tokens")
-    stamp = versions.Stamp(line.version, stored.created_at, stored_pages.updated_at(stored), tokens)
-    return page, versions.page_version(page, content, stamp)
+    stamp = versions.Stamp(
+        line.version, stored.created_at, stored_pages.read_updated_at(stored), tokens
+    )
+    return page, versions.make_page_version(page, content, stamp)
 
 
 def check_page(
@@ -306,7 +308,7 @@ def check_page(
     fetched = line.fetched_resource_id
     require(fetched is None or page.full.kind == "url", "has a fetched file, but no URL")
     check_form_pointers(content, forms)
-    required = versions.resource_ids(page) | ({fetched} if fetched else set())
+    required = versions.find_resource_ids(page) | ({fetched} if fetched else set())
     return form_references(forms, required=frozenset(required))
 
 
@@ -318,7 +320,7 @@ def _check_rebuilt(line: rows.PageLine, page: Page, version: PageVersion) -> Non
     )
     require(version.digest == line.digest, "has the digest of another page")
     require(version.inline_form == line.inline_form, "has the forms of another page")
-    level_bodies = [level.body for level in versions.stored_levels(page, version.created_at)]
+    level_bodies = [level.body for level in versions.make_stored_levels(page, version.created_at)]
     require(level_bodies == [bytes(level.body) for level in line.levels], "has invalid levels")
 
 
@@ -386,8 +388,10 @@ def _check_reference(
     if resource is None:
         return
     require(value == resource.reference, "has an invalid reference")
-    require(media == page_media(resource), "describes a resource otherwise than the bundle does")
-    require(fits(modality, resource.mime_type), "has a medium of another modality")
+    require(
+        media == make_page_media(resource), "describes a resource otherwise than the bundle does"
+    )
+    require(fits_modality(modality, resource.mime_type), "has a medium of another modality")
     if modality in ("text", "structured") and is_textual(resource.mime_type):
         require(resource.size_bytes <= limits.page_text_bytes, "has more text than a page may")
 

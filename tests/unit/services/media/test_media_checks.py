@@ -41,10 +41,10 @@ async def test_a_medium_is_judged_where_it_is_and_read_once(
     checks = MediaChecks(blobs)
     blob: StoredBlob = await blobs.put("p", InMemoryMedia(data), limit_bytes=len(data))
     stored = medium(StoredBytes("a" * 32, blob.digest), len(data))
-    assert await checks.of_medium("p", stored) == damage
+    assert await checks.check_medium("p", stored) == damage
     await blobs.delete("p", blob.digest)
-    assert await checks.of_medium("p", stored) == damage
-    assert await checks.of_medium("p", medium(InlineBytes(data), len(data))) == damage
+    assert await checks.check_medium("p", stored) == damage
+    assert await checks.check_medium("p", medium(InlineBytes(data), len(data))) == damage
 
 
 async def test_bytes_that_a_store_has_lost_are_not_judged(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ async def test_bytes_that_a_store_has_lost_are_not_judged(tmp_path: Path) -> Non
     stored = medium(StoredBytes("a" * 32, blob.digest), len(PNG))
     for _ in range(2):
         with pytest.raises(StoreUnavailableError):
-            await checks.of_medium("p", stored)
+            await checks.check_medium("p", stored)
 
 
 async def test_what_is_kept_is_judged_for_all_who_show_it(tmp_path: Path) -> None:
@@ -67,15 +67,15 @@ async def test_what_is_kept_is_judged_for_all_who_show_it(tmp_path: Path) -> Non
     assert kept.resource is not None
     await blobs.delete("p", kept.resource.digest)
     stored = medium(StoredBytes("a" * 32, kept.resource.digest), len(PNG) - 50)
-    assert await checks.of_medium("p", stored) == kept.damage == DAMAGE
+    assert await checks.check_medium("p", stored) == kept.damage == DAMAGE
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"\x89PNG\r\n\x1a\n"])
 async def test_a_small_medium_in_a_record_is_judged(tmp_path: Path, data: bytes) -> None:
     checks = MediaChecks(FilesystemBlobStore(tmp_path))
-    assert await checks.of_medium("p", medium(InlineBytes(data), len(data))) is not None
+    assert await checks.check_medium("p", medium(InlineBytes(data), len(data))) is not None
 
 
 async def test_nothing_is_known_of_what_is_elsewhere(tmp_path: Path) -> None:
     checks = MediaChecks(FilesystemBlobStore(tmp_path))
-    assert await checks.of_medium("p", medium(Address("https://a.example/b.png"), None)) is None
+    assert await checks.check_medium("p", medium(Address("https://a.example/b.png"), None)) is None

@@ -16,9 +16,9 @@ from app.services.requests.streamed_bodies import InMemoryDraft, ReceivedBody, S
 from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
     ParsedToolResult,
+    load_whole_request,
     normalize_streamed,
     read_tool_result_request,
-    load_whole_request,
 )
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore

@@ -293,7 +293,7 @@ class StoredPage:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class ManifestPlace:
+class ManifestPosition:
     """The position of a page in the manifest of its session; the largest comes first."""
 
     is_pinned: bool
