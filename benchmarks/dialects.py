@@ -14,7 +14,7 @@ from benchmarks.figures import Figure, Scale, ratio_at_most
 from packages.dialects.tests.dialects import conversations
 from packages.dialects.tests.dialects.corpus import FILE, read_cases
 from pagefault_dialects.messages.conversation_reading import read_conversation
-from pagefault_dialects.messages.entry_reading import entry_turns, read_entry
+from pagefault_dialects.messages.entry_reading import read_entry, read_entry_turns
 from pagefault_dialects.results import normalize
 
 GROUP = "dialects"
@@ -124,7 +124,7 @@ def _has_several(message: dict[str, Any]) -> bool:
 def _read_message(value: object) -> None:
     if isinstance(value, dict):
         entry = read_entry(value)
-        entry_turns(entry, 1, "", {}, audience="assistant", moved_out=frozenset())
+        read_entry_turns(entry, 1, "", {}, audience="assistant", moved_out=frozenset())
 
 
 def _length(value: object) -> int:

@@ -17,7 +17,7 @@ from app.models.search_entry import MAX_INDEXED_CHARS, EntrySource
 from app.words.search_terms import SearchableText
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, parse_stored_json
-from pagefault_dialects.messages.entry_reading import entry_turns, read_stored
+from pagefault_dialects.messages.entry_reading import read_entry_turns, read_stored
 from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Item, Medium, TextItem
 from pagefault_dialects.pages.page_text import readable_texts
 
@@ -102,7 +102,7 @@ def _message_turns(source: EntrySource, sent: bytes) -> Sequence[ComposedTurn] |
     with suppress(ValueError, RecursionError, InvalidPayloadError):
         reading = read_stored(parse_stored_json(sent), source.dialect, source.reading)
         seq = source.seq or 0
-        return entry_turns(reading, seq, "", {}, audience="everyone", moved_out=frozenset())
+        return read_entry_turns(reading, seq, "", {}, audience="everyone", moved_out=frozenset())
     return None
 
 

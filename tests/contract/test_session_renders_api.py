@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
-from pagefault_dialects.messages.comparison import Unit, units_of
+from pagefault_dialects.messages.comparison import Unit, split_into_units
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import NO_RESULT
@@ -376,7 +376,7 @@ _KEEP_THEIR_FORM: Mapping[str, frozenset[str]] = {
 
 def _units(messages: list[Json]) -> list[Unit]:
     """Return the words, media, calls and answers of messages, with their roles, in order."""
-    units = units_of(read_messages(messages).turns, 0)
+    units = split_into_units(read_messages(messages).turns, 0)
     return [unit._replace(pointer="") for unit in units]
 
 

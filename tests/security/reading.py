@@ -40,9 +40,9 @@ from pagefault_dialects.media.embedded_data_uris import find_movable_media
 from pagefault_dialects.media.file_names import disposition_filename, safe_file_name
 from pagefault_dialects.media.soundness import check_source_soundness
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
-from pagefault_dialects.messages.message_calls import as_call
-from pagefault_dialects.messages.message_content import ContentReading
-from pagefault_dialects.messages.message_media import media_in_message
+from pagefault_dialects.messages.message_calls import read_call
+from pagefault_dialects.messages.message_content import ContentReader
+from pagefault_dialects.messages.message_media import find_media
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.page import Body, Modality, Page, PageFields
 from pagefault_dialects.pages.levels import derive_levels
@@ -152,7 +152,7 @@ def _decode(text: str) -> None:
 
 def _read_message(text: str) -> None:
     content = [{"type": "text", "text": text}, {"data": text, "media_type": "image/png"}]
-    media_in_message({"role": "user", "content": content})
+    find_media({"role": "user", "content": content})
 
 
 def _move_media(text: str) -> None:
@@ -162,13 +162,13 @@ def _move_media(text: str) -> None:
 
 
 def _read_call(text: str) -> None:
-    as_call({"type": "tool_call", "arguments": text, "name": text, "id": text}, 1, 0)
+    read_call({"type": "tool_call", "arguments": text, "name": text, "id": text}, 1, 0)
 
 
 def _show_content(text: str) -> None:
-    reading = ContentReading({}, "assistant", frozenset({"0" * 32}))
-    list(reading.items([{"type": "text", "text": text}, {"x": text}], ""))
-    list(reading.raw(text, ""))
+    reading = ContentReader({}, "assistant", frozenset({"0" * 32}))
+    list(reading.read([{"type": "text", "text": text}, {"x": text}], ""))
+    list(reading.read_unsearched(text, ""))
 
 
 def _write_target(text: str) -> None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from app.models.identity import utc_now
 from app.services.access.callers import LinkSigner
 from app.services.agents.conversation_units import StoredConversation
-from pagefault_dialects.dialects.openai_responses import compaction_handle
+from pagefault_dialects.dialects.openai_responses import find_compaction_handle
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.comparison import Comparison, Unit, compare
@@ -129,7 +129,7 @@ def find_beginning(
     found: CompactedBeginning | None = None
     parts: dict[tuple[str, int], CompactedBeginning] = {}
     for index, (pointer, item) in enumerate(items):
-        if (handle := compaction_handle(item)) is None:
+        if (handle := find_compaction_handle(item)) is None:
             continue
         grant = CompactionGrant.verify(signer, handle)
         if grant is None or grant.project_id != project_id:

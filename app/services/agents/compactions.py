@@ -34,7 +34,10 @@ from app.wire.responses import (
     ResponsesRequest,
 )
 from app.wire.shape import raw_json
-from pagefault_dialects.dialects.openai_responses import compaction_handle, compaction_item
+from pagefault_dialects.dialects.openai_responses import (
+    find_compaction_handle,
+    make_compaction_item,
+)
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
 from pagefault_dialects.messages.conversation_reading import read_conversation
@@ -115,7 +118,7 @@ class Compactions:
         )
         whole = await self._count_session(grant, None)
         kept = whole if whole <= budget else await self._count_session(grant, budget)
-        item = compaction_item(f"cmp_{new_id()}", grant.sign(self.signer))
+        item = make_compaction_item(f"cmp_{new_id()}", grant.sign(self.signer))
         return Compaction(
             id=f"resp_{new_id()}",
             object="response.compaction",
@@ -215,7 +218,11 @@ def _find_trailing_items(items: Sequence[JsonValue]) -> Sequence[JsonObject]:
     """Return the items without content at the end, which are stored with the next message."""
     end: list[JsonObject] = []
     for item in reversed(items):
-        if not isinstance(item, dict) or compaction_handle(item) or make_message_units(item, {}):
+        if (
+            not isinstance(item, dict)
+            or find_compaction_handle(item)
+            or make_message_units(item, {})
+        ):
             break
         if item.get("role") != "user":
             end.append(item)

@@ -45,7 +45,7 @@ from pagefault_dialects.messages.comparison import (
     Difference,
     Unit,
     compare,
-    further_blocks,
+    keep_new_blocks,
 )
 from pagefault_dialects.messages.entry_reading import read_entry
 from pagefault_dialects.streams.json_digests import json_digest
@@ -340,7 +340,7 @@ class ConversationPuts:
         if is_grown:
             read = partial(make_message_units, media=put.request.media)
             blocks = await run_in_loop_if(
-                put.request.is_quick, further_blocks, message.value, read, target.stored.units
+                put.request.is_quick, keep_new_blocks, message.value, read, target.stored.units
             )
             if blocks is None:
                 raise _diverged_error(put, Difference(index, "", target.stored.last_seq))

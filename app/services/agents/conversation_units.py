@@ -28,9 +28,9 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 from pagefault_dialects.media.embedded_data_uris import MovableString
-from pagefault_dialects.messages.comparison import Unit, digest_bytes, record_unit, units_of
+from pagefault_dialects.messages.comparison import Unit, digest_bytes, record_unit, split_into_units
 from pagefault_dialects.messages.conversation_reading import read_conversation
-from pagefault_dialects.messages.entry_reading import EntryReading, entry_turns, read_entry
+from pagefault_dialects.messages.entry_reading import EntryReading, read_entry, read_entry_turns
 from pagefault_dialects.model.resource import Resource
 
 MESSAGES = "messages"
@@ -167,10 +167,10 @@ def make_units(reading: EntryReading, place: int, media: StreamedMedia) -> list[
         string = media.get(data)
         return digest_bytes(data) if string is None else string.draft.digest()
 
-    turns = entry_turns(
+    turns = read_entry_turns(
         reading, 0, "", {}, audience="everyone", moved_out=frozenset(), finds_media=True
     )
-    return units_of(turns, place, digest_of)
+    return split_into_units(turns, place, digest_of)
 
 
 def make_message_units(message: JsonObject, media: StreamedMedia) -> Sequence[Unit]:
@@ -338,4 +338,4 @@ def make_entry_units(entry: StoredEntry, resources: Mapping[str, Resource]) -> S
     if entry.is_page_fault:
         return [record_unit(entry.tool_call_id or "", entry.seq)]
     turns = read_message_turns(entry, resources, audience="everyone", origin="", finds_media=True)
-    return units_of(turns, entry.seq)
+    return split_into_units(turns, entry.seq)

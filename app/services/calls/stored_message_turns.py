@@ -8,8 +8,8 @@ import msgspec
 from app.models.message import StoredHistoryMessage
 from pagefault_dialects.json.values import parse_stored_json
 from pagefault_dialects.media.embedded_data_uris import load_forms
-from pagefault_dialects.messages.entry_reading import EntryReading, entry_turns, read_stored
-from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
+from pagefault_dialects.messages.entry_reading import EntryReading, read_entry_turns, read_stored
+from pagefault_dialects.messages.message_turns import MessageEntry, make_message_turns
 from pagefault_dialects.model.conversation import ComposedTurn, TurnCall
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
@@ -31,7 +31,7 @@ def read_message_turns(
         resources: The resources that the message refers to, by id.
         audience: The audience of the turns.
         origin: The path of the entry.
-        finds_media: See `message_turns`.
+        finds_media: See `make_message_turns`.
     """
     turns = _read_turns(entry, resources, audience=audience, origin=origin, finds_media=finds_media)
     if entry.answer_number == 1 and not entry.is_apart:
@@ -53,7 +53,7 @@ def _read_turns(
 ) -> list[ComposedTurn]:
     reading = load_reading(entry)
     if reading is not None:
-        turns = entry_turns(
+        turns = read_entry_turns(
             reading,
             entry.seq,
             origin,
@@ -62,7 +62,11 @@ def _read_turns(
             moved_out=find_moved_media_ids(entry),
             finds_media=finds_media,
         )
-        return [replace(turns[0], joins=True), *turns[1:]] if reading.joins and turns else turns
+        return (
+            [replace(turns[0], continues_turn=True), *turns[1:]]
+            if reading.continues_turn and turns
+            else turns
+        )
     read = MessageEntry(
         parse_stored_json(entry.message),
         entry.seq,
@@ -71,7 +75,7 @@ def _read_turns(
         page_fault=_page_fault(entry),
         moved_out=find_moved_media_ids(entry),
     )
-    return message_turns(read, resources, audience=audience, finds_media=finds_media)
+    return make_message_turns(read, resources, audience=audience, finds_media=finds_media)
 
 
 def find_calls(entry: StoredHistoryMessage) -> Iterator[TurnCall]:

@@ -29,7 +29,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.prefix_index import EMPTY_PREFIX_SUMMARY, PrefixSummary
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
-from pagefault_dialects.messages.message_content import ContentReading
+from pagefault_dialects.messages.message_content import ContentReader
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import Audience, RenderOptions
@@ -101,7 +101,7 @@ class LoadedSession:
         Turns that continue the turn before them are joined to it.
         """
         turns = (turn for entry in self.entries for turn in self.read_entry_turns(entry, audience))
-        joined = join_turns((turn, turn.joins) for turn in turns)
+        joined = join_turns((turn, turn.continues_turn) for turn in turns)
         if self.prompt is None or not self.is_beginning:
             return joined
         origin = f"/api/sessions/{self.session_id}"
@@ -110,7 +110,7 @@ class LoadedSession:
     def find_unjoined(self, audience: Audience) -> set[int]:
         """Return the `seq` of the entries whose first turn does not continue the turn before it."""
         entries = ((entry.seq, self.read_entry_turns(entry, audience)) for entry in self.entries)
-        return {seq for seq, turns in entries if turns and not turns[0].joins}
+        return {seq for seq, turns in entries if turns and not turns[0].continues_turn}
 
     def read_first_entry_turns(self, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the turns of the first entry. `load_entry` returns a session with one entry."""
@@ -119,7 +119,7 @@ class LoadedSession:
     def read_entry_turns(self, entry: StoredEntry, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the turns of an entry; its answers to tool calls are first."""
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
-        raw = ContentReading(self.resources, audience).raw
+        raw = ContentReader(self.resources, audience).read_unsearched
         match entry:
             case StoredMessage() if find_structured_resource(entry.sanitized) is not None:
                 # The resource with the structured content may be deleted before the next rendering,

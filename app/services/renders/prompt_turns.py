@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import dropwhile
 
 from pagefault_dialects.json.values import parse_stored_json
-from pagefault_dialects.messages.entry_reading import foreign_turns
-from pagefault_dialects.messages.histories import SYSTEM_NAMES, foreign_messages
+from pagefault_dialects.messages.entry_reading import read_turns
+from pagefault_dialects.messages.histories import SYSTEM_NAMES, read_history
 from pagefault_dialects.model.conversation import ComposedTurn
 
 _MODEL_NAMES = ("model", "modelId")
@@ -22,8 +22,8 @@ def read_prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
     """
     members = parse_stored_json(prompt)
     system = {name: members[name] for name in SYSTEM_NAMES if name in members}
-    messages = foreign_messages({**system, "messages": members.get("messages", [])}) or []
-    turns = (turn for message in messages for turn in foreign_turns(message, 0, origin))
+    messages = read_history({**system, "messages": members.get("messages", [])}) or []
+    turns = (turn for message in messages for turn in read_turns(message, 0, origin))
     return [replace(turn, seq=None) for turn in turns if turn.role == "system"]
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from app.models.message import StoredHistoryMessage, StoredMessage
 from app.services.calls.stored_message_turns import find_moved_media_ids
 from pagefault_dialects.json.values import parse_stored_json
-from pagefault_dialects.messages.message_references import references_in
+from pagefault_dialects.messages.message_references import find_references
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
@@ -92,7 +92,7 @@ class TurnCache:
         """Return the ids of the resources that a message refers to."""
         cached = self._find_or_add(entry)
         if cached.referenced_ids is None:
-            found = references_in(parse_stored_json(entry.message)) | find_moved_media_ids(entry)
+            found = find_references(parse_stored_json(entry.message)) | find_moved_media_ids(entry)
             cached.referenced_ids = frozenset(found)
         return cached.referenced_ids
 

@@ -37,7 +37,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
-from pagefault_dialects.messages.message_references import references_in
+from pagefault_dialects.messages.message_references import find_references
 from pagefault_dialects.model.base import thawed
 from pagefault_dialects.model.resource import parse_resource_id
 
@@ -121,7 +121,7 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ParsedI
         raise PayloadTooLargeError(
             f"An interaction may have {limits.media_per_result} attachments. Nothing was stored."
         )
-    references = references_in([value["input"], value.get("output")])
+    references = find_references([value["input"], value.get("output")])
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
     output = None if draft.output is None else json_text(draft.output.dump()).encode()
     input_json = json_text(dump_input(draft)).encode()

@@ -36,7 +36,7 @@ from app.wire.interactions import interaction_record
 from pagefault_dialects.errors import Fault
 from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.json.values import json_text, parse_stored_json
-from pagefault_dialects.messages.message_references import references_in
+from pagefault_dialects.messages.message_references import find_references
 from pagefault_dialects.model.moments import moment_text
 
 CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
@@ -279,7 +279,7 @@ def _write_output(
     session_id, interaction_id = stored.session_id, stored.interaction_id
     seq = unit[SessionRecords].append(session_id, ANSWER, interaction_id, size_bytes=len(text))
     unit[InteractionRecords].set_output(interaction_id, text, answer_seq=seq, now=now)
-    referenced = unit[ResourceRecords].find_all(references_in(output.dump()))
+    referenced = unit[ResourceRecords].find_all(find_references(output.dump()))
     unit[ResourceRecords].ensure_linked(
         referenced.values(),
         owner_kind=INTERACTION,

@@ -23,15 +23,15 @@ from app.models.call_ids import LONGEST_CALL_ID
 from app.models.message import CommonRole, MessageContent, MessageRole, wrap_message
 from app.services.requests.validation import as_object, validate_model
 from pagefault_dialects.dialects.message_registry import find_conversation
-from pagefault_dialects.dialects.openai_responses import compaction_handle
+from pagefault_dialects.dialects.openai_responses import find_compaction_handle
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.embedded_data_uris import InlineForm, MovableString
 from pagefault_dialects.messages.entry_reading import EntryReading, is_flat, read_entry
-from pagefault_dialects.messages.histories import list_name
-from pagefault_dialects.messages.message_calls import as_answer
-from pagefault_dialects.messages.message_media import media_of_reading
-from pagefault_dialects.messages.message_references import referred_by_message
+from pagefault_dialects.messages.histories import find_list_name
+from pagefault_dialects.messages.message_calls import read_tool_result
+from pagefault_dialects.messages.message_media import find_declared_media
+from pagefault_dialects.messages.message_references import find_message_references
 
 _EXAMPLE: JsonDict = {
     "role": "user",
@@ -163,7 +163,7 @@ def read_message(body: JsonValue) -> ParsedMessage:
     if isinstance(body, list):
         raise InvalidPayloadError(_WHOLE_HISTORY)
     value = as_object(body)
-    if compaction_handle(value) is not None:
+    if find_compaction_handle(value) is not None:
         raise InvalidPayloadError(_COMPACTED, faults=[Fault("/type", "is no single message")])
     if is_flat(value):
         validate_model(FlatMessage, value, _NOT_A_MESSAGE)
@@ -174,7 +174,7 @@ def _read_entry(value: JsonObject) -> EntryReading:
     try:
         return read_entry(value)
     except InvalidPayloadError as exc:
-        if find_conversation(value) is None and list_name(value) is None:
+        if find_conversation(value) is None and find_list_name(value) is None:
             raise
         raise InvalidPayloadError(_WHOLE_HISTORY, faults=exc.faults) from exc
 
@@ -182,14 +182,14 @@ def _read_entry(value: JsonObject) -> EntryReading:
 def build_parsed_message(value: JsonObject, reading: EntryReading) -> ParsedMessage:
     """Return a message that was read already. An invalid flat message is not treated as flat."""
     messages = [message.message for message in reading.messages if message.message is not None]
-    media_strings = media_of_reading(value, messages)
+    media_strings = find_declared_media(value, messages)
     answered = _find_answered_ids(reading)
     if is_flat(value) and _is_valid_flat(value):
-        references = referred_by_message(value)
+        references = find_message_references(value)
         return ParsedMessage(
             value, media_strings, references, reading.dialect, answered_ids=answered
         )
-    references = set[str]().union(*map(referred_by_message, messages))
+    references = set[str]().union(*map(find_message_references, messages))
     return ParsedMessage(value, media_strings, references, reading.dialect, reading.role, answered)
 
 
@@ -231,5 +231,5 @@ def _read_answered_ids(message: JsonObject) -> Iterator[str]:
     for name in ("content", "parts"):
         blocks = message.get(name)
         for block in blocks if isinstance(blocks, list) else []:
-            if (answer := as_answer(block)) is not None:
+            if (answer := read_tool_result(block)) is not None:
                 yield answer.call_id

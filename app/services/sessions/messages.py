@@ -40,7 +40,7 @@ from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.media.embedded_data_uris import dump_forms
-from pagefault_dialects.messages.entry_reading import READING
+from pagefault_dialects.messages.entry_reading import READER_VERSION
 from pagefault_dialects.model.normalized import BodyWarning
 from pagefault_dialects.model.resource import Resource
 
@@ -197,7 +197,7 @@ class SessionMessages:
             message=parsed.to_stored(text),
             inline_form=dump_forms(parsed.to_stored_forms(moved.forms)),
             dialect=parsed.dialect,
-            reading=READING,
+            reading=READER_VERSION,
             role=parsed.role,
             is_apart=True if len(parsed.answered_ids) == 1 else None,
         )

@@ -6,7 +6,7 @@ from typing import cast
 import httpx
 import pytest
 
-from pagefault_dialects.messages.histories import sent_messages
+from pagefault_dialects.messages.histories import list_sent_messages
 from pagefault_dialects.targets.rules import RULES
 from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 from tests.contract.broken_histories import BROKEN, PNG, Broken, Json, data_uri
@@ -111,7 +111,7 @@ def test_result_of_text_and_image_is_sound_in_every_dialect(
     report = client.post(f"{DOCTOR}?apply=true", json=sent).json()
     assert (report["findings"], report["loss"]) == ([], [])
     # No target writes Pydantic AI's messages.
-    assert dialect == "pydantic-ai" or report["messages"] == sent_messages(sent)
+    assert dialect == "pydantic-ai" or report["messages"] == list_sent_messages(sent)
 
 
 @pytest.mark.parametrize("text", [b64(PNG), f"Here it is: {data_uri(PNG)} Do you see it?"])
@@ -215,13 +215,14 @@ def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Clien
     for number, broken in enumerate(BROKEN):
         path = f"/api/sessions/s{number}/messages"
         answers = [
-            client.post(path, json=sent_message) for sent_message in sent_messages(broken.request)
+            client.post(path, json=sent_message)
+            for sent_message in list_sent_messages(broken.request)
         ]
         if any(answer.status_code != 201 for answer in answers):
             continue
         stored += 1
         # A session has no members beside its messages, which may tell the dialect.
-        bare = client.post(DOCTOR, json={"messages": sent_messages(broken.request)}).json()
+        bare = client.post(DOCTOR, json={"messages": list_sent_messages(broken.request)}).json()
         report = client.post(DOCTOR, json={"sessionId": f"s{number}"}).json()
         if (report["dialect"], rules(report)) != (bare["dialect"], rules(bare)):
             different[f"{broken.name}, without a dialect"] = (rules(report), rules(bare))

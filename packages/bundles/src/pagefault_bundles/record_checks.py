@@ -47,8 +47,8 @@ from pagefault_dialects.media.embedded_data_uris import (
 )
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import canonical_mime_type, is_textual
-from pagefault_dialects.messages.entry_reading import READING, is_flat, read_stored
-from pagefault_dialects.messages.message_references import references_in
+from pagefault_dialects.messages.entry_reading import READER_VERSION, is_flat, read_stored
+from pagefault_dialects.messages.message_references import find_references
 from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.moments import moment_text
 from pagefault_dialects.model.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
@@ -194,7 +194,9 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> ResourceRef
     _check_bindings(line.bindings, attached)
     bound = (bound_resource_id(item, line.bindings) for item in attached)
     required = frozenset(item for item in bound if item)
-    return ResourceReferences(required, frozenset(references_in([input_value, output])) - required)
+    return ResourceReferences(
+        required, frozenset(find_references([input_value, output])) - required
+    )
 
 
 def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
@@ -417,7 +419,7 @@ def check_message(line: rows.MessageLine, limits: Limits) -> ResourceReferences:
     rows.parse_moment(line.created_at)
     if line.role is None:
         _check_flat_reading(line, value)
-    return form_references(forms, mentioned=references_in(value))
+    return form_references(forms, mentioned=find_references(value))
 
 
 def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
@@ -467,7 +469,9 @@ def _find_answered_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) 
 def _check_reading(line: rows.MessageLine) -> tuple[str, int]:
     """Return the dialect of a message, and the number of its reading; raise if unknown."""
     is_known = (
-        line.dialect in _DIALECT_NAMES and line.reading is not None and line.reading <= READING
+        line.dialect in _DIALECT_NAMES
+        and line.reading is not None
+        and line.reading <= READER_VERSION
     )
     require(is_known, "has a message of an unknown dialect, or of a later version")
     return line.dialect or "", line.reading or 0

@@ -36,7 +36,7 @@ from pagefault_bundles.spooled_files import spool
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json
 from pagefault_dialects.media.embedded_data_uris import dump_forms
-from pagefault_dialects.messages.entry_reading import READING
+from pagefault_dialects.messages.entry_reading import READER_VERSION
 from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.normalized import BodyWarning
 from pagefault_dialects.model.resource import Resource
@@ -294,7 +294,7 @@ def _conversation_file(
                 message=described.to_stored(text.encode()),
                 inline_form=dump_forms(described.to_stored_forms(value.forms)),
                 dialect=described.dialect,
-                reading=READING,
+                reading=READER_VERSION,
                 role=described.role,
             )
         )

@@ -14,7 +14,7 @@ from typing import Any
 
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.messages.conversation_reading import read_conversation
-from pagefault_dialects.messages.entry_reading import EntryReading, foreign_turns, read_entry
+from pagefault_dialects.messages.entry_reading import EntryReading, read_entry, read_turns
 from pagefault_dialects.messages.reading import pair_turns
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.rendering import render
@@ -99,7 +99,7 @@ def turns_of(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
     """Return the paired turns of entries."""
     messages = [message for entry in entries for message in entry.messages]
     recorded = [
-        turn for index, message in enumerate(messages) for turn in foreign_turns(message, index + 1)
+        turn for index, message in enumerate(messages) for turn in read_turns(message, index + 1)
     ]
     return pair_turns(messages, recorded, closes=False).turns
 

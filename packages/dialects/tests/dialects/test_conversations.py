@@ -4,7 +4,7 @@ import pytest
 
 from packages.dialects.tests.dialects.conversations import FILES, faults_of, read_cases
 from pagefault_dialects.dialects.registry import DIALECTS
-from pagefault_dialects.messages.entry_reading import READING, read_entry, read_stored
+from pagefault_dialects.messages.entry_reading import READER_VERSION, read_entry, read_stored
 
 CASES = [case for file in FILES for case in read_cases(file.read_text())]
 _MESSAGES = [case for case in CASES if case.role is not None]
@@ -33,7 +33,7 @@ def test_stored_messages_of_real_packages_are_read_as_when_they_arrived() -> Non
     different = []
     for case in _MESSAGES:
         read = read_entry(case.value)
-        if read_stored(case.value, read.dialect, READING) != read:
+        if read_stored(case.value, read.dialect, READER_VERSION) != read:
             different.append(case.name)
     assert different == []
 

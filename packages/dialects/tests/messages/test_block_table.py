@@ -6,8 +6,8 @@ from packages.dialects.tests.results import samples
 from packages.dialects.tests.results.samples import NOISE, Result, medium, result_of
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_table import SHAPES, BlockShape, BlockTable, paths
-from pagefault_dialects.messages.message_content import ContentReading
-from pagefault_dialects.messages.message_media import media_in_message
+from pagefault_dialects.messages.message_content import ContentReader
+from pagefault_dialects.messages.message_media import find_media
 from pagefault_dialects.model.conversation import InlineBytes, Medium
 from tests.kit.media import b64
 
@@ -37,7 +37,7 @@ def test_new_shape_is_read_in_tool_results() -> None:
 
 @pytest.mark.usefixtures("_known")
 def test_new_shape_is_moved_out_of_messages() -> None:
-    found = media_in_message({"role": "user", "content": [CLIP, PICTURE]})
+    found = find_media({"role": "user", "content": [CLIP, PICTURE]})
     assert [(finding.pointer, finding.uri and finding.uri.mime_type) for finding in found] == [
         ("/content/0/clip/raw", "video/x-acme"),
         ("/content/1/acmePicture/raw", ""),
@@ -46,10 +46,10 @@ def test_new_shape_is_moved_out_of_messages() -> None:
 
 @pytest.mark.usefixtures("_known")
 def test_new_shape_is_rendered_for_every_model() -> None:
-    (item,) = ContentReading({}, "assistant").items([CLIP], "/content")
+    (item,) = ContentReader({}, "assistant").read([CLIP], "/content")
     size = len(LONG)
     assert item == Medium("/content", InlineBytes(LONG), "video", "video/x-acme", "a.clip", size)
 
 
 def test_without_an_entry_it_is_data() -> None:
-    assert media_in_message({"role": "user", "content": [CLIP, PICTURE]}) == []
+    assert find_media({"role": "user", "content": [CLIP, PICTURE]}) == []

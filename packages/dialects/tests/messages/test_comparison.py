@@ -8,12 +8,12 @@ from pagefault_dialects.messages.comparison import (
     Difference,
     Unit,
     compare,
-    further_blocks,
+    keep_new_blocks,
     record_unit,
-    units_of,
+    split_into_units,
 )
 from pagefault_dialects.messages.conversation_reading import read_conversation
-from pagefault_dialects.messages.entry_reading import entry_turns, read_entry
+from pagefault_dialects.messages.entry_reading import read_entry, read_entry_turns
 
 USER: JsonObject = {"role": "user", "content": "What time is it?"}
 CALL: JsonObject = {
@@ -31,10 +31,10 @@ def units(*messages: JsonObject, first: int = 0) -> list[Unit]:
     """Return the units of messages, which have the places `first`, `first + 1` …"""
     found: list[Unit] = []
     for position, (_, _, entry) in enumerate(read_conversation([*messages]).entries, first):
-        turns = entry_turns(
+        turns = read_entry_turns(
             entry, 0, "", {}, audience="everyone", moved_out=frozenset(), finds_media=True
         )
-        found += units_of(turns, position)
+        found += split_into_units(turns, position)
     return found
 
 
@@ -162,13 +162,13 @@ def test_last_message_may_grow() -> None:
     user = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "What time is it?"}]}
     stored = units(user, begun, first=1)
     assert compared(stored, user, grown) == Comparison((1,), grown=1)
-    rest = further_blocks(grown, _units_of_one, stored)
+    rest = keep_new_blocks(grown, _units_of_one, stored)
     assert rest == {**begun, "parts": [done, {"type": "text", "text": "It is ten."}]}
     assert compared([*stored, *units(rest, first=3)], user, grown) == Comparison()
 
 
 def _units_of_one(message: JsonObject) -> list[Unit]:
-    turns = entry_turns(
+    turns = read_entry_turns(
         read_entry(message),
         0,
         "",
@@ -177,7 +177,7 @@ def _units_of_one(message: JsonObject) -> list[Unit]:
         moved_out=frozenset(),
         finds_media=True,
     )
-    return units_of(turns, 0)
+    return split_into_units(turns, 0)
 
 
 def test_calls_beside_a_text_grow() -> None:
@@ -185,4 +185,4 @@ def test_calls_beside_a_text_grow() -> None:
     grown = {**begun, "tool_calls": [CALL]}
     stored = units(USER, begun, first=1)
     assert compared(stored, USER, grown) == Comparison((1,), grown=1)
-    assert further_blocks(grown, _units_of_one, stored) == {**grown, "content": None}
+    assert keep_new_blocks(grown, _units_of_one, stored) == {**grown, "content": None}

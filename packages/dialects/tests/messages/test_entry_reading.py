@@ -6,11 +6,11 @@ import pytest
 
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.messages.entry_reading import (
-    READING,
-    entry_turns,
+    READER_VERSION,
     is_flat,
     join_turns,
     read_entry,
+    read_entry_turns,
     read_stored,
 )
 from pagefault_dialects.model.conversation import (
@@ -35,7 +35,7 @@ ANSWER: Json = {"type": "function_call_output", "call_id": "call_1", "output": "
 
 def turns(message: Json) -> list[ComposedTurn]:
     """Return the turns of a message."""
-    return entry_turns(
+    return read_entry_turns(
         read_entry(message),
         1,
         "",
@@ -101,7 +101,7 @@ def test_message_has_a_dialect_and_a_role(message: Json, dialect: str, role: str
 
 def test_stored_message_is_read_as_when_it_arrived() -> None:
     read = read_entry(CALL)
-    assert read_stored(CALL, read.dialect, READING) == read
+    assert read_stored(CALL, read.dialect, READER_VERSION) == read
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_stored_block_of_one_provider_is_described_in_words() -> None:
     found = {"type": "web_search_result", "url": "https://a.example", "encrypted_content": "x"}
     block = {"type": "web_search_tool_result", "tool_use_id": "s_1", "content": [found]}
     message = {"role": "assistant", "content": [block, {"type": "text", "text": "Snow."}]}
-    read = read_stored(message, "anthropic", READING)
-    stored = entry_turns(read, 1, "", {}, audience="assistant", moved_out=frozenset())
+    read = read_stored(message, "anthropic", READER_VERSION)
+    stored = read_entry_turns(read, 1, "", {}, audience="assistant", moved_out=frozenset())
     assert stored == turns(message)
     [kept, description] = stored[0].items
     assert isinstance(kept, ProviderBlock)

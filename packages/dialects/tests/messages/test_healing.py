@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from packages.dialects.tests.targets.histories import histories
 from pagefault_dialects import heal, render
-from pagefault_dialects.messages.diagnosis import diagnose, is_home
-from pagefault_dialects.messages.histories import DIALECTS, Dialect, body_dialect, sent_messages
+from pagefault_dialects.messages.diagnosis import diagnose, has_target_form
+from pagefault_dialects.messages.histories import (
+    DIALECTS,
+    Dialect,
+    find_body_dialect,
+    list_sent_messages,
+)
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import ComposedTurn, Medium, StoredBytes
 from pagefault_dialects.model.finding import Finding
@@ -60,10 +65,10 @@ def body(rendered: RenderedMessages) -> dict[str, Json]:
 def examine(sent: dict[str, Json], target: str) -> tuple[list[Finding], bool]:
     """Return the findings of a body, and whether it is in the dialect of the target."""
     history = read_messages(sent, closes=True)
-    main = body_dialect(sent, history.messages)
+    main = find_body_dialect(sent, history.messages)
     loss = render(history.turns, target).loss
-    found = diagnose(history, TARGETS[target], loss, main, sent=sent_messages(sent))
-    return found, is_home(history, target, main)
+    found = diagnose(history, TARGETS[target], loss, main, sent=list_sent_messages(sent))
+    return found, has_target_form(history, target, main)
 
 
 @_EVERY

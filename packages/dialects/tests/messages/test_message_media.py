@@ -9,8 +9,8 @@ import pytest
 from hypothesis import strategies as st
 
 from pagefault_dialects.media.data_uris import SplitDataUri
-from pagefault_dialects.messages.message_media import media_in_message, media_of_reading
-from pagefault_dialects.messages.message_references import references_in
+from pagefault_dialects.messages.message_media import find_declared_media, find_media
+from pagefault_dialects.messages.message_references import find_references
 from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, wav
 
 LARGE = png(noise=True)
@@ -29,7 +29,7 @@ def found_in(message: object) -> dict[str, tuple[str, bytes]]:
     """Return the media that are stored apart: type and bytes by pointer."""
     return {
         medium.pointer: (medium.uri.mime_type, medium.uri.data or b"")
-        for medium in media_in_message(message)
+        for medium in find_media(message)
         if medium.uri is not None
     }
 
@@ -181,7 +181,7 @@ def test_medium_is_moved_from_1024_decoded_bytes_on(block: dict[str, Any], size:
 @pytest.mark.parametrize("size", [1_023, 1_024])
 def test_medium_in_a_sentence_is_moved_from_1024_decoded_bytes_on(size: int) -> None:
     text = f"See data:image/png;base64,{b64(LARGE[:size])} here."
-    found = media_in_message({"content": [{"type": "text", "text": text}]})
+    found = find_media({"content": [{"type": "text", "text": text}]})
     assert [(finding.pointer, finding.uri) for finding in found] == [
         *([("/content/0/text", None)] if size == 1_024 else [])
     ]
@@ -222,14 +222,14 @@ def test_medium_in_a_sentence_is_moved_from_1024_decoded_bytes_on(size: int) -> 
     ids=lambda message: str(message)[:48],
 )
 def test_strings_that_only_look_like_media_stay(message: object) -> None:
-    assert media_in_message(message) == []
+    assert find_media(message) == []
 
 
 @pytest.mark.slow
 @hypothesis.given(text=st.text(min_size=1_400, max_size=1_500), key=st.sampled_from(["data", "x"]))
 def test_any_text_with_blanks_among_its_words_stays(text: str, key: str) -> None:
     message = {"mimeType": "text/plain", key: f"A word or two. {text}"}
-    assert media_in_message(message) == []
+    assert find_media(message) == []
 
 
 @hypothesis.given(data=st.binary(min_size=0, max_size=3_000))
@@ -263,7 +263,7 @@ def test_strings_that_are_references_are_found(text: str) -> None:
         "content": [{"url": text % ids[0]}, [text % ids[1], text % ids[0]]],
         text % ids[2]: 1,
     }
-    assert references_in(message) == set(ids[:2])
+    assert find_references(message) == set(ids[:2])
 
 
 @pytest.mark.parametrize(
@@ -280,16 +280,16 @@ def test_strings_that_are_references_are_found(text: str) -> None:
     ],
 )
 def test_text_that_is_no_reference_is_none(text: str) -> None:
-    assert references_in({"content": [text]}) == set()
+    assert find_references({"content": [text]}) == set()
 
 
 def test_medium_that_only_its_dialect_declares_is_found_where_it_was_sent() -> None:
     sound = bytes(range(256)) * 8
     sent = {"parts": [{"pcm": b64(sound)}, {"id": "x" * 100}, {"text": "A long text. " * 99}]}
     block = {"type": "audio", "data": b64(sound), "mimeType": "audio/pcm"}
-    assert media_in_message(sent) == []
-    (found,) = media_of_reading(sent, [{"role": "user", "content": [block]}])
+    assert find_media(sent) == []
+    (found,) = find_declared_media(sent, [{"role": "user", "content": [block]}])
     assert (found.pointer, found.text) == ("/parts/0/pcm", b64(sound))
     assert found.uri == SplitDataUri("", b64(sound), "audio/pcm", sound, None, is_base64=True)
     uri = {"type": "image_url", "image_url": {"url": f"data:audio/pcm;base64,{b64(sound)}"}}
-    assert media_of_reading(sent, [{"role": "user", "content": [uri]}]) == [found]
+    assert find_declared_media(sent, [{"role": "user", "content": [uri]}]) == [found]

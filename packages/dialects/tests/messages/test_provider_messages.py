@@ -10,7 +10,7 @@ import pytest
 
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.messages.conversation_reading import read_conversation
-from pagefault_dialects.messages.entry_reading import entry_turns, join_turns, read_entry
+from pagefault_dialects.messages.entry_reading import join_turns, read_entry, read_entry_turns
 from pagefault_dialects.model.conversation import ComposedTurn, InlineBytes, Medium, TextItem
 from pagefault_dialects.rendering import render
 from pagefault_dialects.turns.pairing import pair_calls
@@ -30,9 +30,9 @@ def turns(body: Json) -> list[ComposedTurn]:
     """Return the turns of a conversation, as they were sent."""
     read = read_conversation(body)
     return join_turns(
-        (turn, entry.joins)
+        (turn, entry.continues_turn)
         for index, (_, _, entry) in enumerate(read.entries)
-        for turn in entry_turns(
+        for turn in read_entry_turns(
             entry, index + 1, "", {}, audience="assistant", moved_out=frozenset()
         )
     )

@@ -8,8 +8,8 @@ import pytest
 
 from packages.dialects.tests.targets.histories import strings_of
 from pagefault_dialects import TARGETS, read_messages, render
-from pagefault_dialects.messages.entry_reading import entry_turns, read_entry
-from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
+from pagefault_dialects.messages.entry_reading import read_entry, read_entry_turns
+from pagefault_dialects.messages.message_turns import MessageEntry, make_message_turns
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.turns.record_turns import tool_result_turn
@@ -75,11 +75,11 @@ DOCUMENT = {
 def test_document_of_a_message_has_its_title_before_it() -> None:
     (message,) = read_messages([DOCUMENT]).messages
     reading = read_entry(message.message or {})
-    turns = entry_turns(reading, 1, "", {}, audience="assistant", moved_out=frozenset())
+    turns = read_entry_turns(reading, 1, "", {}, audience="assistant", moved_out=frozenset())
     read = render_text(turns)
     assert (read.count("The rules"), read.index("The rules") < read.index("Be kind.")) == (1, True)
 
 
 def test_stored_message_without_labels_is_rendered_without_labels() -> None:
-    turns = message_turns(MessageEntry(DOCUMENT, 1), {}, audience="assistant")
+    turns = make_message_turns(MessageEntry(DOCUMENT, 1), {}, audience="assistant")
     assert 'Be kind.\n\n{"name":"The rules"}' in render_text(turns)

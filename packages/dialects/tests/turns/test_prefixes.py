@@ -35,7 +35,9 @@ def _turns(draw: st.DrawFn) -> ComposedTurn:
             TurnCall, _IDS, _NAMES, st.sampled_from([{}, {"n": 1}]), st.sampled_from(["", "", "p"])
         )
         called = draw(st.lists(calls, max_size=2))
-        return replace(turn, role="assistant", calls=tuple(called), joins=draw(st.booleans()))
+        return replace(
+            turn, role="assistant", calls=tuple(called), continues_turn=draw(st.booleans())
+        )
     if role == "tool":
         return replace(
             turn,

@@ -20,6 +20,7 @@ from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
+from pagefault_dialects.dialects.message_registry import read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
 from pagefault_dialects.json.surrogates import lone_surrogates
@@ -32,16 +33,15 @@ from pagefault_dialects.json.values import (
 from pagefault_dialects.messages.diagnosis import (
     diagnose,
     entry_pointer,
-    is_home,
-    without_originals,
+    has_target_form,
+    remove_sent_messages,
 )
 from pagefault_dialects.messages.histories import (
     Dialect,
     ForeignMessage,
-    body_dialect,
-    foreign_message,
-    main_dialect,
-    sent_messages,
+    find_body_dialect,
+    find_main_dialect,
+    list_sent_messages,
 )
 from pagefault_dialects.messages.reading import (
     ReadHistory,
@@ -169,13 +169,15 @@ class Doctor:
         )
         findings = [*examined.findings, *diagnosed]
         if diagnosed:
-            rewritten = await self.resolver.run(partial(without_originals, history.turns))
+            rewritten = await self.resolver.run(partial(remove_sent_messages, history.turns))
             fitted, _ = await self.resolver.fit(
                 project_id, rewritten, profile, options, NOTHING_EVICTED, is_whole=True
             )
 
         def write_diagnosis() -> Rendering:
-            is_valid = not (findings or is_session) and is_home(history, profile.target, dialect)
+            is_valid = not (findings or is_session) and has_target_form(
+                history, profile.target, dialect
+            )
             loss = fitted.loss
             if not is_session:
                 loss = tuple(locate_loss(loss, history.messages))
@@ -223,7 +225,7 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
             )
         recorded += entry_turns
     history = replace(pair_turns(messages, turns, closes=True), recorded=recorded)
-    return _ExaminedHistory(history, main_dialect(messages), sent, is_session=True)
+    return _ExaminedHistory(history, find_main_dialect(messages), sent, is_session=True)
 
 
 def _entry_message(entry: StoredHistoryMessage) -> ForeignMessage:
@@ -231,7 +233,7 @@ def _entry_message(entry: StoredHistoryMessage) -> ForeignMessage:
     pointer = entry_pointer(entry.seq)
     reading = load_reading(entry)
     if reading is None:
-        return foreign_message(parse_stored_json(entry.message), pointer)
+        return read_message(parse_stored_json(entry.message), pointer)[0]
     first = reading.messages[0]
     inside = "/message" if entry.is_wrapped else ""
     return replace(first, pointer=f"{pointer}{inside}{first.pointer}")
@@ -267,7 +269,7 @@ def _read_history(parsed: _ParsedBody) -> _ExaminedHistory:
         PayloadTooLargeError: It has more messages or text than any model reads.
     """
     value = parsed.value
-    messages = sent_messages(value)
+    messages = list_sent_messages(value)
     if isinstance(messages, list) and len(messages) > MAX_MESSAGES:
         raise PayloadTooLargeError(
             f"The history has {len(messages):,} messages; at most {MAX_MESSAGES:,} are examined, "
@@ -281,5 +283,5 @@ def _read_history(parsed: _ParsedBody) -> _ExaminedHistory:
             f"The history has more than {MAX_TEXT_BYTES} characters beside its media, which is "
             "more than any model reads."
         )
-    dialect = body_dialect(value, history.messages)
+    dialect = find_body_dialect(value, history.messages)
     return _ExaminedHistory(history, dialect, messages, parsed.findings)

@@ -25,8 +25,8 @@ from pagefault_dialects.json.values import JsonValue, repair_surrogates
 from pagefault_dialects.messages.histories import (
     SYSTEM_NAMES,
     Dialect,
-    list_name,
-    sent_messages,
+    find_list_name,
+    list_sent_messages,
 )
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_doctor.doctor import Doctor, DoctorQuery
@@ -175,8 +175,8 @@ def build_repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[s
     messages_name = _MESSAGES_NAMES.get(target, "messages")
     is_same_dialect = isinstance(sent, dict) and diagnosis["dialect"] in (target, None)
     body = dict(sent) if is_same_dialect else {}
-    name = list_name(sent) if is_same_dialect else None
-    if name is not None and sent_messages(sent) == diagnosis["messages"]:
+    name = find_list_name(sent) if is_same_dialect else None
+    if name is not None and list_sent_messages(sent) == diagnosis["messages"]:
         return body
     system_name = next((item for item in SYSTEM_NAMES if body.get(item)), None)
     changes_system = any(finding["rule"] in _SYSTEM_RULES for finding in diagnosis["findings"])

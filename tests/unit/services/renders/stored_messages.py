@@ -13,7 +13,7 @@ from app.services.inline_media.media_mover import MediaMover
 from app.services.media.media_keeper import MediaKeeper
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.json.values import json_text, parse_json
-from pagefault_dialects.messages.message_media import media_in_message
+from pagefault_dialects.messages.message_media import find_media
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     InlineBytes,
@@ -57,7 +57,7 @@ async def read_stored(
     """The turns of a message that a client sent, its media moved into a store of files."""
     value = parse_json(json_text(message).encode(), max_depth=2_000, max_nodes=100_000)
     keeper = MediaKeeper(FilesystemBlobStore(directory), PROJECT, limit_bytes=2**20, now=NOW)
-    moved = await MediaMover(keeper, max_media=50).move_all(value, media_in_message(value))
+    moved = await MediaMover(keeper, max_media=50).move_all(value, find_media(value))
     resources = {resource.resource_id: resource for resource in moved.resources}
     return read(moved.value, resources=resources, audience=audience)
 

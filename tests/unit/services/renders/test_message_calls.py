@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from pagefault_dialects.messages.message_calls import (
-    AnswerBlock,
-    as_answer,
-    as_call,
+    ToolResultBlock,
     is_reasoning,
     list_calls,
-    read_answer_loss,
-    read_call_loss,
-    read_listed_call_loss,
+    note_unread_call_members,
+    note_unread_listed_call_members,
+    note_unread_result_members,
+    read_call,
+    read_tool_result,
 )
 from pagefault_dialects.model.conversation import TurnCall
 from tests.unit.services.renders.stored_messages import homeless, thought
@@ -31,8 +31,8 @@ from tests.unit.services.renders.stored_messages import homeless, thought
     ],
 )
 def test_a_call_is_known_by_its_shape(block: dict[str, Any]) -> None:
-    assert as_call(block, 5, 0) == TurnCall("c", "f", {"a": 1})
-    assert list(read_call_loss(block, "/p")) == []
+    assert read_call(block, 5, 0) == TurnCall("c", "f", {"a": 1})
+    assert list(note_unread_call_members(block, "/p")) == []
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ def test_a_call_is_known_by_its_shape(block: dict[str, Any]) -> None:
     [{"type": "text", "text": "f"}, {"toolUse": "f"}, {"type": ["tool_use"]}, "tool_use", 5, None],
 )
 def test_anything_else_is_no_call_and_no_answer(block: object) -> None:
-    assert as_call(block, 5, 0) is None
-    assert as_answer(block) is None
+    assert read_call(block, 5, 0) is None
+    assert read_tool_result(block) is None
     assert not is_reasoning(block)
 
 
 def test_a_call_without_an_id_gets_one_of_its_place() -> None:
-    assert as_call({"functionCall": {"name": "f"}}, 5, 2) == TurnCall("call_5_3", "f", {})
+    assert read_call({"functionCall": {"name": "f"}}, 5, 2) == TurnCall("call_5_3", "f", {})
 
 
 @pytest.mark.parametrize(
@@ -54,23 +54,23 @@ def test_a_call_without_an_id_gets_one_of_its_place() -> None:
     [
         (
             {"type": "tool_result", "tool_use_id": "c", "content": "x", "is_error": True},
-            AnswerBlock("c", "", "x", is_error=True),
+            ToolResultBlock("c", "", "x", is_error=True),
         ),
         (
             {"toolResult": {"toolUseId": "c", "content": [{"text": "x"}], "status": "success"}},
-            AnswerBlock("c", "", [{"text": "x"}]),
+            ToolResultBlock("c", "", [{"text": "x"}]),
         ),
         (
             {"functionResponse": {"name": "f", "response": {"output": "x"}, "parts": [{"a": 1}]}},
-            AnswerBlock("", "f", "x", parts=({"a": 1},)),
+            ToolResultBlock("", "f", "x", parts=({"a": 1},)),
         ),
         (
             {"functionResponse": {"name": "f", "response": {"value": 5, "unit": "C"}}},
-            AnswerBlock("", "f", {"value": 5, "unit": "C"}),
+            ToolResultBlock("", "f", {"value": 5, "unit": "C"}),
         ),
         (
             {"type": "tool-result", "toolCallId": "c", "toolName": "f", "result": {"value": 5}},
-            AnswerBlock("c", "f", {"value": 5}),
+            ToolResultBlock("c", "f", {"value": 5}),
         ),
         (
             {
@@ -81,17 +81,17 @@ def test_a_call_without_an_id_gets_one_of_its_place() -> None:
                     },
                 }
             },
-            AnswerBlock("", "f", [], is_error=True),
+            ToolResultBlock("", "f", [], is_error=True),
         ),
         (
             {"type": "tool_result", "tool_use_id": "c", "content": {"content": [], "b": 1}},
-            AnswerBlock("c", "", {"content": [], "b": 1}),
+            ToolResultBlock("c", "", {"content": [], "b": 1}),
         ),
     ],
 )
-def test_an_answer_is_known_by_its_shape(block: dict[str, Any], answer: AnswerBlock) -> None:
-    assert as_answer(block) == answer
-    assert list(read_answer_loss(block, "/p")) == []
+def test_an_answer_is_known_by_its_shape(block: dict[str, Any], answer: ToolResultBlock) -> None:
+    assert read_tool_result(block) == answer
+    assert list(note_unread_result_members(block, "/p")) == []
 
 
 BOOM = [{"type": "text", "text": "boom"}]
@@ -102,33 +102,33 @@ BOOM = [{"type": "text", "text": "boom"}]
     [
         (
             {"content": BOOM, "isError": True, "resultType": "complete", "_meta": None},
-            AnswerBlock("c", "", BOOM, is_error=True),
+            ToolResultBlock("c", "", BOOM, is_error=True),
         ),
         (
             {"content": BOOM, "is_error": True, "structured_content": {"result": "boom"}},
-            AnswerBlock("c", "", BOOM, is_error=True, structured=({"result": "boom"},)),
+            ToolResultBlock("c", "", BOOM, is_error=True, structured=({"result": "boom"},)),
         ),
         (
             {"content": BOOM, "structured_content": {"a": 1}, "is_error": False, "data": {"a": 1}},
-            AnswerBlock("c", "", BOOM, structured=({"a": 1},)),
+            ToolResultBlock("c", "", BOOM, structured=({"a": 1},)),
         ),
-        ({"content": BOOM, "took": 5}, AnswerBlock("c", "", BOOM, parts=({"took": 5},))),
-        ({"toolResult": 5}, AnswerBlock("c", "", None, parts=(5,))),
+        ({"content": BOOM, "took": 5}, ToolResultBlock("c", "", BOOM, parts=({"took": 5},))),
+        ({"toolResult": 5}, ToolResultBlock("c", "", None, parts=(5,))),
     ],
 )
 def test_mcp_result_in_an_answer_is_known_in_every_spelling(
-    value: dict[str, Any], answer: AnswerBlock
+    value: dict[str, Any], answer: ToolResultBlock
 ) -> None:
     for output in ({"type": "json", "value": value}, value):
         block = {"type": "tool-result", "toolCallId": "c", "output": output}
-        assert as_answer(block) == answer
-        assert list(read_answer_loss(block, "/p")) == []
+        assert read_tool_result(block) == answer
+        assert list(note_unread_result_members(block, "/p")) == []
 
 
 def test_what_a_call_says_besides_is_named_where_it_stands() -> None:
     held = {"name": "f", "args": {}, "a/b": 1}
     block = {"functionCall": held, "thoughtSignature": "s"}
-    assert list(read_call_loss(block, "/p")) == [
+    assert list(note_unread_call_members(block, "/p")) == [
         thought("/p/thoughtSignature"),
         homeless("/p/functionCall/a~1b", "a/b"),
     ]
@@ -141,7 +141,7 @@ def test_what_an_answer_says_besides_is_named_where_it_stands() -> None:
         "providerOptions": {"c": 3},
     }
     block = {"type": "tool-result", "toolCallId": "c", "toolName": "f", "output": output, "x": 1}
-    assert list(read_answer_loss(block, "/p")) == [
+    assert list(note_unread_result_members(block, "/p")) == [
         homeless("/p/x", "x"),
         homeless("/p/output/providerOptions", "providerOptions"),
         homeless("/p/output/value/_display", "_display"),
@@ -153,11 +153,11 @@ def test_calls_are_listed_beside_the_content_in_two_ways() -> None:
     old = {"name": "g", "arguments": "{}"}
     message = {"tool_calls": [one, "x"], "function_call": old}
     assert list_calls(message) == [("/tool_calls/0", one), ("/function_call", old)]
-    assert list(read_listed_call_loss(one, "/tool_calls/0")) == [
+    assert list(note_unread_listed_call_members(one, "/tool_calls/0")) == [
         homeless("/tool_calls/0/extra", "extra"),
         homeless("/tool_calls/0/function/strict", "strict"),
     ]
-    assert list(read_listed_call_loss(old, "/function_call")) == []
+    assert list(note_unread_listed_call_members(old, "/function_call")) == []
 
 
 @pytest.mark.parametrize(

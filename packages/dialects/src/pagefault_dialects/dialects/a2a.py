@@ -15,7 +15,15 @@ from pagefault_dialects.dialects.message_forms import (
     InnerReader,
     MessageForm,
 )
-from pagefault_dialects.dialects.shapes import flag, items, objects, one_of, record, shape, string
+from pagefault_dialects.dialects.shapes import (
+    is_array,
+    is_boolean,
+    is_object,
+    is_object_array,
+    is_string,
+    one_of,
+    shape,
+)
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 from pagefault_dialects.media.block_table import TYPE_NAMES
@@ -23,8 +31,13 @@ from pagefault_dialects.media.block_table import TYPE_NAMES
 _ARTIFACT = Envelope(
     marks=("artifactId", "artifact_id"),
     shape=shape(
-        {"artifactId": string, "parts": objects},
-        {"name": string, "description": string, "metadata": record, "extensions": items},
+        {"artifactId": is_string, "parts": is_object_array},
+        {
+            "name": is_string,
+            "description": is_string,
+            "metadata": is_object,
+            "extensions": is_array,
+        },
     ),
     contents=(("parts",),),
     reading="content",
@@ -40,16 +53,16 @@ _ROLES = {
 
 
 def _is_message(value: JsonObject) -> bool:
-    return one_of(*_ROLES)(value.get("role")) and objects(value.get("parts"))
+    return one_of(*_ROLES)(value.get("role")) and is_object_array(value.get("parts"))
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     del reader
-    parts = [(f"/parts/{index}", _block(part)) for index, part in enumerate(value["parts"])]
+    parts = [(f"/parts/{index}", _convert_part(part)) for index, part in enumerate(value["parts"])]
     yield compose_message(_ROLES[value["role"]], parts, pointer)
 
 
-def _block(part: JsonObject) -> JsonValue:
+def _convert_part(part: JsonObject) -> JsonValue:
     """Return a part in common form; it has a text, data, or a file by one of several names."""
     file = part.get("file")
     file_part: JsonObject = file if isinstance(file, dict) else part
@@ -94,7 +107,7 @@ def _has_task(body: JsonObject) -> bool:
     _, task = _find_task(body)
     status, history = task.get("status"), task.get("history") or []
     has_id = any(isinstance(task.get(name), str) for name in _TASK_IDS)
-    return has_id and isinstance(status, dict) and "state" in status and items(history)
+    return has_id and isinstance(status, dict) and "state" in status and is_array(history)
 
 
 DIALECT = Dialect(
@@ -104,12 +117,12 @@ DIALECT = Dialect(
         Wrapper(
             marks=("artifact",),
             shape=shape(
-                {"taskId": string, "contextId": string, "artifact": record},
+                {"taskId": is_string, "contextId": is_string, "artifact": is_object},
                 {
                     "kind": one_of("artifact-update"),
-                    "append": flag,
-                    "lastChunk": flag,
-                    "metadata": record,
+                    "append": is_boolean,
+                    "lastChunk": is_boolean,
+                    "metadata": is_object,
                 },
             ),
             inner="artifact",
@@ -120,7 +133,7 @@ DIALECT = Dialect(
         # A response in a stream of version 1.0.
         Wrapper(
             marks=("artifactUpdate", "artifact_update"),
-            shape=shape({"artifactUpdate": record}),
+            shape=shape({"artifactUpdate": is_object}),
             inner="artifactUpdate",
             label="answer",
         ),

@@ -18,27 +18,27 @@ from pagefault_dialects.dialects.message_forms import (
 from pagefault_dialects.dialects.shapes import (
     Check,
     Members,
-    anything,
-    objects,
+    accept_any,
+    is_object,
+    is_object_array,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _STATUS = one_of("pending", "in_progress", "completed", "failed")
 _CALL_MEMBERS: dict[str, Check] = {
-    **dict.fromkeys(("kind", "title"), string),
-    **dict.fromkeys(("content", "locations"), objects),
-    **dict.fromkeys(("rawInput", "rawOutput"), anything),
+    **dict.fromkeys(("kind", "title"), is_string),
+    **dict.fromkeys(("content", "locations"), is_object_array),
+    **dict.fromkeys(("rawInput", "rawOutput"), accept_any),
     "status": _STATUS,
-    "_meta": record,
+    "_meta": is_object,
 }
 
 
-def _contents(members: Members) -> Iterable[Content]:
+def _choose_contents(members: Members) -> Iterable[Content]:
     """Yield the content, or the raw output if there is none."""
     if members["content"]:
         yield Content(members["content"], members.path("content"), "content")
@@ -46,9 +46,9 @@ def _contents(members: Members) -> Iterable[Content]:
         yield Content(members["rawOutput"], members.path("rawOutput"))
 
 
-def _update(*required: str, marks: tuple[str, ...]) -> Envelope:
+def _update_envelope(*required: str, marks: tuple[str, ...]) -> Envelope:
     checks: dict[str, Check] = {
-        "toolCallId": string,
+        "toolCallId": is_string,
         "sessionUpdate": one_of("tool_call_update", "tool_call"),
         **_CALL_MEMBERS,
     }
@@ -65,46 +65,48 @@ def _update(*required: str, marks: tuple[str, ...]) -> Envelope:
         failure=by_value("status", "failed"),
         ignored_members=frozenset({"sessionUpdate", "content"}),
         accepts=lambda members: "content" in members or "rawOutput" in members,
-        choose=_contents,
+        choose_contents=_choose_contents,
     )
 
 
-_CHUNKS = {
+_CHUNK_ROLES = {
     "user_message_chunk": "user",
     "agent_message_chunk": "assistant",
     "agent_thought_chunk": "assistant",
 }
-_CALLS = ("tool_call", "tool_call_update")
+_CALL_KINDS = ("tool_call", "tool_call_update")
 _FINAL_STATUSES = ("completed", "failed")
-_KINDS = ("sessionUpdate", "session_update")
+_KIND_NAMES = ("sessionUpdate", "session_update")
 
 
-def _kind(update: JsonObject) -> str | None:
-    return next((update[name] for name in _KINDS if isinstance(update.get(name), str)), None)
+def _find_kind(update: JsonObject) -> str | None:
+    return next((update[name] for name in _KIND_NAMES if isinstance(update.get(name), str)), None)
 
 
-def _member(update: JsonObject, name: str, snake_name: str) -> JsonValue:
+def _find_member(update: JsonObject, name: str, snake_name: str) -> JsonValue:
     return update[name] if name in update else update.get(snake_name)
 
 
-def _call_id(update: JsonObject) -> JsonValue:
-    return _member(update, "toolCallId", "tool_call_id")
+def _find_call_id(update: JsonObject) -> JsonValue:
+    return _find_member(update, "toolCallId", "tool_call_id")
 
 
 def _is_conversation_update(update: JsonObject) -> bool:
-    kind = _kind(update)
-    return (kind in _CHUNKS and "content" in update) or (
-        kind in _CALLS and isinstance(_call_id(update), str)
+    kind = _find_kind(update)
+    return (kind in _CHUNK_ROLES and "content" in update) or (
+        kind in _CALL_KINDS and isinstance(_find_call_id(update), str)
     )
 
 
 def _read_update(update: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    kind = _kind(update)
-    if kind in _CHUNKS:
+    kind = _find_kind(update)
+    if kind in _CHUNK_ROLES:
         blocks = [*reader.read_blocks(update["content"], "/content")]
         if kind == "agent_thought_chunk":
-            blocks = [(pointer, thought_block(_text_of(block))) for pointer, block in blocks]
-        yield compose_message(_CHUNKS[kind], blocks, pointer, joins=_CHUNKS[kind] == "assistant")
+            blocks = [(pointer, thought_block(_find_text(block))) for pointer, block in blocks]
+        yield compose_message(
+            _CHUNK_ROLES[kind], blocks, pointer, continues_turn=_CHUNK_ROLES[kind] == "assistant"
+        )
         return
     results = [*reader.read_blocks(update, "")] if update.get("status") in _FINAL_STATUSES else []
     if kind == "tool_call_update" and not results:
@@ -115,12 +117,12 @@ def _read_update(update: JsonObject, pointer: str, reader: InnerReader) -> Itera
     else:
         # A call has no name for the model: its title is for people.
         name = update.get("title") or update.get("kind")
-        arguments = _member(update, "rawInput", "raw_input")
-        call = call_block(_call_id(update), name, {} if arguments is None else arguments)
-        yield compose_message("assistant", [("", call), *results], pointer, joins=True)
+        arguments = _find_member(update, "rawInput", "raw_input")
+        call = call_block(_find_call_id(update), name, {} if arguments is None else arguments)
+        yield compose_message("assistant", [("", call), *results], pointer, continues_turn=True)
 
 
-def _text_of(block: JsonValue) -> JsonValue:
+def _find_text(block: JsonValue) -> JsonValue:
     return block.get("text", "") if isinstance(block, dict) else block
 
 
@@ -142,11 +144,11 @@ def _unwrap(value: JsonObject) -> tuple[JsonObject, str]:
 
 def _is_outside_conversation(value: JsonObject) -> bool:
     update, _ = _unwrap(value)
-    return _kind(update) is not None and not _is_conversation_update(update)
+    return _find_kind(update) is not None and not _is_conversation_update(update)
 
 
 def _is_update(value: JsonObject) -> bool:
-    return _kind(_unwrap(value)[0]) is not None
+    return _find_kind(_unwrap(value)[0]) is not None
 
 
 def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -160,10 +162,10 @@ def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         update, pointer = _unwrap(value)
         if not _is_conversation_update(update):
             continue
-        kind, call_id = _kind(update), _call_id(update)
-        if kind in _CALLS and call_id in calls:
+        kind, call_id = _find_kind(update), _find_call_id(update)
+        if kind in _CALL_KINDS and call_id in calls:
             calls[call_id].append(update)
-        elif read and _continues(read[-1][1][-1], update):
+        elif read and _is_next_chunk(read[-1][1][-1], update):
             read[-1][1].append(update)
         else:
             pieces = [update]
@@ -178,10 +180,10 @@ def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def _join_pieces(pieces: list[JsonObject]) -> JsonObject:
     first, rest = pieces[0], pieces[1:]
-    if _kind(first) in _CHUNKS:
+    if _find_kind(first) in _CHUNK_ROLES:
         return {**first, "content": [*_join_chunks(pieces)]}
     newer = [(name, item) for update in rest for name, item in update.items()]
-    changed = {name: item for name, item in newer if item is not None and name not in _KINDS}
+    changed = {name: item for name, item in newer if item is not None and name not in _KIND_NAMES}
     return {**first, **changed}
 
 
@@ -200,11 +202,11 @@ def _join_chunks(chunks: list[JsonObject]) -> Iterator[JsonValue]:
             yield from run
 
 
-def _continues(last: JsonValue, update: JsonObject) -> bool:
-    kind = _kind(update)
-    if not isinstance(last, dict) or kind not in _CHUNKS or _kind(last) != kind:
+def _is_next_chunk(last: JsonValue, update: JsonObject) -> bool:
+    kind = _find_kind(update)
+    if not isinstance(last, dict) or kind not in _CHUNK_ROLES or _find_kind(last) != kind:
         return False
-    before, after = (_member(item, "messageId", "message_id") for item in (last, update))
+    before, after = (_find_member(item, "messageId", "message_id") for item in (last, update))
     return before is None or after is None or bool(before == after)
 
 
@@ -215,18 +217,18 @@ def _is_text(block: JsonValue) -> bool:
 DIALECT = Dialect(
     "acp",
     (
-        _update("sessionUpdate", "toolCallId", marks=("sessionUpdate", "session_update")),
+        _update_envelope("sessionUpdate", "toolCallId", marks=("sessionUpdate", "session_update")),
         # Alone, an update has at least the status of its call.
-        _update("toolCallId", "status", marks=("toolCallId", "tool_call_id")),
+        _update_envelope("toolCallId", "status", marks=("toolCallId", "tool_call_id")),
         Wrapper(
             marks=("update",),
-            shape=shape({"sessionId": string, "update": record}, {"_meta": record}),
+            shape=shape({"sessionId": is_string, "update": is_object}, {"_meta": is_object}),
             inner="update",
             label="notification",
         ),
         Wrapper(
             marks=(("method", "session/update"),),
-            shape=shape({"jsonrpc": string, "method": string, "params": record}),
+            shape=shape({"jsonrpc": is_string, "method": is_string, "params": is_object}),
             inner="params",
             label="request",
             ignored_members=frozenset({"jsonrpc", "method"}),
@@ -242,7 +244,7 @@ DIALECT = Dialect(
     ),
     has_closed_content=True,
     messages=(
-        MessageForm(marks=_KINDS, accepts=_is_conversation_update, read=_read_update),
+        MessageForm(marks=_KIND_NAMES, accepts=_is_conversation_update, read=_read_update),
         MessageForm(
             marks=("update",),
             accepts=lambda value: (
@@ -253,7 +255,7 @@ DIALECT = Dialect(
     ),
     conversations=(
         ConversationForm(
-            marks=(*_KINDS, "update", ("method", "session/update")),
+            marks=(*_KIND_NAMES, "update", ("method", "session/update")),
             accepts=_is_update,
             read=_read_updates,
             is_list=True,

@@ -9,7 +9,7 @@ from pagefault_dialects.dialects.message_forms import (
     InnerReader,
     MessageForm,
 )
-from pagefault_dialects.dialects.shapes import objects, record, shape, string
+from pagefault_dialects.dialects.shapes import is_object, is_object_array, is_string, shape
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _OPTIONAL_MEMBERS = (
@@ -61,7 +61,8 @@ DIALECT = Dialect(
         Wrapper(
             marks=_MARKS,
             shape=shape(
-                {"invocationId": string, "author": string, "content": record}, _OPTIONAL_MEMBERS
+                {"invocationId": is_string, "author": is_string, "content": is_object},
+                _OPTIONAL_MEMBERS,
             ),
             inner="content",
             label="event",
@@ -72,7 +73,7 @@ DIALECT = Dialect(
     conversations=(
         ConversationForm(
             marks=("appName", "app_name"),
-            accepts=lambda body: objects(body.get("events")),
+            accepts=lambda body: is_object_array(body.get("events")),
             read=_read_session,
         ),
         ConversationForm(

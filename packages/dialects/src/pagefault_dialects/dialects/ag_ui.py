@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.ag_ui_events import EVENTS, is_outside_conversation, read_events
-from pagefault_dialects.dialects.common_results import common_result
+from pagefault_dialects.dialects.common_results import convert_result
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, by_presence
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
@@ -20,18 +20,18 @@ from pagefault_dialects.dialects.message_forms import (
 )
 from pagefault_dialects.dialects.shapes import (
     Members,
-    anything,
-    content,
+    accept_any,
+    is_content,
+    is_object,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
 from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 
 
-def _contents(members: Members) -> Iterable[Content]:
+def _choose_contents(members: Members) -> Iterable[Content]:
     """Yield the content, or the error if there is none."""
     name = "content" if members["content"] or "error" not in members else "error"
     yield Content(members[name], members.path(name), "content")
@@ -42,19 +42,19 @@ _TOOL_MESSAGE = Envelope(
     shape=shape(
         {
             "role": one_of("tool"),
-            "id": string,
-            "toolCallId": string,
-            "content": content,
+            "id": is_string,
+            "toolCallId": is_string,
+            "content": is_content,
         },
         {
-            **dict.fromkeys(("error", "encryptedValue", "subagentRunId"), string),
-            "metadata": record,
+            **dict.fromkeys(("error", "encryptedValue", "subagentRunId"), is_string),
+            "metadata": is_object,
         },
     ),
     contents=(),
     call_id=("toolCallId",),
     failure=by_presence("error"),
-    choose=_contents,
+    choose_contents=_choose_contents,
 )
 _BLOCKS = (
     BlockForm((("text",),), "text", ("type", "text")),
@@ -77,19 +77,19 @@ _ROLE_MARKS: tuple[tuple[str, str], ...] = (("role", "reasoning"), ("role", "act
 def _is_message(value: JsonObject) -> bool:
     calls = value.get("toolCalls", value.get("tool_calls", []))
     return (
-        string(value.get("id"))
+        is_string(value.get("id"))
         and one_of(*_ROLES)(value.get("role"))
         and isinstance(calls, list)
-        and all(isinstance(call, dict) and record(call.get("function")) for call in calls)
+        and all(isinstance(call, dict) and is_object(call.get("function")) for call in calls)
     )
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    blocks = [*_content(value, reader), *_calls(value)]
+    blocks = [*_read_content(value, reader), *_read_calls(value)]
     yield compose_message(_ROLES[value["role"]], blocks, pointer)
 
 
-def _content(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
+def _read_content(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
     """Yield the content; activities have none for a model, since they are for people."""
     content = value.get("content")
     if value["role"] == "reasoning":
@@ -98,7 +98,7 @@ def _content(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, Json
         yield from reader.read_blocks(content, "/content")
 
 
-def _calls(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+def _read_calls(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
     name = "toolCalls" if "toolCalls" in value else "tool_calls"
     for index, call in enumerate(value.get(name) or ()):
         function = call["function"]
@@ -118,7 +118,7 @@ def _read_tool_message(
     del reader
     output = _TOOL_MESSAGE.open("ag-ui", value)
     if output is not None:
-        result = common_result(output, _BLOCKS, _convert)
+        result = convert_result(output, _BLOCKS, _convert)
         yield compose_message("tool", [("/content", result)], pointer)
 
 
@@ -152,15 +152,15 @@ DIALECT = Dialect(
             shape=shape(
                 {
                     "type": one_of("TOOL_CALL_RESULT"),
-                    "messageId": string,
-                    "toolCallId": string,
-                    "content": content,
+                    "messageId": is_string,
+                    "toolCallId": is_string,
+                    "content": is_content,
                 },
                 {
                     "role": one_of("tool"),
-                    "metadata": record,
-                    "subagentRunId": string,
-                    **dict.fromkeys(("timestamp", "rawEvent"), anything),
+                    "metadata": is_object,
+                    "subagentRunId": is_string,
+                    **dict.fromkeys(("timestamp", "rawEvent"), accept_any),
                 },
             ),
             contents=(("content",),),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.shapes import record
+from pagefault_dialects.dialects.shapes import is_object
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 # The role of a streamed message, by the prefix of its events' type.
@@ -34,7 +34,7 @@ EVENTS = frozenset({*_PIECES, *_OTHER_EVENTS, _RESULT, _SNAPSHOT, _RUN})
 def is_outside_conversation(event: JsonObject) -> bool:
     """Return whether an event is no part of the conversation."""
     kind = event.get("type")
-    return kind in _OTHER_EVENTS or (kind == _RUN and not record(event.get("input")))
+    return kind in _OTHER_EVENTS or (kind == _RUN and not is_object(event.get("input")))
 
 
 def read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -52,7 +52,7 @@ class _Stream:
         self._messages: dict[str, tuple[str, JsonValue]] = {}
         self._messages_by_id: dict[str, JsonObject] = {}
         self._calls: dict[str, JsonObject] = {}
-        self._last: dict[str, str] = {}
+        self._last_ids: dict[str, str] = {}
         self._unfinished: list[tuple[JsonObject, str]] = []
 
     def close(self) -> Iterator[tuple[str, JsonValue]]:
@@ -69,14 +69,16 @@ class _Stream:
         if kind == _RUN:
             run = event.get("input")
             self._add_messages(
-                run.get("messages") if record(run) else None, f"{pointer}/input/messages"
+                run.get("messages") if is_object(run) else None, f"{pointer}/input/messages"
             )
         elif kind == _SNAPSHOT:
             # It includes all previous messages.
-            self._messages, self._messages_by_id, self._calls, self._last = {}, {}, {}, {}
+            self._messages, self._messages_by_id, self._calls, self._last_ids = {}, {}, {}, {}
             self._add_messages(event.get("messages"), f"{pointer}/messages")
         elif kind not in _PIECES:
-            self._add(event, _text(event, "messageId") if kind == _RESULT else "", pointer)
+            self._add_message(
+                event, _find_text(event, "messageId") if kind == _RESULT else "", pointer
+            )
         elif kind.startswith(_CALL):
             self._add_call(event, pointer)
         else:
@@ -85,46 +87,52 @@ class _Stream:
     def _add_messages(self, messages: JsonValue, pointer: str) -> None:
         """Add whole messages. A run may begin with messages that were added before."""
         for index, message in enumerate(messages if isinstance(messages, list) else ()):
-            name = _text(message, "id") if record(message) else ""
+            name = _find_text(message, "id") if is_object(message) else ""
             if name not in self._messages:
-                self._add(message, name, f"{pointer}/{index}")
+                self._add_message(message, name, f"{pointer}/{index}")
 
-    def _add(self, message: JsonValue, name: str, pointer: str) -> None:
+    def _add_message(self, message: JsonValue, name: str, pointer: str) -> None:
         key = name if name and name not in self._messages else pointer
         self._messages[key] = (pointer, message)
 
     def _add_text(self, event: JsonObject, pointer: str) -> None:
         name = next(role for role in _ROLES if event["type"].startswith(role))
-        message_id = self._last[name] = _text(event, "messageId") or self._last.get(name, pointer)
-        role = _text(event, "role") or _ROLES[name]
-        message = self._message(message_id, role, event, pointer)
-        message["content"].append(_text(event, "delta"))
+        message_id = self._last_ids[name] = _find_text(event, "messageId") or self._last_ids.get(
+            name, pointer
+        )
+        role = _find_text(event, "role") or _ROLES[name]
+        message = self._get_message(message_id, role, event, pointer)
+        message["content"].append(_find_text(event, "delta"))
 
     def _add_call(self, event: JsonObject, pointer: str) -> None:
-        call_id = self._last[_CALL] = _text(event, "toolCallId") or self._last.get(_CALL, pointer)
+        call_id = self._last_ids[_CALL] = _find_text(event, "toolCallId") or self._last_ids.get(
+            _CALL, pointer
+        )
         call = self._calls.get(call_id)
         if call is None:
-            function: JsonObject = {"name": _text(event, "toolCallName"), "arguments": []}
+            function: JsonObject = {"name": _find_text(event, "toolCallName"), "arguments": []}
             self._unfinished.append((function, "arguments"))
             call = self._calls[call_id] = {"id": call_id, "type": "function", "function": function}
-            parent = _text(event, "parentMessageId") or pointer
-            message = self._message(parent, "assistant", event, pointer)
+            parent = _find_text(event, "parentMessageId") or pointer
+            message = self._get_message(parent, "assistant", event, pointer)
             message.setdefault("toolCalls", []).append(call)
-        call["function"]["arguments"].append(_text(event, "delta"))
+        call["function"]["arguments"].append(_find_text(event, "delta"))
 
-    def _message(self, message_id: str, role: str, event: JsonObject, pointer: str) -> JsonObject:
+    def _get_message(
+        self, message_id: str, role: str, event: JsonObject, pointer: str
+    ) -> JsonObject:
         """Return an unfinished message, created by its first event."""
         if message_id not in self._messages_by_id:
             new: JsonObject = {"id": message_id, "role": role, "content": []}
-            if run_id := _text(event, "subagentRunId"):
+            if run_id := _find_text(event, "subagentRunId"):
                 new["subagentRunId"] = run_id
             self._messages_by_id[message_id] = new
             self._unfinished.append((new, "content"))
-            self._add(new, message_id, pointer)
+            self._add_message(new, message_id, pointer)
         return self._messages_by_id[message_id]
 
 
-def _text(event: JsonObject, name: str) -> str:
+def _find_text(event: JsonObject, name: str) -> str:
     """Return a text member, named in camelCase or in snake_case; "" if it is missing."""
     snake_name = "".join(f"_{text.lower()}" if text.isupper() else text for text in name)
     value = event.get(name, event.get(snake_name))

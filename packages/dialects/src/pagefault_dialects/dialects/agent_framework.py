@@ -17,18 +17,18 @@ from pagefault_dialects.dialects.foreign_message import (
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
 from pagefault_dialects.dialects.shapes import (
     Members,
-    anything,
-    objects,
+    accept_any,
+    is_object,
+    is_object_array,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
-def _contents(members: Members) -> Iterable[Content]:
+def _choose_contents(members: Members) -> Iterable[Content]:
     """Yield the items; `result` repeats the texts among them."""
     if members["items"]:
         yield Content(members["items"], members.path("items"), "content")
@@ -42,7 +42,7 @@ _is_outside_conversation = one_of("usage", "oauth_consent_request", "function_ap
 # Calls of tools that the provider executes, and their results.
 _CALL_SUFFIX, _RESULT_SUFFIX = "_tool_call", "_tool_result"
 # Members that are no arguments of such a call.
-_NO_ARGUMENTS = frozenset(
+_FRAME_MEMBERS = frozenset(
     {
         *("type", "call_id", "tool_name", "server_name", "status", "id", "max_output_length"),
         *("timeout_ms", "pending_safety_checks", "merge_mode", "hosted"),
@@ -53,10 +53,10 @@ _OUTPUTS = ("output", "outputs", "items", "result", "screenshot")
 
 
 def _is_message(value: JsonObject) -> bool:
-    return _is_role(_role(value)) and objects(value["contents"])
+    return _is_role(_find_role(value)) and is_object_array(value["contents"])
 
 
-def _role(value: JsonObject) -> JsonValue:
+def _find_role(value: JsonObject) -> JsonValue:
     """Return the role of a message; earlier versions have an object with a value."""
     role = value.get("role")
     return role.get("value") if isinstance(role, dict) else role
@@ -71,33 +71,33 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
         (f"/contents/{index}", block)
         for index, content in enumerate(contents)
         if not _requests_included_call(content, calls)
-        for block in _blocks(content, reader)
+        for block in _convert_part(content, reader)
     ]
-    yield compose_message(_role(value), blocks, pointer)
+    yield compose_message(_find_role(value), blocks, pointer)
 
 
 def _requests_included_call(part: JsonObject, calls: Container[JsonValue]) -> bool:
     """Return whether a part requests the approval of a call that is in the same message."""
     is_request = part.get("type") == "function_approval_request"
-    return is_request and _call_of(part).get("call_id") in calls
+    return is_request and _find_call(part).get("call_id") in calls
 
 
-def _call_of(part: JsonObject) -> JsonObject:
+def _find_call(part: JsonObject) -> JsonObject:
     call = part.get("function_call")
     return call if isinstance(call, dict) else {}
 
 
-def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
+def _convert_part(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
     kind = str(part.get("type"))
     if kind == "function_approval_request":
-        part, kind = _call_of(part), "function_call"
+        part, kind = _find_call(part), "function_call"
     if kind == "function_call":
         yield call_block(part.get("call_id"), part.get("name"), part.get("arguments"))
     elif kind == "function_approval_response" and part.get("approved") is False:
-        call = _call_of(part)
+        call = _find_call(part)
         yield result_block(call.get("call_id"), call.get("name"), denial_text(None), is_error=True)
     elif kind.endswith((_CALL_SUFFIX, _RESULT_SUFFIX)) and isinstance(part.get("call_id"), str):
-        yield _provider_tool_block(part, kind, reader)
+        yield _convert_provider_tool(part, kind, reader)
     elif kind == "text_reasoning":
         yield thought_block(part.get("text") or "")
     elif kind in ("data", "uri") and isinstance(part.get("uri"), str):
@@ -112,21 +112,21 @@ def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
         yield from (block for _, block in reader.read_blocks([part], ""))
 
 
-def _provider_tool_block(part: JsonObject, kind: str, reader: InnerReader) -> JsonValue:
+def _convert_provider_tool(part: JsonObject, kind: str, reader: InnerReader) -> JsonValue:
     """Return the call of a tool that the provider executes, or its result."""
     call_id, name = part["call_id"], part.get("tool_name")
     if kind.endswith(_RESULT_SUFFIX):
         output = next((part[item] for item in _OUTPUTS if part.get(item)), "")
         listed: JsonValue = [output] if isinstance(output, dict) else output
-        if objects(listed):
-            output = [block for item in listed for block in _blocks(item, reader)]
+        if is_object_array(listed):
+            output = [block for item in listed for block in _convert_part(item, reader)]
         return result_block(call_id, name, output)
     arguments: JsonObject = {
-        key: value for key, value in part.items() if value is not None and key not in _NO_ARGUMENTS
+        key: value for key, value in part.items() if value is not None and key not in _FRAME_MEMBERS
     }
-    if objects(inputs := arguments.pop("inputs", ())):
+    if is_object_array(inputs := arguments.pop("inputs", ())):
         arguments["code"] = "\n".join(
-            input_value["text"] for input_value in inputs if string(input_value.get("text"))
+            input_value["text"] for input_value in inputs if is_string(input_value.get("text"))
         )
     return call_block(
         call_id, name or kind.removesuffix(_CALL_SUFFIX), arguments.get("arguments", arguments)
@@ -139,18 +139,18 @@ DIALECT = Dialect(
         Envelope(
             marks=(("type", "function_result"),),
             shape=shape(
-                {"type": one_of("function_result"), "call_id": string},
+                {"type": one_of("function_result"), "call_id": is_string},
                 {
-                    "result": anything,
-                    "items": objects,
+                    "result": accept_any,
+                    "items": is_object_array,
                     # For the host only: it may have secrets.
-                    "exception": string,
-                    "status": string,
-                    "id": string,
-                    "name": string,
-                    "annotations": anything,
-                    "additional_properties": record,
-                    "raw_representation": anything,
+                    "exception": is_string,
+                    "status": is_string,
+                    "id": is_string,
+                    "name": is_string,
+                    "annotations": accept_any,
+                    "additional_properties": is_object,
+                    "raw_representation": accept_any,
                 },
             ),
             contents=(),
@@ -161,18 +161,18 @@ DIALECT = Dialect(
             accepts=lambda members: (
                 "items" in members or "result" in members or "exception" in members
             ),
-            choose=_contents,
+            choose_contents=_choose_contents,
         ),
         Wrapper(
             marks=("contents",),
             shape=shape(
-                {"role": one_of("tool", "user"), "contents": objects},
+                {"role": one_of("tool", "user"), "contents": is_object_array},
                 {
                     "type": one_of("message", "chat_message"),
-                    "author_name": string,
-                    "message_id": string,
-                    "additional_properties": record,
-                    "raw_representation": anything,
+                    "author_name": is_string,
+                    "message_id": is_string,
+                    "additional_properties": is_object,
+                    "raw_representation": accept_any,
                 },
             ),
             inner="contents",

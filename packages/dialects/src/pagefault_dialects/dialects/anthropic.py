@@ -12,20 +12,20 @@ from pagefault_dialects.dialects.message_forms import (
 )
 from pagefault_dialects.dialects.shapes import (
     Members,
-    anything,
-    content,
-    flag,
-    items,
+    accept_any,
+    is_array,
+    is_boolean,
+    is_content,
+    is_object,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
-def _result_contents(members: Members) -> Iterable[Content]:
+def _choose_contents(members: Members) -> Iterable[Content]:
     """Yield the content; in a block of MCP's sampling, the whole result of MCP."""
     if "structuredContent" in members or ("_meta" in members and "content" in members):
         names = ("content", "structuredContent", "_meta")
@@ -40,14 +40,14 @@ _TOOL_RESULT = Envelope(
     shape=shape(
         {"type": one_of("tool_result")},
         {
-            "tool_use_id": string,
-            "content": content,
-            "is_error": flag,
-            "cache_control": record,
-            "toolset_name": string,
+            "tool_use_id": is_string,
+            "content": is_content,
+            "is_error": is_boolean,
+            "cache_control": is_object,
+            "toolset_name": is_string,
             # MCP's sampling.
-            "structuredContent": anything,
-            "_meta": record,
+            "structuredContent": accept_any,
+            "_meta": is_object,
         },
     ),
     contents=(),
@@ -55,13 +55,13 @@ _TOOL_RESULT = Envelope(
     failure=by_flag("is_error"),
     ignored_members=frozenset({"type", "is_error", "content", "structuredContent", "_meta"}),
     accepts=lambda members: "tool_use_id" in members,
-    choose=_result_contents,
+    choose_contents=_choose_contents,
 )
 _MCP_TOOL_RESULT = Envelope(
     marks=(("type", "mcp_tool_result"),),
     shape=shape(
-        {"type": one_of("mcp_tool_result"), "tool_use_id": string},
-        {"content": content, "is_error": flag, "cache_control": record},
+        {"type": one_of("mcp_tool_result"), "tool_use_id": is_string},
+        {"content": is_content, "is_error": is_boolean, "cache_control": is_object},
     ),
     contents=(("content",),),
     reading="content",
@@ -71,7 +71,7 @@ _MCP_TOOL_RESULT = Envelope(
 )
 _USER_MESSAGE = Wrapper(
     marks=(("role", "user"),),
-    shape=shape({"role": one_of("user"), "content": items}),
+    shape=shape({"role": one_of("user"), "content": is_array}),
     inner="content",
     label="message",
 )
@@ -107,7 +107,7 @@ def _read_document(block: JsonObject) -> list[JsonValue] | None:
     if isinstance(source, dict) and source.get("type") == "content":
         content = source.get("content")
     if content is None:
-        return None if block.get("context") is None else _with_context(block)
+        return None if block.get("context") is None else _split_context(block)
     text_blocks = [text_block(content)] if isinstance(content, str) else content
     title_blocks = [text_block(f"[document: {block['title']}]")] if block.get("title") else []
     return (
@@ -117,7 +117,7 @@ def _read_document(block: JsonObject) -> list[JsonValue] | None:
     )
 
 
-def _with_context(block: JsonObject) -> list[JsonValue]:
+def _split_context(block: JsonObject) -> list[JsonValue]:
     document = {name: member for name, member in block.items() if name != "context"}
     return [*_context_blocks(block), document]
 

@@ -17,13 +17,13 @@ from pagefault_dialects.dialects.message_forms import (
     MessageForm,
 )
 from pagefault_dialects.dialects.shapes import (
-    anything,
-    flag,
-    objects,
+    accept_any,
+    is_boolean,
+    is_object,
+    is_object_array,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, text_member
@@ -31,12 +31,16 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, tex
 _FAILURE = by_flag("is_error")
 
 
-def _message_of_results(kind: str, *optional: str) -> Wrapper:
+def _results_wrapper(kind: str, *optional: str) -> Wrapper:
     return Wrapper(
         marks=(("type", kind),),
         shape=shape(
-            {"type": one_of(kind), "content": objects},
-            {**dict.fromkeys(optional, string), "models_usage": anything, "metadata": record},
+            {"type": one_of(kind), "content": is_object_array},
+            {
+                **dict.fromkeys(optional, is_string),
+                "models_usage": accept_any,
+                "metadata": is_object,
+            },
         ),
         inner="content",
         label="message",
@@ -63,7 +67,7 @@ def _is_message(value: JsonObject) -> bool:
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    blocks = [*_blocks(value, reader)]
+    blocks = [*_read_blocks(value, reader)]
     if value["type"] in _RESULTS:
         yield compose_message("tool", blocks, pointer)
         return
@@ -71,7 +75,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     yield compose_message("user" if is_user else "assistant", blocks, pointer)
 
 
-def _blocks(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
+def _read_blocks(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
     kind, content = value["type"], value["content"]
     if kind == "ThoughtEvent":
         yield "/content", thought_block(content)
@@ -105,7 +109,7 @@ def _read_state(state: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def _has_messages(state: JsonObject) -> bool:
     context = state["llm_context"]
-    return isinstance(context, dict) and objects(context.get("messages"))
+    return isinstance(context, dict) and is_object_array(context.get("messages"))
 
 
 def _is_outside_conversation(value: JsonObject) -> bool:
@@ -123,7 +127,10 @@ DIALECT = Dialect(
     (
         Envelope(
             marks=("call_id",),
-            shape=shape({"content": string, "name": string, "call_id": string}, {"is_error": flag}),
+            shape=shape(
+                {"content": is_string, "name": is_string, "call_id": is_string},
+                {"is_error": is_boolean},
+            ),
             contents=(("content",),),
             reading="content",
             call_id=("call_id",),
@@ -134,8 +141,8 @@ DIALECT = Dialect(
         Envelope(
             marks=(("type", "ToolResult"),),
             shape=shape(
-                {"type": one_of("ToolResult"), "name": string, "result": objects},
-                {"is_error": flag},
+                {"type": one_of("ToolResult"), "name": is_string, "result": is_object_array},
+                {"is_error": is_boolean},
             ),
             contents=(("result",),),
             reading="content",
@@ -143,8 +150,8 @@ DIALECT = Dialect(
             failure=_FAILURE,
             ignored_members=frozenset({"type", "is_error"}),
         ),
-        _message_of_results("FunctionExecutionResultMessage"),
-        _message_of_results("ToolCallExecutionEvent", "id", "source", "created_at"),
+        _results_wrapper("FunctionExecutionResultMessage"),
+        _results_wrapper("ToolCallExecutionEvent", "id", "source", "created_at"),
     ),
     (
         BlockForm((("content",),), "text", ("type", "TextResultContent")),

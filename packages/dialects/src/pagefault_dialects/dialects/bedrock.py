@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import text_block
 from pagefault_dialects.dialects.message_forms import ConversationForm, MessageBlock
-from pagefault_dialects.dialects.shapes import objects, one_of, record, shape, string
+from pagefault_dialects.dialects.shapes import is_object, is_object_array, is_string, one_of, shape
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
@@ -13,7 +13,9 @@ FAILURE = by_value("status", "error", success=("success",))
 STATUS = one_of("success", "error")
 _TOOL_RESULT = Envelope(
     marks=(),
-    shape=shape({"toolUseId": string, "content": objects}, {"status": STATUS, "type": string}),
+    shape=shape(
+        {"toolUseId": is_string, "content": is_object_array}, {"status": STATUS, "type": is_string}
+    ),
     contents=(("content",),),
     reading="content",
     call_id=("toolUseId",),
@@ -22,7 +24,7 @@ _TOOL_RESULT = Envelope(
 )
 _BLOCK = Wrapper(
     marks=("toolResult",),
-    shape=shape({"toolResult": record}),
+    shape=shape({"toolResult": is_object}),
     inner="toolResult",
     label="block",
     envelope=_TOOL_RESULT,
@@ -67,13 +69,13 @@ def _read_document(block: JsonObject) -> list[JsonValue] | None:
     return [*label, *context_blocks, *text_blocks] if isinstance(text_blocks, list) else None
 
 
-def _read_cited(block: JsonObject) -> list[JsonValue] | None:
+def _read_citations(block: JsonObject) -> list[JsonValue] | None:
     """Return the texts of a block with citations, without the citations."""
     content = block["citationsContent"].get("content")
-    return [*content] if objects(content) else None
+    return [*content] if is_object_array(content) else None
 
 
-def _read_guarded(block: JsonObject) -> list[JsonValue] | None:
+def _read_guard_content(block: JsonObject) -> list[JsonValue] | None:
     """Return the text for a guardrail."""
     text = block["guardContent"].get("text")
     guarded = text.get("text") if isinstance(text, dict) else None
@@ -96,13 +98,13 @@ def _is_block(block: JsonObject) -> bool:
 
 
 _READERS = {
-    "citationsContent": _read_cited,
-    "guardContent": _read_guarded,
+    "citationsContent": _read_citations,
+    "guardContent": _read_guard_content,
     "document": _read_document,
 }
 
 
-def _has_member(name: str) -> MessageBlock:
+def _make_message_block(name: str) -> MessageBlock:
     return MessageBlock(
         marks=(name,),
         read=_READERS[name],
@@ -116,7 +118,7 @@ DIALECT = Dialect(
     BLOCKS,
     has_closed_content=True,
     message_blocks=(
-        *map(_has_member, _READERS),
+        *map(_make_message_block, _READERS),
         MessageBlock(marks=_NAMES, accepts=_is_block),
     ),
     conversations=(

@@ -8,14 +8,14 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _ITEM = "response_item"
-_NO_MESSAGES = ("ghost_snapshot", "other")
+_SKIPPED_ITEMS = ("ghost_snapshot", "other")
 
 
 def _is_line(value: JsonObject) -> bool:
     return value.get("type") in _LINES and isinstance(value.get("payload"), dict)
 
 
-def _is_head(value: JsonObject) -> bool:
+def _is_first_line(value: JsonObject) -> bool:
     """Return whether an object is the first line of an early version, whose lines are items."""
     return "type" not in value and isinstance(value.get("timestamp"), str) and "id" in value
 
@@ -31,7 +31,7 @@ def _is_item(line: JsonObject) -> bool:
         return False
     kind = item.get("type")
     # A message of another dialect may have no type.
-    return "role" in item if kind is None else kind not in (*_NO_MESSAGES, *_LINES)
+    return "role" in item if kind is None else kind not in (*_SKIPPED_ITEMS, *_LINES)
 
 
 def read_items(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -75,7 +75,7 @@ DIALECT = Dialect(
     conversations=(
         ConversationForm(
             marks=(*(("type", kind) for kind in _LINES), "timestamp"),
-            accepts=lambda value: _is_line(value) or _is_head(value),
+            accepts=lambda value: _is_line(value) or _is_first_line(value),
             read=read_items,
             is_list=True,
             is_skipped=lambda line: not _is_item(line),

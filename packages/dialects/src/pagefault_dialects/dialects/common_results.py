@@ -1,4 +1,4 @@
-"""Conversion of tool results, without their envelopes, to blocks in common form."""
+"""Conversion of tool results without their envelope to blocks of messages in common form."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -11,26 +11,29 @@ from pagefault_dialects.media.block_table import TEXT_TYPES
 _MAX_DEPTH = 8
 
 
-Convert = Callable[[JsonObject], Sequence[JsonValue] | None]
+ConvertBlock = Callable[[JsonObject], Sequence[JsonValue] | None]
 """Converts a block to blocks in common form; returns `None` if it is in common form."""
 
 
-def common_result(output: ToolOutput, forms: tuple[BlockForm, ...], convert: Convert) -> JsonValue:
-    """Return a result as a block in common form.
+def convert_result(
+    output: ToolOutput, forms: tuple[BlockForm, ...], convert: ConvertBlock
+) -> JsonValue:
+    """Return a tool result as a block in common form.
 
     Args:
         output: The result.
-        forms: Blocks that only its dialect has.
-        convert: Converts blocks that messages have too.
+        forms: The forms of blocks that only the dialect of the result has.
+        convert: Converts blocks that messages may have as well.
     """
-    reading = _ContentReader(forms, convert)
-    contents = [reading.read(item) for item in output.contents]
-    content = contents[0] if len(contents) == 1 else [*_flatten(contents)] or ""
+    reader = _ContentReader(forms, convert)
+    contents = [reader.read(item) for item in output.contents]
+    content = contents[0] if len(contents) == 1 else [*_join_contents(contents)] or ""
     is_error = output.is_error is True
     return result_block(output.call_id or "", output.name or "", content, is_error=is_error)
 
 
-def _flatten(contents: list[JsonValue]) -> Iterator[JsonValue]:
+def _join_contents(contents: list[JsonValue]) -> Iterator[JsonValue]:
+    """Yield the blocks of all contents, without empty ones."""
     for content in contents:
         if isinstance(content, list):
             yield from content
@@ -41,9 +44,9 @@ def _flatten(contents: list[JsonValue]) -> Iterator[JsonValue]:
 
 
 class _ContentReader:
-    """A reader of the contents of one result."""
+    """Reads the contents of one result."""
 
-    def __init__(self, forms: tuple[BlockForm, ...], convert: Convert) -> None:
+    def __init__(self, forms: tuple[BlockForm, ...], convert: ConvertBlock) -> None:
         self._forms = forms
         self._convert = convert
 
@@ -58,12 +61,12 @@ class _ContentReader:
                 for item in value
             ]
         if isinstance(value, list):
-            return [block for item in value for block in self._blocks(item, 0)]
+            return [block for item in value for block in self._read_block(item, 0)]
         if content.reading == "content" and isinstance(value, dict):
-            return [*self._blocks(value, 0)]
+            return [*self._read_block(value, 0)]
         return value
 
-    def _blocks(self, block: JsonValue, depth: int) -> Iterator[JsonValue]:
+    def _read_block(self, block: JsonValue, depth: int) -> Iterator[JsonValue]:
         if not isinstance(block, dict) or block.get("type") in TEXT_TYPES or depth > _MAX_DEPTH:
             yield block
             return
@@ -75,7 +78,7 @@ class _ContentReader:
             if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
                 continue
             found = [path for path in form.payloads if value_at(block, path) is not None]
-            if found or form.holds == "nothing":
+            if found or form.payload_kind == "nothing":
                 values = [value_at(block, path) for path in found]
                 yield from self._read_form(block, form, values, depth)
                 return
@@ -84,22 +87,22 @@ class _ContentReader:
     def _read_form(
         self, block: JsonObject, form: BlockForm, values: list[JsonValue], depth: int
     ) -> Iterator[JsonValue]:
-        match form.holds:
+        match form.payload_kind:
             case "text":
                 yield from (text_block(str(item)) for item in values if item not in (None, ""))
             case "json":
                 yield text_block(values[0] if isinstance(values[0], str) else json_text(values[0]))
             case "content":
-                yield from _labels(block, form)
+                yield from _label_blocks(block, form)
                 inner = values[0] if isinstance(values[0], list) else [values[0]]
                 for item in inner:
                     inner_block = text_block(item) if isinstance(item, str) else item
-                    yield from self._blocks(inner_block, depth + 1)
+                    yield from self._read_block(inner_block, depth + 1)
             case "media":
-                yield _medium_block(block, form)
+                yield _make_medium_block(block, form)
 
 
-def _labels(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
+def _label_blocks(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
     """Yield a text block with the title and the URI of a block, if it has any."""
     values = (value_at(block, path) for path in (form.name, form.uri) if path)
     labels = [item for item in values if isinstance(item, str) and item]
@@ -107,7 +110,7 @@ def _labels(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
         yield text_block(f"[{', '.join(labels)}]")
 
 
-def _medium_block(block: JsonObject, form: BlockForm) -> JsonValue:
+def _make_medium_block(block: JsonObject, form: BlockForm) -> JsonValue:
     if match_typed_block(block) is not None:
         return block
     path = next(path for path in form.payloads if value_at(block, path) is not None)

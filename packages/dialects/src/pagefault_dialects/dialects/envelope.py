@@ -1,4 +1,4 @@
-"""Types for the tables of dialects: envelopes of tool results, wrappers around them, dialects."""
+"""Types for the tables of dialects: envelopes of tool results, wrappers of envelopes, dialects."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from pagefault_dialects.media.block_shapes import value_at
 from pagefault_dialects.media.block_table import MemberPath
 
 Failure = Callable[[Members], bool | None]
+"""A function that returns true for a failed tool, false for a successful one, `None` if unknown."""
 
 
 def has_no_outcome(_: Members) -> None:
@@ -29,7 +30,7 @@ def by_flag(name: str) -> Failure:
 
 
 def by_value(name: str, *failures: str, success: tuple[str, ...] = ()) -> Failure:
-    """Return a function that reads the outcome from the value of a member."""
+    """Return a function that reads the outcome from a member with the name of the outcome."""
 
     def read(members: Members) -> bool | None:
         word = members[name]
@@ -47,12 +48,16 @@ def by_presence(*path: str) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The form of an object that is the result of one call."""
+    """The form of an object that is the result of one call.
+
+    Opening an envelope separates the contents for the model, the call and the outcome from `rest`,
+    the other members.
+    """
 
     marks: tuple[Mark, ...]
     """The members, or values of members, by which the object is found."""
     shape: ResultShape
-    """Its members."""
+    """The members of the object."""
     contents: tuple[MemberPath, ...]
     """The members with content for a model, in order."""
     reading: Reading = "any"
@@ -62,22 +67,22 @@ class Envelope:
     name: MemberPath | None = None
     """The path to the name of the tool."""
     failure: Failure = has_no_outcome
-    """Returns true for a failure, false for a success, and `None` if unknown."""
+    """Returns whether the tool failed."""
     ignored_members: frozenset[str] = frozenset({"type", "role"})
-    """Members that only identify the object; they are dropped, and not part of the rest."""
+    """Members that only identify the object, and are no part of the rest."""
     accepts: Callable[[Members], bool] = lambda _: True
-    """Checks conditions on several members."""
-    choose: Callable[[Members], Iterable[Content]] | None = None
-    """Returns the contents instead, if `contents` cannot list them."""
+    """Returns whether conditions on several members are met, which `shape` cannot express."""
+    choose_contents: Callable[[Members], Iterable[Content]] | None = None
+    """Returns the contents, if their paths depend on other members; `contents` is then empty."""
 
     def open(self, dialect: str, value: Object) -> ToolOutput | None:
         """Return the result in an object; `None` if the object has another form."""
         members = self.shape.read(value)
         if members is None or not self.accepts(members):
             return None
-        contents = tuple(self._contents(members))
-        call_id, call_path = _string_at(members, self.call_id)
-        name, name_path = _string_at(members, self.name)
+        contents = tuple(self._find_contents(members))
+        call_id, call_path = _find_string(members, self.call_id)
+        name, name_path = _find_string(members, self.name)
         is_error = self.failure(members)
         removed: list[Steps] = [*(content.path for content in contents), call_path, name_path]
         removed += [(members.key(item),) for item in self.ignored_members if item in members]
@@ -92,9 +97,9 @@ class Envelope:
             rest=without_paths(value, removed),
         )
 
-    def _contents(self, members: Members) -> Iterable[Content]:
-        if self.choose is not None:
-            yield from self.choose(members)
+    def _find_contents(self, members: Members) -> Iterable[Content]:
+        if self.choose_contents is not None:
+            yield from self.choose_contents(members)
             return
         for names in self.contents:
             path = members.path(*names)
@@ -118,7 +123,8 @@ class Wrapper:
     envelope: Envelope | None = None
     """The envelope inside; `None` for any envelope of any dialect."""
     renames: bool = False
-    """The results in it are reported as results of this dialect, not of their own."""
+    """Whether results in the object count as results of this dialect, even if their envelope is of
+    another dialect."""
     ignored_members: frozenset[str] = frozenset({"type", "role"})
 
     def open(
@@ -147,7 +153,7 @@ class Wrapper:
         ]
         rest = without_paths(value, removed)
         for name, member in [*rest.items()]:
-            # SDKs write empty objects with empty members.
+            # SDKs write objects that have only empty members.
             if isinstance(member, dict) and not (inner_rest := without_paths(member, ())):
                 del rest[name]
             elif isinstance(member, dict):
@@ -159,10 +165,10 @@ class Wrapper:
         if self.renames:
             changed["dialect"] = dialect
         if self.call_id is not None:
-            call_id, path = _string_at(members, self.call_id)
+            call_id, path = _find_string(members, self.call_id)
             changed |= {} if call_id is None else {"call_id": call_id, "call_id_path": path}
         if self.name is not None and output.name is None:
-            name, path = _string_at(members, self.name)
+            name, path = _find_string(members, self.name)
             changed |= {} if name is None else {"name": name, "name_path": path}
         return replace(output, **changed) if changed else output
 
@@ -175,9 +181,10 @@ class Dialect:
     envelopes: tuple[Envelope | Wrapper, ...]
     """The forms of its tool results."""
     blocks: tuple[BlockForm, ...] = ()
-    """Blocks that only this dialect has, read only inside its envelopes."""
+    """Forms of blocks that only this dialect has. They are tried inside its envelopes only."""
     has_closed_content: bool = False
-    """The protocol lists all types of content blocks, so an unknown block is not data of a tool."""
+    """Whether the protocol lists all types of content blocks. An unknown block is then a newer type
+    of block; otherwise it is data of a tool."""
     messages: tuple[MessageForm, ...] = ()
     """The forms of its messages."""
     message_blocks: tuple[MessageBlock, ...] = ()
@@ -208,7 +215,8 @@ def without_paths(value: Object, removed: Iterable[Steps]) -> Object:
     return rest
 
 
-def _string_at(members: Members, path: MemberPath | None) -> tuple[str | None, Steps]:
+def _find_string(members: Members, path: MemberPath | None) -> tuple[str | None, Steps]:
+    """Return the string at a path, and the path as the object spells it; `None` without one."""
     if path is None:
         return None, ()
     spelled_path = members.path(*path)

@@ -1,7 +1,7 @@
-"""The common form of messages, into which all dialects are read.
+"""The common form of messages, to which the messages of all dialects are converted.
 
-A message in common form has a `role` and, under `content`, texts and blocks. Calls, results and
-thoughts are blocks as the functions here write them; media may have any form that they have in tool
+A message in common form has a `role` and, under `content`, texts and blocks. The functions of this
+module make blocks of calls, results and thoughts. Media may have any form that they have in tool
 results.
 """
 
@@ -31,35 +31,35 @@ DIALECTS: Sequence[Dialect] = get_args(Dialect.__value__)
 
 @dataclass(frozen=True, slots=True)
 class ForeignMessage:
-    """One entry of a foreign history."""
+    """A message of any dialect, converted to common form."""
 
     pointer: str
-    """The pointer to it in the request."""
+    """The pointer to the message in the request."""
     message: dict[str, Any] | None
-    """The message, with a known role; `None` for other values."""
+    """The message in common form, with a known role; `None` if the value is no message."""
     dialect: Dialect | None = None
-    """The dialect, if the message is unique to it."""
+    """The dialect, if only that dialect has such messages."""
     unknown_role: str | None = None
-    """Its role, if that is unknown; `message` then has another one."""
+    """The role that was sent, if it is unknown; `message` then has another role."""
     original_pointers: Mapping[str, str] = field(default_factory=dict)
     """The pointers of blocks in the message as it was sent, by their pointers in `message`."""
-    joins: bool = False
-    """It continues the previous turn, if that is the assistant's too."""
-    is_apart: bool = False
-    """It is the system text, which was next to the list of messages."""
-    is_as_sent: bool = True
-    """It has the form of requests, not that of files, logs or user interfaces."""
+    continues_turn: bool = False
+    """True if the message continues the turn before it, if that is the assistant's as well."""
+    is_system_prompt: bool = False
+    """True if the message is the system prompt, which was sent beside the list of messages."""
+    has_request_form: bool = True
+    """True if the message has the form of requests; false for files, logs and user interfaces."""
     sent: JsonValue = None
-    """The value as it was sent, if that is one message."""
-    reader: str = ""
-    """The name of its dialect in the registry, which has more of them than `dialect`; empty if it
-    may be of any."""
+    """The value as it was sent, if it is one message; `None` if it is a part of one or several."""
+    dialect_name: str = ""
+    """The name of the dialect in the registry, which has more dialects than `Dialect`. Empty if
+    several dialects have such messages."""
 
     def original_pointer(self, pointer: str) -> str:
-        """Return the pointer, in the request as it was sent, of a pointer into `message`."""
+        """Return the pointer into the request that corresponds to a pointer into `message`."""
         steps = pointer.split("/", 3)
-        head, rest = "/".join(steps[:3]), "".join(f"/{step}" for step in steps[3:])
-        return self.pointer + self.original_pointers.get(head, head) + rest
+        block_pointer, rest = "/".join(steps[:3]), "".join(f"/{step}" for step in steps[3:])
+        return self.pointer + self.original_pointers.get(block_pointer, block_pointer) + rest
 
 
 def compose_message(
@@ -67,19 +67,19 @@ def compose_message(
     blocks: Iterable[tuple[str, JsonValue]],
     pointer: str,
     *,
-    joins: bool = False,
-    is_as_sent: bool = False,
+    continues_turn: bool = False,
+    has_request_form: bool = False,
     extra: Mapping[str, JsonValue] | None = None,
 ) -> ForeignMessage:
-    """Return a message of blocks in common form.
+    """Return a message in common form, made of blocks.
 
     Args:
         role: `system`, `user`, `assistant` or `tool`.
         blocks: The blocks, each after the pointer to its source in the message.
         pointer: The pointer of the message.
-        joins: It continues the assistant's previous turn.
-        is_as_sent: It has the form of requests.
-        extra: Members that the common form lacks; they are reported as omitted.
+        continues_turn: Whether the message continues the assistant's turn before it.
+        has_request_form: Whether the message was sent in the form of requests.
+        extra: Members that the common form lacks. The loss account reports them as omitted.
     """
     content: list[JsonValue] = []
     original_pointers: dict[str, str] = {}
@@ -88,7 +88,11 @@ def compose_message(
         content.append(block)
     message = {**(extra or {}), "role": role, "content": content}
     return ForeignMessage(
-        pointer, message, original_pointers=original_pointers, joins=joins, is_as_sent=is_as_sent
+        pointer,
+        message,
+        original_pointers=original_pointers,
+        continues_turn=continues_turn,
+        has_request_form=has_request_form,
     )
 
 
@@ -103,14 +107,14 @@ def denial_text(reason: JsonValue) -> str:
 
 
 def call_block(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> JsonValue:
-    """Return the block of a call; the arguments are an object, or its JSON text."""
+    """Return the block of a call. The arguments are an object, or the JSON text of an object."""
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
 def result_block(
     call_id: JsonValue, name: JsonValue, content: JsonValue, *, is_error: bool = False
 ) -> JsonValue:
-    """Return the block of a result; its content is a text, a list of blocks, or any value."""
+    """Return the block of a tool result. The content is a text, a list of blocks, or any value."""
     return {
         "type": "tool_result",
         "tool_use_id": call_id,
@@ -140,6 +144,6 @@ def medium_block(kind: str, data: JsonValue, mime_type: JsonValue, name: JsonVal
 
 
 def medium_kind(mime_type: JsonValue) -> str:
-    """Return `image`, `audio`, `video` or `file` for a type."""
+    """Return the kind of block for a MIME type: `image`, `audio`, `video` or `file`."""
     kind = mime_type.partition("/")[0] if isinstance(mime_type, str) else ""
     return kind if kind in ("image", "audio", "video") else "file"

@@ -12,13 +12,13 @@ from pagefault_dialects.dialects.message_forms import (
 )
 from pagefault_dialects.dialects.shapes import (
     Members,
-    flag,
-    items,
-    objects,
+    is_array,
+    is_boolean,
+    is_object,
+    is_object_array,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
 from pagefault_dialects.json.values import JsonObject, JsonValue
@@ -27,7 +27,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 _OUTPUTS = ("error", "output", "result")
 
 
-def _contents(members: Members) -> Iterable[Content]:
+def _choose_contents(members: Members) -> Iterable[Content]:
     """Yield the result of a function, and its media."""
     response = members["response"]
     outputs = _without_nulls(response)
@@ -41,7 +41,7 @@ def _contents(members: Members) -> Iterable[Content]:
         yield Content(members["parts"], members.path("parts"), "content")
 
 
-def _has_failed(members: Members) -> bool | None:
+def _find_outcome(members: Members) -> bool | None:
     """Return whether there is an error; the SDK also puts whole MCP results there."""
     response = _without_nulls(members["response"])
     return bool(response.get("error")) or response.get("isError") is True or None
@@ -52,34 +52,34 @@ def _without_nulls(value: object) -> dict[str, object]:
     return {key: member for key, member in members.items() if member is not None}
 
 
-_MEMBERS = {"id": string, "parts": items, "willContinue": flag, "scheduling": string}
+_MEMBERS = {"id": is_string, "parts": is_array, "willContinue": is_boolean, "scheduling": is_string}
 _FUNCTION_RESPONSE = Envelope(
     marks=(),
-    shape=shape({"name": string, "response": record}, _MEMBERS),
+    shape=shape({"name": is_string, "response": is_object}, _MEMBERS),
     contents=(),
     call_id=("id",),
     name=("name",),
-    failure=_has_failed,
-    choose=_contents,
+    failure=_find_outcome,
+    choose_contents=_choose_contents,
 )
 # Outside of a part, it has to have an id and one of the members for outputs.
 _LONE_RESPONSE = Envelope(
     marks=("response",),
-    shape=shape({"id": string, "name": string, "response": record}, _MEMBERS),
+    shape=shape({"id": is_string, "name": is_string, "response": is_object}, _MEMBERS),
     contents=(),
     call_id=("id",),
     name=("name",),
-    failure=_has_failed,
+    failure=_find_outcome,
     accepts=lambda members: (
         bool(_without_nulls(members["response"]))
         and _without_nulls(members["response"]).keys() <= {*_OUTPUTS}
     ),
-    choose=_contents,
+    choose_contents=_choose_contents,
 )
 _PART = Wrapper(
     marks=("functionResponse", "function_response"),
     shape=shape(
-        {"functionResponse": record},
+        {"functionResponse": is_object},
         (
             *("thoughtSignature", "partMetadata", "mediaResolution", "mediaProcessing"),
             *("videoMetadata", "speechMetadata", "audioTranscription"),
@@ -91,7 +91,7 @@ _PART = Wrapper(
 )
 _CONTENT = Wrapper(
     marks=("parts",),
-    shape=shape({"parts": items}, {"role": one_of("user", "function", "tool", "model")}),
+    shape=shape({"parts": is_array}, {"role": one_of("user", "function", "tool", "model")}),
     inner="parts",
     label="message",
 )
@@ -104,7 +104,7 @@ def _read_content(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 def _is_content(value: JsonObject) -> bool:
     parts = value["parts"]
-    if any(name in value for name in _FOREIGN_MEMBERS) or not objects(parts):
+    if any(name in value for name in _FOREIGN_MEMBERS) or not is_object_array(parts):
         return False
     if value.get("role") in _ROLES:
         return not any(map(_is_typed, parts))
@@ -120,7 +120,7 @@ def _is_typed(part: JsonObject) -> bool:
     return any(part.get(name) is not None for name in ("type", "kind", "state", "part_kind"))
 
 
-def _read_bare(part: JsonObject) -> list[JsonValue] | None:
+def _remove_annotations(part: JsonObject) -> list[JsonValue] | None:
     """Return a part without the API's annotations."""
     without_annotations = {name: part[name] for name in part if name not in _ANNOTATIONS}
     if _PART_MEMBERS.isdisjoint(without_annotations) or _is_typed(without_annotations):
@@ -156,7 +156,7 @@ def _read_parts(parts: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield the messages of a list of parts: consecutive parts of a role are one message."""
     message: JsonObject = {}
     for index, part in enumerate(parts):
-        members = {name for name in part if part[name] is not None} if record(part) else set()
+        members = {name for name in part if part[name] is not None} if is_object(part) else set()
         if not (isinstance(part, str) or _are_part_members(members)):
             message = {}
             yield f"/{index}", part
@@ -177,13 +177,13 @@ def _are_part_members(members: Set[str]) -> bool:
 
 def _has_content(body: JsonObject) -> bool:
     candidates = body["candidates"]
-    first = candidates[0] if objects(candidates) and candidates else {}
+    first = candidates[0] if is_object_array(candidates) and candidates else {}
     return isinstance(first, dict) and isinstance(first.get("content"), dict)
 
 
 def _has_calling_history(body: JsonObject) -> bool:
     history = next((body[name] for name in _HISTORIES if name in body), None)
-    return objects(history) and bool(history)
+    return is_object_array(history) and bool(history)
 
 
 # Parts of other dialects have one of these members.
@@ -221,7 +221,7 @@ DIALECT = Dialect(
     messages=(MessageForm(marks=("parts",), accepts=_is_content, read=_read_content),),
     message_blocks=(
         MessageBlock(marks=_CODE, read=_read_code),
-        MessageBlock(marks=tuple(sorted(_ANNOTATIONS)), read=_read_bare),
+        MessageBlock(marks=tuple(sorted(_ANNOTATIONS)), read=_remove_annotations),
     ),
     conversations=(
         ConversationForm(

@@ -12,21 +12,23 @@ from pagefault_dialects.dialects.foreign_message import (
 )
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
 from pagefault_dialects.dialects.shapes import (
-    content,
-    flag,
-    items,
+    is_array,
+    is_boolean,
+    is_content,
+    is_object,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-_ORIGIN = shape({"tool_name": string, "arguments": record}, {"id": string, "extra": record})
+_ORIGIN = shape(
+    {"tool_name": is_string, "arguments": is_object}, {"id": is_string, "extra": is_object}
+)
 _RESULT = Envelope(
     marks=("origin",),
-    shape=shape({"result": content, "origin": record, "error": flag}),
+    shape=shape({"result": is_content, "origin": is_object, "error": is_boolean}),
     contents=(("result",),),
     reading="content",
     call_id=("origin", "id"),
@@ -64,13 +66,13 @@ def _read_file(part: JsonObject) -> list[JsonValue]:
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     message = reader.read_role_message(value, pointer)
     # Other dialects have the same texts, but not the other members.
-    yield replace(message, dialect=None, reader="haystack", is_as_sent=False)
+    yield replace(message, dialect=None, dialect_name="haystack", has_request_form=False)
 
 
 def _is_message(value: JsonObject) -> bool:
     parts = value.get("content")
     return (
-        string(value.get("role"))
+        is_string(value.get("role"))
         and isinstance(parts, list)
         and all(isinstance(part, dict) and "type" not in part for part in parts)
     )
@@ -88,7 +90,9 @@ def _read_underscored(
     yield replace(message, original_pointers={"/content": "/_content", **original_pointers})
 
 
-def _block(member: str, inner: str, read: Callable[[JsonObject], list[JsonValue]]) -> MessageBlock:
+def _make_message_block(
+    member: str, inner: str, read: Callable[[JsonObject], list[JsonValue]]
+) -> MessageBlock:
     def has_inner(part: JsonObject) -> bool:
         content = part[member]
         return isinstance(content, dict) and inner in content
@@ -102,7 +106,7 @@ DIALECT = Dialect(
         _RESULT,
         Wrapper(
             marks=("tool_call_result",),
-            shape=shape({"tool_call_result": record}),
+            shape=shape({"tool_call_result": is_object}),
             inner="tool_call_result",
             label="part",
             envelope=_RESULT,
@@ -110,7 +114,8 @@ DIALECT = Dialect(
         Wrapper(
             marks=(("role", "tool"),),
             shape=shape(
-                {"role": one_of("tool"), "content": items}, {"meta": record, "name": string}
+                {"role": one_of("tool"), "content": is_array},
+                {"meta": is_object, "name": is_string},
             ),
             inner="content",
             label="message",
@@ -132,15 +137,17 @@ DIALECT = Dialect(
         ),
         MessageForm(
             marks=("_role",),
-            accepts=lambda value: items(value.get("_content")) and value.keys() <= {*_UNDERSCORED},
+            accepts=lambda value: (
+                is_array(value.get("_content")) and value.keys() <= {*_UNDERSCORED}
+            ),
             read=_read_underscored,
         ),
     ),
     message_blocks=(
-        _block("tool_call", "tool_name", _read_call),
-        _block("reasoning", "reasoning_text", _read_thought),
-        _block("image", "base64_image", _read_image),
-        _block("file", "base64_data", _read_file),
+        _make_message_block("tool_call", "tool_name", _read_call),
+        _make_message_block("reasoning", "reasoning_text", _read_thought),
+        _make_message_block("image", "base64_image", _read_image),
+        _make_message_block("file", "base64_data", _read_file),
     ),
     ignored_members=frozenset(("meta", "name")),
 )

@@ -7,30 +7,30 @@ from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.dialects.mark_index import Mark
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
 from pagefault_dialects.dialects.shapes import (
-    anything,
-    content,
-    items,
-    objects,
+    accept_any,
+    is_array,
+    is_content,
+    is_object,
+    is_object_array,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.json.values import JsonObject
 
 _STATUS = one_of("success", "error")
 _OTHER_MEMBERS = {
-    **dict.fromkeys(("additional_kwargs", "response_metadata"), record),
-    **dict.fromkeys(("name", "id"), string),
-    "artifact": anything,
+    **dict.fromkeys(("additional_kwargs", "response_metadata"), is_object),
+    **dict.fromkeys(("name", "id"), is_string),
+    "artifact": accept_any,
     "status": _STATUS,
-    "tool_call_id": string,
+    "tool_call_id": is_string,
 }
 _FAILURE = by_value("status", "error", success=("success",))
 
 
-def _tool_message(*marks: Mark, requires_type: bool) -> Envelope:
-    required = {"content": content, "tool_call_id": string}
+def _tool_message_envelope(*marks: Mark, requires_type: bool) -> Envelope:
+    required = {"content": is_content, "tool_call_id": is_string}
     optional = {name: check for name, check in _OTHER_MEMBERS.items() if name not in required}
     kind = {"type": one_of("tool")}
     return Envelope(
@@ -49,11 +49,11 @@ def _tool_message(*marks: Mark, requires_type: bool) -> Envelope:
 
 
 # `messages_to_dict` and `dumpd` wrap the message; its type is in the wrapper, too.
-_INNER = _tool_message(requires_type=False)
+_INNER = _tool_message_envelope(requires_type=False)
 
 
 def _is_tool_message(value: object) -> bool:
-    return items(value) and isinstance(value, list) and value[-1:] == ["ToolMessage"]
+    return is_array(value) and isinstance(value, list) and value[-1:] == ["ToolMessage"]
 
 
 def _read_dumped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
@@ -83,7 +83,7 @@ def _is_untyped_result(value: JsonObject) -> bool:
 
     `model_dump(exclude_unset=True)` leaves it out.
     """
-    has_required = string(value["tool_call_id"]) and content(value.get("content"))
+    has_required = is_string(value["tool_call_id"]) and is_content(value.get("content"))
     return has_required and value.keys() <= {"content", *_OTHER_MEMBERS}
 
 
@@ -129,12 +129,12 @@ _ROLES = {
 DIALECT = Dialect(
     "langchain",
     (
-        _tool_message(("type", "tool"), requires_type=True),
+        _tool_message_envelope(("type", "tool"), requires_type=True),
         # `model_dump(exclude_unset=True)` leaves out the type.
-        _tool_message("tool_call_id", requires_type=False),
+        _tool_message_envelope("tool_call_id", requires_type=False),
         Wrapper(
             marks=(("type", "tool"),),
-            shape=shape({"type": one_of("tool"), "data": record}),
+            shape=shape({"type": one_of("tool"), "data": is_object}),
             inner="data",
             label="message",
             envelope=_INNER,
@@ -146,9 +146,9 @@ DIALECT = Dialect(
                     "lc": lambda value: isinstance(value, int),
                     "type": one_of("constructor"),
                     "id": _is_tool_message,
-                    "kwargs": record,
+                    "kwargs": is_object,
                 },
-                {"name": string},
+                {"name": is_string},
             ),
             inner="kwargs",
             label="constructor",
@@ -157,7 +157,10 @@ DIALECT = Dialect(
             ignored_members=frozenset({"lc", "type", "id", "name"}),
         ),
         Wrapper(
-            marks=("messages",), shape=shape({"messages": objects}), inner="messages", label="state"
+            marks=("messages",),
+            shape=shape({"messages": is_object_array}),
+            inner="messages",
+            label="state",
         ),
     ),
     messages=(

@@ -18,26 +18,26 @@ from pagefault_dialects.dialects.message_forms import (
     MessageForm,
 )
 from pagefault_dialects.dialects.shapes import (
-    anything,
-    flag,
-    objects,
+    accept_any,
+    is_boolean,
+    is_object,
+    is_object_array,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-_RAW = {"tool_name": string, "raw_input": record, "raw_output": anything}
+_RAW = {"tool_name": is_string, "raw_input": is_object, "raw_output": accept_any}
 
 
-def _output(member: str) -> Envelope:
+def _output_envelope(member: str) -> Envelope:
     return Envelope(
         marks=("raw_output",),
         shape=shape(
-            {member: objects if member == "blocks" else string, **_RAW},
-            {"is_error": flag},
+            {member: is_object_array if member == "blocks" else is_string, **_RAW},
+            {"is_error": is_boolean},
             nullable=("raw_output",),
         ),
         contents=((member,),),
@@ -61,14 +61,16 @@ _ROLES = {
 def _is_message(value: JsonObject) -> bool:
     if "blocks" not in value and not value.keys() <= {"role", "content", "additional_kwargs"}:
         return False
-    has_content = objects(value["blocks"]) if "blocks" in value else string(value.get("content"))
+    has_content = (
+        is_object_array(value["blocks"]) if "blocks" in value else is_string(value.get("content"))
+    )
     members = value.get("additional_kwargs")
     return one_of(*_ROLES)(value.get("role")) and has_content and isinstance(members, dict | None)
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     role = _ROLES[value["role"]]
-    blocks = [*_content_blocks(value)]
+    blocks = [*_read_blocks(value)]
     members = value.get("additional_kwargs") or {}
     if role == "tool":
         content = [block for _, block in blocks]
@@ -81,26 +83,26 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     calls = members.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict) and call.get("id") not in call_ids:
-            blocks.append((f"/additional_kwargs/tool_calls/{index}", _call_block(call)))
+            blocks.append((f"/additional_kwargs/tool_calls/{index}", _convert_call(call)))
     del reader
     yield compose_message(role, blocks, pointer)
 
 
-def _call_block(call: JsonObject) -> JsonValue:
+def _convert_call(call: JsonObject) -> JsonValue:
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     return call_block(call.get("id"), inner.get("name"), inner.get("arguments", inner.get("input")))
 
 
-def _content_blocks(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+def _read_blocks(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
     if "blocks" not in value:
         yield "/content", text_block(value["content"])
         return
     for index, block in enumerate(value["blocks"]):
-        yield from ((f"/blocks/{index}", item) for item in _common_blocks(block))
+        yield from ((f"/blocks/{index}", item) for item in _convert_block(block))
 
 
-def _common_blocks(block: JsonObject) -> Iterator[JsonValue]:
+def _convert_block(block: JsonObject) -> Iterator[JsonValue]:
     """Yield the blocks in common form of one block; none for a cache point."""
     kind = block.get(_BLOCK)
     if kind == "text":
@@ -111,18 +113,18 @@ def _common_blocks(block: JsonObject) -> Iterator[JsonValue]:
         name, arguments = block.get("tool_name"), block.get("tool_kwargs")
         yield call_block(block.get("tool_call_id"), name, arguments)
     elif kind in ("image", "audio", "video", "document"):
-        yield _medium_block(block, kind)
+        yield _convert_medium(block, kind)
     elif kind in ("citable", "citation"):
         yield text_block(f"[{block.get('title')}]")
         content = block.get("content", block.get("cited_content"))
         for item in content if isinstance(content, list) else [content]:
             if isinstance(item, dict):
-                yield from _common_blocks(item)
+                yield from _convert_block(item)
     elif kind != "cache":
         yield block
 
 
-def _medium_block(block: JsonObject, kind: str) -> JsonValue:
+def _convert_medium(block: JsonObject, kind: str) -> JsonValue:
     data = block.get("data" if kind == "document" else kind) or block.get("url")
     mime_type = block.get(f"{kind}_mimetype")
     if data is None:
@@ -137,14 +139,14 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 DIALECT = Dialect(
     "llama-index",
     (
-        _output("blocks"),
+        _output_envelope("blocks"),
         # Before blocks were added, an output was a text.
-        _output("content"),
+        _output_envelope("content"),
         Wrapper(
             marks=("tool_output",),
             shape=shape(
-                {"tool_output": record, "tool_name": string, "tool_id": string},
-                {"tool_kwargs": record, "return_direct": flag},
+                {"tool_output": is_object, "tool_name": is_string, "tool_id": is_string},
+                {"tool_kwargs": is_object, "return_direct": is_boolean},
             ),
             inner="tool_output",
             label="event",
@@ -156,8 +158,8 @@ DIALECT = Dialect(
             shape=shape(
                 {
                     "role": one_of("tool", "function"),
-                    "blocks": objects,
-                    "additional_kwargs": record,
+                    "blocks": is_object_array,
+                    "additional_kwargs": is_object,
                 }
             ),
             contents=(("blocks",),),

@@ -1,4 +1,7 @@
-"""An index of forms by members of their objects."""
+"""An index that finds the forms that an object may have, by its members.
+
+Trying all forms of all dialects would be slow. Most objects have a member of few forms or none.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
@@ -6,19 +9,19 @@ from typing import Generic, Protocol, TypeVar
 from pagefault_dialects.dialects.shapes import Object
 
 Mark = str | tuple[str, str]
-"""The name of a member that objects of a form have, or a name and its value."""
+"""The name of a member that objects of a form have, or the name and the value of such a member."""
 
 
-class _Marked(Protocol):
+class _FormWithMarks(Protocol):
     @property
     def marks(self) -> tuple[Mark, ...]: ...
 
 
-_Form = TypeVar("_Form", bound=_Marked)
+_Form = TypeVar("_Form", bound=_FormWithMarks)
 
 
 class MarkIndex(Generic[_Form]):
-    """An index of forms by their marks, which keeps their order."""
+    """An index of forms by their marks. It returns forms in the order in which they were given."""
 
     def __init__(self, forms: Iterable[tuple[str, _Form]]) -> None:
         self._forms = [*forms]
@@ -32,8 +35,8 @@ class MarkIndex(Generic[_Form]):
                     self._by_value.setdefault(mark, []).append(index)
         self._names = frozenset((*self._by_member, *(name for name, _ in self._by_value)))
 
-    def candidates(self, value: Object) -> Iterator[tuple[str, _Form]]:
-        """Yield the possible forms of an object, each with the name of its dialect."""
+    def find_candidates(self, value: Object) -> Iterator[tuple[str, _Form]]:
+        """Yield the forms of which an object has a mark, each with the name of its dialect."""
         indexes: set[int] = set()
         for name in self._names & value.keys():
             indexes.update(self._by_member.get(name, ()))

@@ -18,12 +18,12 @@ from pagefault_dialects.dialects.message_forms import (
 from pagefault_dialects.dialects.shapes import (
     Members,
     Object,
-    anything,
-    objects,
+    accept_any,
+    is_object,
+    is_object_array,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import Content, Steps, ToolOutput
 from pagefault_dialects.json.values import JsonObject, JsonValue
@@ -32,7 +32,7 @@ NAME = "mcp"
 _RESPONSE = frozenset(("jsonrpc", "id", "result", "error"))
 
 
-def open_responses(value: object) -> tuple[object, Steps, ToolOutput | None]:
+def open_response(value: object) -> tuple[object, Steps, ToolOutput | None]:
     """Remove the envelope of a JSON-RPC 2.0 response, or of nested ones, as proxies write them.
 
     Returns:
@@ -43,17 +43,17 @@ def open_responses(value: object) -> tuple[object, Steps, ToolOutput | None]:
     while isinstance(value, dict) and _is_response(value):
         if (error := value.get("error")) is not None:
             path = (*("result",) * depth, "error")
-            return value, path, _protocol_error(error, path, rest_of_response(outermost))
+            return value, path, _read_error(error, path, find_response_id(outermost))
         value, depth = value["result"], depth + 1
     return value, ("result",) * depth, None
 
 
-def bare_result(value: object, path: Steps, rest: Object) -> ToolOutput:
+def make_bare_result(value: object, path: Steps, rest: Object) -> ToolOutput:
     """Return the result of a response without another envelope."""
     return ToolOutput(NAME, (Content(value, path),), rest=rest)
 
 
-def rest_of_response(response: object) -> Object:
+def find_response_id(response: object) -> Object:
     """Return the id of a response, as a member of the rest; nothing without an id."""
     members = response if isinstance(response, dict) else {}
     return {"response": {"id": members["id"]}} if members.get("id") is not None else {}
@@ -67,7 +67,7 @@ def _is_response(value: Object) -> bool:
     return "result" in value
 
 
-def _protocol_error(error: object, path: Steps, rest: Object) -> ToolOutput:
+def _read_error(error: object, path: Steps, rest: Object) -> ToolOutput:
     """Return an `error` as a result: its message and data; other members are the rest."""
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return ToolOutput(NAME, (Content(error, path),), is_error=True, rest=rest)
@@ -82,7 +82,7 @@ def _protocol_error(error: object, path: Steps, rest: Object) -> ToolOutput:
     )
 
 
-def _task_contents(members: Members) -> Iterable[Content]:
+def _choose_task_contents(members: Members) -> Iterable[Content]:
     error = members["error"]
     if isinstance(error, dict):
         for name in ("message", "data"):
@@ -97,21 +97,21 @@ _TASK = Envelope(
     marks=("taskId", "task_id"),
     shape=shape(
         {
-            "taskId": string,
+            "taskId": is_string,
             "status": one_of("completed", "failed", "cancelled"),
-            "createdAt": string,
-            "lastUpdatedAt": string,
+            "createdAt": is_string,
+            "lastUpdatedAt": is_string,
         },
         {
-            **dict.fromkeys(("ttlMs", "ttl", "pollIntervalMs", "pollInterval"), anything),
-            **dict.fromkeys(("resultType", "statusMessage", "requestState"), string),
-            **dict.fromkeys(("result", "error", "_meta"), record),
+            **dict.fromkeys(("ttlMs", "ttl", "pollIntervalMs", "pollInterval"), accept_any),
+            **dict.fromkeys(("resultType", "statusMessage", "requestState"), is_string),
+            **dict.fromkeys(("result", "error", "_meta"), is_object),
         },
     ),
     contents=(),
     failure=by_presence("error"),
     accepts=lambda members: ("result" in members) != ("error" in members),
-    choose=_task_contents,
+    choose_contents=_choose_task_contents,
 )
 
 
@@ -120,9 +120,9 @@ def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[
     params, result, call_id = value.get("params"), value.get("result"), str(value.get("id", ""))
     if value.get("method") == "tools/call" and isinstance(params, dict):
         call = call_block(call_id, params.get("name", ""), params.get("arguments") or {})
-        yield compose_message("assistant", [("/params", call)], pointer, joins=True)
+        yield compose_message("assistant", [("/params", call)], pointer, continues_turn=True)
     elif isinstance(result, dict) and "content" in result:
-        yield _result_message(result, f"{pointer}/result", call_id)
+        yield _make_result_message(result, f"{pointer}/result", call_id)
     else:
         name = "params" if isinstance(params, dict) else "result"
         yield from reader.read_message(value.get(name), f"{pointer}/{name}")
@@ -130,10 +130,10 @@ def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[
 
 def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     del reader
-    yield _result_message(value, pointer, "")
+    yield _make_result_message(value, pointer, "")
 
 
-def _result_message(result: JsonObject, pointer: str, call_id: str) -> ForeignMessage:
+def _make_result_message(result: JsonObject, pointer: str, call_id: str) -> ForeignMessage:
     # Renderings for MCP put the call here, since the protocol has no member for it.
     meta = result.get("_meta")
     result_meta: JsonObject = meta if isinstance(meta, dict) else {}
@@ -156,7 +156,7 @@ def _find_sampling(value: JsonObject) -> tuple[str, JsonObject] | None:
     for name in ("params", "result"):
         wrapped = value.get(name)
         if isinstance(wrapped, dict) and (
-            objects(wrapped.get("messages")) or _is_sampling_response(wrapped)
+            is_object_array(wrapped.get("messages")) or _is_sampling_response(wrapped)
         ):
             return f"/{name}", wrapped
     return None

@@ -1,4 +1,7 @@
-"""Types for the tables of a dialect's messages, of their blocks, and of bodies with messages."""
+"""Types for the tables of a dialect: forms of messages, of their blocks, of bodies with messages.
+
+The functions in a form get objects without members that are `null`.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,10 +14,10 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 class InnerReader(Protocol):
-    """A reader for values inside a message; they may be of any dialect, since hosts mix them."""
+    """Reads values inside a message, which may be of any dialect, since hosts mix dialects."""
 
     def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
-        """Return the messages of a value, at least one; for other values, one without `message`."""
+        """Return the messages in a value; for any other value, a single one without `message`."""
         ...
 
     def read_role_message(
@@ -28,7 +31,7 @@ class InnerReader(Protocol):
 
         Args:
             content: A text, a block, or a list of both.
-            pointer: Its pointer in the message.
+            pointer: The pointer to the content in the message.
         """
         ...
 
@@ -40,17 +43,19 @@ def accept_all(_: JsonObject) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MessageForm:
-    """The form of a message, or of an object that contains one. It never sees `null` members."""
+    """The form of a message, or of an object that contains one or several messages."""
 
     marks: tuple[Mark, ...]
+    """The members, or values of members, by which the object is found."""
     read: Callable[[JsonObject, str, InnerReader], Iterable[ForeignMessage]]
     """Returns the messages of an object, given its pointer; nothing if it is of another dialect."""
     accepts: Callable[[JsonObject], bool] = accept_all
     """Returns whether an object has the members that the dialect requires."""
     renames: bool = False
-    """Messages in the object are reported as messages of this dialect, not of their own."""
+    """Whether messages in the object count as messages of this dialect, even if their own form is
+    that of another dialect."""
     shows_dialect: bool = True
-    """Only this dialect has such messages."""
+    """Whether only this dialect has such messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +65,25 @@ class MessageBlock:
     marks: tuple[Mark, ...]
     read: Callable[[JsonObject], Sequence[JsonValue] | None] | None = None
     """Converts a block to blocks in common form; returns `None` for a block of another dialect.
-    Without it, the block is in common form."""
+    Without a function, the block is in common form."""
     accepts: Callable[[JsonObject], bool] = accept_all
     shows_dialect: bool = True
-    """Only this dialect has such blocks."""
+    """Whether only this dialect has such blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationForm:
-    """The form of a body that contains messages; a list is found by its first object."""
+    """The form of a body that contains messages."""
 
     marks: tuple[Mark, ...]
     read: Callable[[JsonValue], Iterable[tuple[str, JsonValue]]]
     """Returns the messages, each with its pointer in the body."""
     accepts: Callable[[JsonObject], bool] = accept_all
+    """Returns whether a body has this form, given the body, or the first object of a list."""
     is_list: bool = False
-    """The body is a list."""
+    """Whether the body is a list."""
     is_response: bool = False
-    """It continues a conversation, and is not a whole one."""
+    """Whether the messages continue a conversation, and are not the whole of it."""
     is_skipped: Callable[[JsonObject], bool] | None = None
     """Returns whether an item of the list is no message; such items are only counted."""
     prompt: Callable[[JsonValue], JsonObject] | None = None

@@ -1,13 +1,13 @@
 """Reading of messages and bodies of any dialect, by the first form of `DIALECTS` that accepts them.
 
-Hosts mix dialects in one history and even in one message, so the form of each block is looked up by
-itself.
+Hosts mix dialects in one history and even in one message, so the form of each block is searched
+separately.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from pagefault_dialects.dialects.common_results import common_result
+from pagefault_dialects.dialects.common_results import convert_result
 from pagefault_dialects.dialects.foreign_message import DIALECTS as TARGETS
 from pagefault_dialects.dialects.foreign_message import Dialect, ForeignMessage
 from pagefault_dialects.dialects.mark_index import MarkIndex
@@ -56,32 +56,39 @@ def read_message(
 
     Args:
         value: Any JSON value.
-        pointer: Its pointer.
-        dialect: Its dialect, if known, whose forms are tried first.
+        pointer: The pointer to the value.
+        dialect: The dialect whose forms are tried first, if the dialect is known.
     """
-    found = _Reader(0, dialect).read_message(value, pointer)
-    sent = value if len(found) == 1 and found[0].pointer == pointer else None
+    messages = _Reader(0, dialect).read_message(value, pointer)
+    sent = value if len(messages) == 1 and messages[0].pointer == pointer else None
     return [
-        replace(message, sent=sent, is_as_sent=message.is_as_sent and message.pointer == pointer)
-        for message in found
+        replace(
+            message,
+            sent=sent,
+            has_request_form=message.has_request_form and message.pointer == pointer,
+        )
+        for message in messages
     ]
 
 
 def find_conversation(value: JsonValue) -> tuple[str, ConversationForm] | None:
-    """Return the form of a body, with the name of its dialect; `None` for a list of messages."""
+    """Return the form of a body, with the name of its dialect; `None` for a plain list of messages.
+
+    The form of a list is that of its first object.
+    """
     is_list = isinstance(value, list)
     first = next((item for item in value if isinstance(item, dict)), None) if is_list else value
     if not isinstance(first, dict):
         return None
-    present = _without_nulls(first)
-    for name, form in (_LISTS if is_list else _CONVERSATIONS).candidates(present):
+    present = _remove_nulls(first)
+    for name, form in (_LISTS if is_list else _CONVERSATIONS).find_candidates(present):
         if form.accepts(present):
             return name, form
     return None
 
 
 class _Reader:
-    """A reader of messages, and of messages inside them. See `InnerReader`."""
+    """Reads messages, and messages inside them. See `InnerReader`."""
 
     __slots__ = ("_depth", "_dialect")
 
@@ -91,16 +98,16 @@ class _Reader:
 
     def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
         if isinstance(value, dict) and self._depth < _MAX_DEPTH:
-            present = _without_nulls(value)
+            present = _remove_nulls(value)
             inner = _Reader(self._depth + 1)
             without_messages: list[ForeignMessage] = []
             for name, form in self._candidates(present):
-                found = [*form.read(present, pointer, inner)] if form.accepts(present) else []
-                if any(entry.message is not None for entry in found):
+                read = [*form.read(present, pointer, inner)] if form.accepts(present) else []
+                if any(item.message is not None for item in read):
                     if not form.shows_dialect:
-                        return found
-                    return [_set_dialect(item, name, renames=form.renames) for item in found]
-                without_messages = without_messages or found
+                        return read
+                    return [_set_dialect(item, name, renames=form.renames) for item in read]
+                without_messages = without_messages or read
             if without_messages:
                 return without_messages
         return [ForeignMessage(pointer, None)]
@@ -108,8 +115,8 @@ class _Reader:
     def _candidates(self, value: JsonObject) -> Iterator[tuple[str, MessageForm]]:
         dialect_forms = _MESSAGES_OF_DIALECT.get(self._dialect or "")
         if dialect_forms is not None:
-            yield from dialect_forms.candidates(value)
-        yield from _MESSAGES.candidates(value)
+            yield from dialect_forms.find_candidates(value)
+        yield from _MESSAGES.find_candidates(value)
 
     def read_role_message(
         self, value: JsonObject, pointer: str, dialect: Dialect | None = None
@@ -128,17 +135,17 @@ class _Reader:
             if moved_pointers is not None:
                 message[name] = blocks
                 original_pointers |= moved_pointers
-        reader = found or ""
-        ignored = find_dialect(reader).ignored_members if reader else frozenset[str]()
+        dialect_name = found or ""
+        ignored = find_dialect(dialect_name).ignored_members if dialect_name else frozenset[str]()
         for name in ignored & message.keys():
             del message[name]
         return ForeignMessage(
             pointer,
-            _with_text_call_id(message),
-            _TARGETS.get(reader),
+            _make_call_id_text(message),
+            _TARGETS.get(dialect_name),
             unknown_role=None if role or not isinstance(role_name, str) else role_name,
             original_pointers=original_pointers,
-            reader=reader,
+            dialect_name=dialect_name,
         )
 
     def read_blocks(self, content: JsonValue, pointer: str) -> Iterator[tuple[str, JsonValue]]:
@@ -163,7 +170,7 @@ def _read_content(
     is_changed = False
     for index, block in enumerate(block_list):
         source_pointer = f"{pointer}/{index}" if isinstance(content, list) else pointer
-        name, common_blocks = _common_blocks(block) if isinstance(block, dict) else (None, None)
+        name, common_blocks = _convert_block(block) if isinstance(block, dict) else (None, None)
         found = found or name
         is_changed = is_changed or common_blocks is not None
         for item in (block,) if common_blocks is None else common_blocks:
@@ -172,15 +179,15 @@ def _read_content(
     return found, blocks, original_pointers if is_changed else None
 
 
-def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | None]:
-    """Return the dialect of a block, and its blocks in common form.
+def _convert_block(block: JsonObject) -> tuple[str | None, list[JsonValue] | None]:
+    """Return the dialect of a block, if the block determines it, and its blocks in common form.
 
-    These are `None` if it is in common form itself.
+    The blocks are `None` if the block is in common form already.
     """
     if block.get("type") == "text" and "text" in block and "cache_control" not in block:
         # Most blocks have this form, in any dialect.
         return None, None
-    present = _without_nulls(block)
+    present = _remove_nulls(block)
     found = _find_block(present)
     if found is not None:
         return found
@@ -189,7 +196,7 @@ def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | Non
     results = find_results(present)
     if results and all(result.call_id or result.name for result in results):
         common_blocks = [
-            common_result(result, find_dialect(result.dialect).blocks, _convert)
+            convert_result(result, find_dialect(result.dialect).blocks, _convert_result_block)
             for result in results
         ]
         return results[0].dialect, common_blocks
@@ -197,7 +204,8 @@ def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | Non
 
 
 def _find_block(block: JsonObject) -> tuple[str | None, list[JsonValue] | None] | None:
-    for name, form in _BLOCKS.candidates(block):
+    """Return dialect and blocks like `_convert_block`; `None` if no dialect has a form for it."""
+    for name, form in _BLOCKS.find_candidates(block):
         if not form.accepts(block):
             continue
         common_blocks = form.read(block) if form.read is not None else None
@@ -207,18 +215,18 @@ def _find_block(block: JsonObject) -> tuple[str | None, list[JsonValue] | None] 
     return None
 
 
-def _convert(block: JsonObject) -> list[JsonValue] | None:
-    found = _find_block(_without_nulls(block))
+def _convert_result_block(block: JsonObject) -> list[JsonValue] | None:
+    found = _find_block(_remove_nulls(block))
     return None if found is None else found[1]
 
 
 def _set_dialect(message: ForeignMessage, name: str, *, renames: bool) -> ForeignMessage:
-    if message.reader and not renames:
+    if message.dialect_name and not renames:
         return message
-    return replace(message, reader=name, dialect=message.dialect or _TARGETS.get(name))
+    return replace(message, dialect_name=name, dialect=message.dialect or _TARGETS.get(name))
 
 
-def _with_text_call_id(message: JsonObject) -> JsonObject:
+def _make_call_id_text(message: JsonObject) -> JsonObject:
     """Return a message with the id of its call as text, since some hosts number calls."""
     call_id = message.get("tool_call_id")
     if call_id is None or isinstance(call_id, str):
@@ -227,7 +235,7 @@ def _with_text_call_id(message: JsonObject) -> JsonObject:
     return {**message, "tool_call_id": text_id}
 
 
-def _without_nulls(value: JsonObject) -> JsonObject:
+def _remove_nulls(value: JsonObject) -> JsonObject:
     if None not in value.values():
         return value
     return {name: member for name, member in value.items() if member is not None}

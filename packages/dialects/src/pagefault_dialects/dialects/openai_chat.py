@@ -12,17 +12,17 @@ from pagefault_dialects.dialects.message_forms import (
 )
 from pagefault_dialects.dialects.shapes import (
     Members,
-    content,
-    items,
+    is_array,
+    is_content,
+    is_string,
     one_of,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
-def _contents(members: Members) -> Iterable[Content]:
+def _choose_contents(members: Members) -> Iterable[Content]:
     if "content" in members:
         yield Content(members["content"], members.path("content"), "content")
     if "images" in members:
@@ -32,14 +32,14 @@ def _contents(members: Members) -> Iterable[Content]:
 _TOOL_MESSAGE = Envelope(
     marks=(("role", "tool"),),
     shape=shape(
-        {"role": one_of("tool"), "content": content},
+        {"role": one_of("tool"), "content": is_content},
         {
-            "tool_call_id": string,
-            "name": string,
+            "tool_call_id": is_string,
+            "name": is_string,
             # Ollama's.
-            "tool_name": string,
-            "images": items,
-            "thinking": string,
+            "tool_name": is_string,
+            "images": is_array,
+            "thinking": is_string,
         },
         nullable=("content",),
     ),
@@ -47,7 +47,7 @@ _TOOL_MESSAGE = Envelope(
     call_id=("tool_call_id",),
     name=("name",),
     accepts=lambda members: "tool_call_id" in members,
-    choose=_contents,
+    choose_contents=_choose_contents,
 )
 _OLLAMA_MESSAGE = Envelope(
     marks=_TOOL_MESSAGE.marks,
@@ -56,12 +56,13 @@ _OLLAMA_MESSAGE = Envelope(
     call_id=("tool_call_id",),
     name=("tool_name",),
     accepts=lambda members: "tool_name" in members,
-    choose=_contents,
+    choose_contents=_choose_contents,
 )
 _FUNCTION_MESSAGE = Envelope(
     marks=(("role", "function"),),
     shape=shape(
-        {"role": one_of("function"), "name": string, "content": content}, nullable=("content",)
+        {"role": one_of("function"), "name": is_string, "content": is_content},
+        nullable=("content",),
     ),
     contents=(("content",),),
     reading="content",
@@ -70,15 +71,17 @@ _FUNCTION_MESSAGE = Envelope(
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    yield reader.read_role_message(_with_images(_with_name(value)), pointer, "openai-chat")
+    yield reader.read_role_message(
+        _convert_images(_rename_tool_name(value)), pointer, "openai-chat"
+    )
 
 
 def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     """Yield a message with a role; only its blocks may determine its dialect."""
-    yield reader.read_role_message(_with_images(value), pointer)
+    yield reader.read_role_message(_convert_images(value), pointer)
 
 
-def _with_images(value: JsonObject) -> JsonObject:
+def _convert_images(value: JsonObject) -> JsonObject:
     """Return a message with a block for each of Ollama's `images`, which are base64."""
     images = value.get("images")
     if not isinstance(images, list):
@@ -90,7 +93,7 @@ def _with_images(value: JsonObject) -> JsonObject:
     return {**value, "images": blocks}
 
 
-def _with_name(value: JsonObject) -> JsonObject:
+def _rename_tool_name(value: JsonObject) -> JsonObject:
     """Return a message with Ollama's `tool_name` as OpenAI's `name`."""
     if "tool_name" not in value:
         return value

@@ -26,28 +26,28 @@ from pagefault_dialects.dialects.message_forms import (
 from pagefault_dialects.dialects.shapes import (
     Check,
     Members,
-    anything,
-    content,
-    items,
-    objects,
+    accept_any,
+    is_array,
+    is_content,
+    is_object,
+    is_object_array,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content, Reading
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 
 _HANDLE_PREFIX = "pagefault."
 _OPTIONAL_MEMBERS: dict[str, Check] = {
-    **dict.fromkeys(("id", "call_id", "name", "namespace", "status"), string),
-    "caller": record,
-    "created_by": anything,
+    **dict.fromkeys(("id", "call_id", "name", "namespace", "status"), is_string),
+    "caller": is_object,
+    "created_by": accept_any,
 }
 _FAILED = by_value("status", "failed")
 
 
-def _output(
+def _output_envelope(
     kind: str,
     output: Check,
     *more_members: str,
@@ -59,10 +59,10 @@ def _output(
 ) -> Envelope:
     """Return the envelope of an item with the output of a call."""
     required: dict[str, Check] = {"type": one_of(kind)}
-    optional = _OPTIONAL_MEMBERS | dict.fromkeys(more_members, anything)
+    optional = _OPTIONAL_MEMBERS | dict.fromkeys(more_members, accept_any)
     (required if is_required else optional)[member] = output
     if call_id == "id" or kind not in ("function_call_output", "tool_search_output"):
-        required[call_id] = string
+        required[call_id] = is_string
         del optional[call_id]
     return Envelope(
         marks=(("type", kind),),
@@ -77,7 +77,7 @@ def _output(
     )
 
 
-def _mcp_contents(members: Members) -> Iterable[Content]:
+def _choose_mcp_contents(members: Members) -> Iterable[Content]:
     error = members["error"]
     if isinstance(error, dict):
         member = "content" if error.get("content") is not None else "message"
@@ -92,12 +92,17 @@ _MCP_CALL = Envelope(
     shape=shape(
         {
             "type": one_of("mcp_call"),
-            "id": string,
-            "arguments": string,
-            "name": string,
-            "server_label": string,
+            "id": is_string,
+            "arguments": is_string,
+            "name": is_string,
+            "server_label": is_string,
         },
-        {"approval_request_id": string, "error": anything, "output": string, "status": string},
+        {
+            "approval_request_id": is_string,
+            "error": accept_any,
+            "output": is_string,
+            "status": is_string,
+        },
     ),
     contents=(),
     call_id=("id",),
@@ -105,13 +110,13 @@ _MCP_CALL = Envelope(
     failure=by_presence("error"),
     ignored_members=frozenset(),
     accepts=lambda members: "error" in members or "output" in members,
-    choose=_mcp_contents,
+    choose_contents=_choose_mcp_contents,
 )
 
 
 _NATIVE_CALLS = frozenset(("function_call", "custom_tool_call", "reasoning"))
 """Items that are blocks in common form."""
-_CALLS = (
+_HOST_CALLS = (
     *("computer_call", "shell_call", "local_shell_call", "apply_patch_call", "tool_search_call"),
     "program",
 )
@@ -133,7 +138,7 @@ _OUTPUTS = (
     *("local_shell_call_output", "shell_call_output", "apply_patch_call_output"),
     *("tool_search_output", "program_output"),
 )
-_NO_ARGUMENT_MEMBERS = frozenset(
+_FRAME_MEMBERS = frozenset(
     ("type", "id", "call_id", "status", "caller", "created_by", "environment", "fingerprint")
 )
 
@@ -143,25 +148,27 @@ def _read_item(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[
     kind = item["type"]
     if kind == "mcp_approval_response" and item.get("approve") is False:
         denial = text_block(denial_text(item.get("reason")))
-        yield compose_message("user", [("", denial)], pointer, is_as_sent=True)
+        yield compose_message("user", [("", denial)], pointer, has_request_form=True)
         return
-    blocks = _item_blocks(item, kind, reader)
+    blocks = _convert_item(item, kind, reader)
     if kind in _OUTPUTS or (kind.endswith("_output") and "call_id" in item):
-        yield compose_message("tool", blocks, pointer, is_as_sent=True)
+        yield compose_message("tool", blocks, pointer, has_request_form=True)
     else:
-        joins = kind not in _OTHER_ITEMS
-        yield compose_message("assistant", blocks, pointer, joins=joins, is_as_sent=True)
+        continues_turn = kind not in _OTHER_ITEMS
+        yield compose_message(
+            "assistant", blocks, pointer, continues_turn=continues_turn, has_request_form=True
+        )
 
 
-def _item_blocks(
+def _convert_item(
     item: JsonObject, kind: str, reader: InnerReader
 ) -> Iterable[tuple[str, JsonValue]]:
     if kind == "mcp_call":
         results = reader.read_blocks(item, "") if "output" in item or "error" in item else ()
         call = call_block(item.get("id"), item.get("name"), item.get("arguments"))
         return [("", call), *results]
-    if kind in _CALLS and "call_id" in item:
-        return [("", _as_function_call(item, kind))]
+    if kind in _HOST_CALLS and "call_id" in item:
+        return [("", _make_function_call(item, kind))]
     if kind.endswith("_output"):
         blocks = [*reader.read_blocks(item, "")]
         if blocks == [("", item)]:
@@ -169,13 +176,13 @@ def _item_blocks(
         return blocks
     if kind.endswith("_call") and kind not in _PROVIDER_CALLS and "call_id" in item:
         is_native = kind in _NATIVE_CALLS
-        return [("", item if is_native else _as_function_call(item, kind))]
+        return [("", item if is_native else _make_function_call(item, kind))]
     return [("", item)]
 
 
-def _as_function_call(item: JsonObject, kind: str) -> JsonValue:
+def _make_function_call(item: JsonObject, kind: str) -> JsonValue:
     """Return a call of a provider-defined tool as a function call."""
-    arguments = {name: value for name, value in item.items() if name not in _NO_ARGUMENT_MEMBERS}
+    arguments = {name: value for name, value in item.items() if name not in _FRAME_MEMBERS}
     arguments_member = arguments.get("arguments")
     if len(arguments) == 1 and isinstance(arguments_member, str | dict):
         text = (
@@ -200,11 +207,11 @@ def _is_item(value: JsonObject) -> bool:
     if kind == "reasoning" or kind in _OTHER_ITEMS or kind in ("program", *_OUTPUTS):
         return True
     if kind in _PROVIDER_CALLS:
-        return string(value.get("id"))
+        return is_string(value.get("id"))
     # Newer kinds: an item has the id of a call, or its own and a status.
-    if kind.endswith("_call") and string(value.get("id")) and string(value.get("status")):
+    if kind.endswith("_call") and is_string(value.get("id")) and is_string(value.get("status")):
         return True
-    return kind.endswith(("_call", "_output")) and string(value.get("call_id"))
+    return kind.endswith(("_call", "_output")) and is_string(value.get("call_id"))
 
 
 def _read_message(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
@@ -229,10 +236,10 @@ _MESSAGES = (
         read=_read_item,
     ),
 )
-_TYPED = ("input_text", "output_text", "input_image", "input_file")
+_BLOCK_TYPES = ("input_text", "output_text", "input_image", "input_file")
 _RESPONSE = ConversationForm(
     marks=("output",),
-    accepts=lambda body: objects(body["output"]) and "choices" not in body,
+    accepts=lambda body: is_object_array(body["output"]) and "choices" not in body,
     read=_read_response,
     is_response=True,
 )
@@ -240,14 +247,18 @@ _RESPONSE = ConversationForm(
 DIALECT = Dialect(
     "openai-responses",
     (
-        _output("function_call_output", content),
-        _output("custom_tool_call_output", content),
-        _output("computer_call_output", record, "acknowledged_safety_checks", failure=_FAILED),
-        _output("local_shell_call_output", string, call_id="id"),
-        _output("shell_call_output", objects, "max_output_length"),
-        _output("apply_patch_call_output", string, failure=_FAILED, is_required=False),
-        _output("tool_search_output", items, "execution", member="tools", reading="json"),
-        _output("program_output", string, member="result"),
+        _output_envelope("function_call_output", is_content),
+        _output_envelope("custom_tool_call_output", is_content),
+        _output_envelope(
+            "computer_call_output", is_object, "acknowledged_safety_checks", failure=_FAILED
+        ),
+        _output_envelope("local_shell_call_output", is_string, call_id="id"),
+        _output_envelope("shell_call_output", is_object_array, "max_output_length"),
+        _output_envelope("apply_patch_call_output", is_string, failure=_FAILED, is_required=False),
+        _output_envelope(
+            "tool_search_output", is_array, "execution", member="tools", reading="json"
+        ),
+        _output_envelope("program_output", is_string, member="result"),
         _MCP_CALL,
     ),
     (
@@ -262,18 +273,18 @@ DIALECT = Dialect(
     ),
     has_closed_content=True,
     messages=_MESSAGES,
-    message_blocks=(MessageBlock(marks=tuple(("type", kind) for kind in _TYPED)),),
+    message_blocks=(MessageBlock(marks=tuple(("type", kind) for kind in _BLOCK_TYPES)),),
     conversations=(_RESPONSE,),
     ignored_members=frozenset(("id", "status", "phase")),
 )
 
 
-def compaction_item(item_id: str, handle: str) -> JsonObject:
+def make_compaction_item(item_id: str, handle: str) -> JsonObject:
     """Return a compaction item with a handle in place of encrypted content."""
     return {"id": item_id, "type": "compaction", "encrypted_content": _HANDLE_PREFIX + handle}
 
 
-def compaction_handle(item: JsonValue) -> str | None:
+def find_compaction_handle(item: JsonValue) -> str | None:
     """Return the handle in an item; `None` for other items, and for content of a provider."""
     if not isinstance(item, dict) or item.get("type") != "compaction":
         return None

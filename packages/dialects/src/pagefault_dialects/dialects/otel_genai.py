@@ -18,15 +18,22 @@ from pagefault_dialects.dialects.message_forms import (
     InnerReader,
     MessageForm,
 )
-from pagefault_dialects.dialects.shapes import anything, items, objects, one_of, shape, string
+from pagefault_dialects.dialects.shapes import (
+    accept_any,
+    is_array,
+    is_object_array,
+    is_string,
+    one_of,
+    shape,
+)
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
-def _response(member: str) -> Envelope:
+def _response_envelope(member: str) -> Envelope:
     return Envelope(
         marks=(("type", "tool_call_response"),),
         shape=shape(
-            {"type": one_of("tool_call_response"), "id": string, member: anything},
+            {"type": one_of("tool_call_response"), "id": is_string, member: accept_any},
             nullable=("id", member),
         ),
         contents=((member,),),
@@ -56,7 +63,7 @@ _is_content = one_of("text", "reasoning")
 
 def _is_message(value: JsonObject) -> bool:
     parts = value["parts"]
-    return _is_role(value.get("role")) and objects(parts) and any(map(_is_part, parts))
+    return _is_role(value.get("role")) and is_object_array(parts) and any(map(_is_part, parts))
 
 
 def _is_part(part: JsonObject) -> bool:
@@ -66,11 +73,11 @@ def _is_part(part: JsonObject) -> bool:
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     del reader
-    parts = [(f"/parts/{index}", _block(part)) for index, part in enumerate(value["parts"])]
+    parts = [(f"/parts/{index}", _convert_part(part)) for index, part in enumerate(value["parts"])]
     yield compose_message(_ROLES[value["role"]], parts, pointer)
 
 
-def _block(part: JsonObject) -> JsonValue:
+def _convert_part(part: JsonObject) -> JsonValue:
     """Return a part in common form."""
     content = part.get("content")
     match part.get("type"):
@@ -114,7 +121,7 @@ def _read_list(value: JsonValue) -> list[JsonObject]:
             value = json.loads(value)
         except ValueError:
             return []
-    return value if objects(value) else []
+    return value if is_object_array(value) else []
 
 
 def _read_attributes(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -133,13 +140,14 @@ def _read_prompt(value: JsonObject) -> JsonObject:
 DIALECT = Dialect(
     "otel-genai",
     (
-        _response("response"),
+        _response_envelope("response"),
         # The name in earlier versions of the convention.
-        _response("result"),
+        _response_envelope("result"),
         Wrapper(
             marks=(("role", "tool"),),
             shape=shape(
-                {"role": one_of("tool"), "parts": items}, {"name": string, "finish_reason": string}
+                {"role": one_of("tool"), "parts": is_array},
+                {"name": is_string, "finish_reason": is_string},
             ),
             inner="parts",
             label="message",

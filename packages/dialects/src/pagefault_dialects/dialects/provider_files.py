@@ -1,4 +1,7 @@
-"""Blocks that refer to files which only their provider has; tools may return them."""
+"""Descriptions of blocks that refer to a file of a provider by its id, as tools may return them.
+
+Other providers cannot read the file, so they get the description.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,11 +10,11 @@ from pagefault_dialects.dialects.shapes import (
     Check,
     Object,
     ResultShape,
-    anything,
+    accept_any,
+    is_object,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.media.block_shapes import value_at
 
@@ -20,20 +23,20 @@ def _matches(form: ResultShape) -> Check:
     return lambda value: isinstance(value, dict) and form.read(value) is not None
 
 
-_ID = {"file_id": string}
+_ID = {"file_id": is_string}
 _DOCUMENT = shape(
     {
         "type": one_of("document", "image"),
         "source": _matches(shape({"type": one_of("file"), **_ID})),
     },
     {
-        **dict.fromkeys(("title", "context"), string),
-        **dict.fromkeys(("citations", "cache_control"), anything),
+        **dict.fromkeys(("title", "context"), is_string),
+        **dict.fromkeys(("citations", "cache_control"), accept_any),
     },
 )
-_INPUT = shape({"type": string, **_ID}, dict.fromkeys(("detail", "filename"), string))
-_UPLOAD = shape({"type": string, **_ID}, {"cache_control": anything})
-_CHAT_FILE = shape({"type": string, "file": _matches(shape(_ID, {"filename": string}))})
+_INPUT = shape({"type": is_string, **_ID}, dict.fromkeys(("detail", "filename"), is_string))
+_UPLOAD = shape({"type": is_string, **_ID}, {"cache_control": accept_any})
+_CHAT_FILE = shape({"type": is_string, "file": _matches(shape(_ID, {"filename": is_string}))})
 _BY_TYPE = {
     "document": ("anthropic", _DOCUMENT),
     "image": ("anthropic", _DOCUMENT),
@@ -43,8 +46,8 @@ _BY_TYPE = {
     "input_image": ("openai-responses", _INPUT),
 }
 _S3_BLOCK = shape(
-    {"format": string, "source": _matches(shape({"s3Location": record}))},
-    {"name": string, "context": string, "citations": anything},
+    {"format": is_string, "source": _matches(shape({"s3Location": is_object}))},
+    {"name": is_string, "context": is_string, "citations": accept_any},
 )
 _URI = ("source", "s3Location", "uri")
 _TYPE_MEMBERS = ("type", "block_type", "kind")
@@ -58,13 +61,13 @@ class DescribedBlock(NamedTuple):
     kind: str
     """The type of the block."""
     text: str
-    """Its title, name and URL; the type if it has none of them."""
+    """The title, name and URL of the block; the type if it has none of them."""
     dialect: str | None = None
     """The dialect of the provider, if the block determines it."""
 
 
 def find_provider_file(block: Object) -> DescribedBlock | None:
-    """Return the description of a block that refers to such a file; `None` for other blocks."""
+    """Return the description of a block that refers to a file; `None` for any other block."""
     kind = block.get("type")
     if isinstance(kind, str):
         dialect, form = _BY_TYPE.get(kind, ("", None))
@@ -81,17 +84,15 @@ def find_provider_file(block: Object) -> DescribedBlock | None:
 
 
 def describe_block(block: Object) -> DescribedBlock | None:
-    """Return a description of any block with a type; `None` for data."""
+    """Return the description of any block with a type; `None` for an object without a type."""
     kind = next(
         (value for name in _TYPE_MEMBERS if isinstance(value := block.get(name), str)), None
     )
-    return (
-        None
-        if kind is None
-        else DescribedBlock(kind, _label_text(kind, map(block.get, _LABEL_MEMBERS)))
-    )
+    if kind is None:
+        return None
+    return DescribedBlock(kind, _label_text(kind, map(block.get, _LABEL_MEMBERS)))
 
 
 def _label_text(kind: str, labels: Iterable[object]) -> str:
-    words = [item for item in labels if isinstance(item, str) and item]
-    return "\n".join(words) or f"[block: {kind}]"
+    texts = [item for item in labels if isinstance(item, str) and item]
+    return "\n".join(texts) or f"[block: {kind}]"

@@ -15,17 +15,17 @@ from pagefault_dialects.dialects.foreign_message import (
 )
 from pagefault_dialects.dialects.message_forms import ConversationForm, InnerReader, MessageForm
 from pagefault_dialects.dialects.shapes import (
-    anything,
-    items,
-    objects,
+    accept_any,
+    is_array,
+    is_object_array,
+    is_string,
     one_of,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-_RETURN = {"tool_name": string, "content": anything, "tool_call_id": string}
+_RETURN_MEMBERS = {"tool_name": is_string, "content": accept_any, "tool_call_id": is_string}
 _OPTIONAL_MEMBERS = (
     "tool_kind",
     "metadata",
@@ -39,8 +39,8 @@ _OUTCOME = by_value(
 )
 
 
-def _tool_return(kind: str, *more_members: str, has_content: bool = True) -> Envelope:
-    required = {"part_kind": one_of(kind), **_RETURN}
+def _return_envelope(kind: str, *more_members: str, has_content: bool = True) -> Envelope:
+    required = {"part_kind": one_of(kind), **_RETURN_MEMBERS}
     if not has_content:
         # Dumps without unset members have no content if the tool returned nothing.
         del required["content"]
@@ -62,9 +62,9 @@ _RETRY_PROMPT = Envelope(
     shape=shape(
         {
             "part_kind": one_of("retry-prompt"),
-            "content": lambda value: isinstance(value, str) or objects(value),
-            "tool_name": string,
-            "tool_call_id": string,
+            "content": lambda value: isinstance(value, str) or is_object_array(value),
+            "tool_name": is_string,
+            "tool_call_id": is_string,
         },
         ("timestamp", "retry"),
     ),
@@ -78,7 +78,7 @@ _RETRY_PROMPT = Envelope(
 _RETURN_VALUE = Envelope(
     marks=(("kind", "tool-return"),),
     shape=shape(
-        {"kind": one_of("tool-return"), "return_value": anything},
+        {"kind": one_of("tool-return"), "return_value": accept_any},
         ("content", "metadata", "tools"),
         nullable=("return_value",),
     ),
@@ -88,7 +88,7 @@ _RETURN_VALUE = Envelope(
 _REQUEST = Wrapper(
     marks=(("kind", "request"),),
     shape=shape(
-        {"kind": one_of("request"), "parts": items},
+        {"kind": one_of("request"), "parts": is_array},
         ("timestamp", "instructions", "run_id", "conversation_id", "metadata", "state"),
     ),
     inner="parts",
@@ -98,7 +98,7 @@ _REQUEST = Wrapper(
 
 _CALLS = ("tool-call", "builtin-tool-call")
 _RETURNS = ("tool-return", "builtin-tool-return", "retry-prompt")
-_PROMPTS = {
+_PROMPT_ROLES = {
     "system-prompt": "system",
     **dict.fromkeys(("user-prompt", "retry-prompt", "retry-feedback"), "user"),
 }
@@ -119,50 +119,54 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     del reader
     parts = value["parts"]
     if value["kind"] == "response":
-        blocks = [(f"/parts/{index}", _block(part)) for index, part in enumerate(parts)]
+        blocks = [(f"/parts/{index}", _convert_part(part)) for index, part in enumerate(parts)]
         yield compose_message("assistant", blocks, pointer)
         return
     for index, part in enumerate(parts):
         part_pointer, content = f"{pointer}/parts/{index}", part.get("content")
         if part["part_kind"] in _RETURNS and part.get("tool_name"):
-            yield compose_message("tool", [("", _result_block(part))], part_pointer)
+            yield compose_message("tool", [("", _convert_return(part))], part_pointer)
             continue
-        role = _PROMPTS.get(part["part_kind"])
+        role = _PROMPT_ROLES.get(part["part_kind"])
         if role is not None:
-            blocks = [*_contents(content)] if isinstance(content, list) else content
-            yield ForeignMessage(part_pointer, {"role": role, "content": blocks}, is_as_sent=False)
+            blocks = [*_convert_contents(content)] if isinstance(content, list) else content
+            yield ForeignMessage(
+                part_pointer, {"role": role, "content": blocks}, has_request_form=False
+            )
 
 
-def _block(part: JsonObject) -> JsonValue:
+def _convert_part(part: JsonObject) -> JsonValue:
     kind, content = part["part_kind"], part.get("content")
     if kind in _CALLS:
         call = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
         return {"type": "tool_use", **call, "input": part.get("args") or {}}
     if kind in _RETURNS:
-        return _result_block(part)
+        return _convert_return(part)
     if kind == "thinking":
         return thought_block(content)
     if kind == "speech":
         return text_block(part.get("transcript") or "")
-    return _common_block("" if content is None else content)
+    return _convert_content("" if content is None else content)
 
 
-def _contents(parts: list[JsonValue]) -> Iterator[JsonValue]:
+def _convert_contents(parts: list[JsonValue]) -> Iterator[JsonValue]:
     """Yield the blocks of a list; none for a cache point."""
     for part in parts:
         if not (isinstance(part, dict) and part.get("kind") == "cache-point"):
-            yield _common_block(part)
+            yield _convert_content(part)
 
 
-def _result_block(part: JsonObject) -> JsonValue:
+def _convert_return(part: JsonObject) -> JsonValue:
     content = part.get("content")
     outcome = part.get("outcome", "success")
     is_error = part["part_kind"] == "retry-prompt" or outcome != "success"
-    inner = [*_contents(content)] if isinstance(content, list) else _common_block(content)
+    inner = (
+        [*_convert_contents(content)] if isinstance(content, list) else _convert_content(content)
+    )
     return result_block(part.get("tool_call_id"), part.get("tool_name"), inner, is_error=is_error)
 
 
-def _common_block(content: JsonValue) -> JsonValue:
+def _convert_content(content: JsonValue) -> JsonValue:
     """Return a content as a block in common form."""
     if isinstance(content, str):
         return {"type": "text", "text": content}
@@ -171,10 +175,10 @@ def _common_block(content: JsonValue) -> JsonValue:
         return content
     if kind == "text-content":
         return text_block(content.get("content") or "")
-    return _medium_block(content, kind)
+    return _convert_medium(content, kind)
 
 
-def _medium_block(content: JsonObject, kind: str) -> JsonValue:
+def _convert_medium(content: JsonObject, kind: str) -> JsonValue:
     media_type = content.get("media_type")
     if kind == "binary":
         return medium_block(medium_kind(media_type), content.get("data"), media_type, None)
@@ -208,9 +212,9 @@ def _read_prompt(messages: list[JsonValue]) -> JsonObject:
 DIALECT = Dialect(
     "pydantic-ai",
     (
-        _tool_return("tool-return"),
-        _tool_return("tool-return", has_content=False),
-        _tool_return("builtin-tool-return", "provider_name", "provider_details"),
+        _return_envelope("tool-return"),
+        _return_envelope("tool-return", has_content=False),
+        _return_envelope("builtin-tool-return", "provider_name", "provider_details"),
         _RETRY_PROMPT,
         _RETURN_VALUE,
         _REQUEST,

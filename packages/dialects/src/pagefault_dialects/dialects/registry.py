@@ -1,7 +1,7 @@
-"""All dialects, in the order in which they are tried, and the reading of results of any dialect.
+"""The list of all dialects, and the search for tool results of any dialect in a value.
 
-Envelopes are indexed by members of their objects, or by a member and its value, so only possible
-ones are tried. Most results have no envelope, which takes one lookup of their member names.
+An index of envelopes by members of their objects limits the envelopes that are tried. Most results
+have no envelope, which takes one lookup of the names of their members.
 """
 
 from dataclasses import replace
@@ -57,7 +57,7 @@ DIALECTS: tuple[Dialect, ...] = (
     # Last, since messages of other dialects have its members too.
     openai_chat.DIALECT,
 )
-"""The first dialect that has the shape of an object reads it."""
+"""All dialects. The first of them that has an envelope or form for an object reads the object."""
 
 # Enough for a list of messages of parts that have results.
 _MAX_DEPTH = 6
@@ -81,17 +81,18 @@ def find_results(value: object) -> list[ToolOutput]:
         value: Any JSON value.
 
     Returns:
-        Nothing for other values; several results for a list of them, or a message with several.
+        Several results for a list of results, or for a message that contains them; no results for a
+        value without an envelope.
     """
-    inner, path, error = mcp.open_responses(value)
+    inner, path, error = mcp.open_response(value)
     if error is not None:
         return [error]
     found = _open_value(inner)
     if not path:
         return found
-    rest = mcp.rest_of_response(value)
+    rest = mcp.find_response_id(value)
     if not found:
-        return [mcp.bare_result(inner, path, rest)]
+        return [mcp.make_bare_result(inner, path, rest)]
     return [replace(item.prefix_paths(*path), rest=item.rest | rest) for item in found]
 
 
@@ -102,7 +103,7 @@ def _open_value(value: object, depth: int = 0) -> list[ToolOutput]:
         return _open_list(value, depth)
     if not isinstance(value, dict):
         return []
-    for dialect, envelope in _INDEX.candidates(value):
+    for dialect, envelope in _INDEX.find_candidates(value):
         if isinstance(envelope, Wrapper):
             found = envelope.open(dialect, value, lambda inner: _open_value(inner, depth + 1))
         else:
@@ -114,7 +115,7 @@ def _open_value(value: object, depth: int = 0) -> list[ToolOutput]:
 
 
 def _open_list(values: list[object], depth: int) -> list[ToolOutput]:
-    """Return the results in a list; nothing if any item of it is no result."""
+    """Return the results in a list; no results if any item of the list is something else."""
     results: list[ToolOutput] = []
     for index, value in enumerate(values):
         found = _open_value(value, depth + 1) if isinstance(value, dict) else []

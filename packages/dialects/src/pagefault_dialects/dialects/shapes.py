@@ -1,8 +1,8 @@
-"""Recognition of a protocol's objects by their members: checks of values, and shapes of objects.
+"""Shapes: checks whether an object is an object of a protocol, by the names and values of members.
 
-An object has a shape if it has every required member and no unknown one, and the check of each
-member accepts its value. Members that are `null` count as absent. SDKs write names in camelCase or
-in snake_case; both are the same member.
+An object has a shape if it has every required member and no unknown member, and the check of each
+member accepts the value. A member that is `null` counts as absent. SDKs write names in camelCase or
+in snake_case, and both spellings are the same member.
 """
 
 import re
@@ -15,42 +15,42 @@ from pagefault_dialects.media.block_table import MemberPath
 Object = dict[str, object]
 Check = Callable[[object], bool]
 
-_HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
-_STEP = re.compile(r"(?<=[a-zA-Z0-9])_([a-z])")
+_CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_SNAKE_BOUNDARY = re.compile(r"(?<=[a-zA-Z0-9])_([a-z])")
 
 
-def anything(_: object) -> bool:
+def accept_any(_: object) -> bool:
     """Accept any value."""
     return True
 
 
-def string(value: object) -> bool:
+def is_string(value: object) -> bool:
     """Accept a string."""
     return isinstance(value, str)
 
 
-def flag(value: object) -> bool:
+def is_boolean(value: object) -> bool:
     """Accept `true` and `false`."""
     return isinstance(value, bool)
 
 
-def record(value: object) -> bool:
+def is_object(value: object) -> bool:
     """Accept an object."""
     return isinstance(value, dict)
 
 
-def items(value: object) -> bool:
+def is_array(value: object) -> bool:
     """Accept a list."""
     return isinstance(value, list)
 
 
-def objects(value: object) -> bool:
+def is_object_array(value: object) -> bool:
     """Accept a list of objects."""
-    return isinstance(value, list) and all(map(record, value))
+    return isinstance(value, list) and all(map(is_object, value))
 
 
-def content(value: object) -> bool:
-    """Accept a string, a list of blocks, or the handle on a medium that replaces a string."""
+def is_content(value: object) -> bool:
+    """Accept a string, a list of blocks, or the handle of a medium that replaces a string."""
     return isinstance(value, str | list) or is_media_source(value)
 
 
@@ -60,7 +60,7 @@ def one_of(*words: str) -> Check:
 
 
 class Members:
-    """The members of an object that are not `null`, by the protocol's names."""
+    """The members of an object that are not `null`, by their names in the protocol."""
 
     __slots__ = ("_keys", "value")
 
@@ -72,7 +72,7 @@ class Members:
         return name in self._keys
 
     def __getitem__(self, name: str) -> object:
-        """Return a member, `None` if it is absent."""
+        """Return the value of a member; `None` if the member is absent."""
         return self.value[self._keys[name]] if name in self._keys else None
 
     def key(self, name: str) -> str:
@@ -86,12 +86,12 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class ResultShape:
-    """The members of an object of a protocol."""
+    """The names and checks of the members of an object."""
 
     required: Mapping[str, Check]
     optional: Mapping[str, Check]
     names: Mapping[str, str]
-    """The name in the protocol, by each spelling."""
+    """The names of members in the protocol, by each spelling of the name."""
     nullable: frozenset[str]
     """Required members that may be `null`."""
 
@@ -120,7 +120,7 @@ def shape(
     *,
     nullable: Iterable[str] = (),
 ) -> ResultShape:
-    """Return the shape with these members, each under every spelling of the SDKs.
+    """Return the shape of objects with some members, in any spelling of the SDKs.
 
     Args:
         required: The checks of required members, by their names in the protocol.
@@ -128,7 +128,7 @@ def shape(
         nullable: Required members that may be `null`.
     """
     optional_checks = (
-        optional if isinstance(optional, Mapping) else dict.fromkeys(optional, anything)
+        optional if isinstance(optional, Mapping) else dict.fromkeys(optional, accept_any)
     )
     names = {
         spelling: name for name in (*required, *optional_checks) for spelling in _spellings(name)
@@ -137,8 +137,9 @@ def shape(
 
 
 def _spellings(name: str) -> tuple[str, ...]:
+    """Return the name of a member in the protocol, in camelCase and in snake_case."""
     if name == "_meta":
         return ("_meta", "meta", "field_meta")
-    snake = _HUMP.sub(lambda found: f"_{found[1].lower()}", name)
-    camel = _STEP.sub(lambda found: found[1].upper(), name)
+    snake = _CAMEL_BOUNDARY.sub(lambda found: f"_{found[1].lower()}", name)
+    camel = _SNAKE_BOUNDARY.sub(lambda found: found[1].upper(), name)
     return (name, snake, camel)

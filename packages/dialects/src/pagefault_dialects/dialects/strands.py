@@ -4,11 +4,18 @@ from collections.abc import Iterable
 
 from pagefault_dialects.dialects.bedrock import BLOCKS, FAILURE, STATUS
 from pagefault_dialects.dialects.envelope import Dialect, Envelope
-from pagefault_dialects.dialects.shapes import Members, flag, objects, record, shape, string
+from pagefault_dialects.dialects.shapes import (
+    Members,
+    is_boolean,
+    is_object,
+    is_object_array,
+    is_string,
+    shape,
+)
 from pagefault_dialects.dialects.tool_output import Content
 
 
-def _contents(members: Members) -> Iterable[Content]:
+def _choose_contents(members: Members) -> Iterable[Content]:
     if "structuredContent" in members:
         names = ("content", "structuredContent")
         yield Content({members.key(name): members[name] for name in names}, ())
@@ -22,19 +29,19 @@ DIALECT = Dialect(
         Envelope(
             marks=("toolUseId",),
             shape=shape(
-                {"toolUseId": string, "content": objects, "status": STATUS},
+                {"toolUseId": is_string, "content": is_object_array, "status": STATUS},
                 {
-                    "structuredContent": record,
-                    "metadata": record,
-                    "isError": flag,
-                    "cancelled": flag,
+                    "structuredContent": is_object,
+                    "metadata": is_object,
+                    "isError": is_boolean,
+                    "cancelled": is_boolean,
                 },
             ),
             contents=(),
             call_id=("toolUseId",),
             failure=FAILURE,
             ignored_members=frozenset({"status", "isError", "content", "structuredContent"}),
-            choose=_contents,
+            choose_contents=_choose_contents,
         ),
     ),
     BLOCKS,

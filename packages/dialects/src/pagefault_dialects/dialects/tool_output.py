@@ -12,7 +12,7 @@ Reading = Literal["any", "content", "json", "media"]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """One value for a model, and its path in the result."""
+    """A value of a tool result that is meant for the model, and the path to it in the result."""
 
     value: object
     path: Steps
@@ -21,7 +21,7 @@ class Content:
     `media`: a list of base64 strings."""
 
     def prefix_paths(self, *steps: str | int) -> "Content":
-        """Return the content with its path prefixed by the steps from an outer object."""
+        """Return the content with the path from an outer object: `steps`, then its own path."""
         return Content(self.value, (*steps, *self.path), self.reading)
 
 
@@ -34,9 +34,10 @@ class ToolOutput:
     contents: tuple[Content, ...]
     """The values for a model."""
     is_error: bool | None = None
-    """The envelope reports a failure; `None` if it does not say."""
+    """Whether the tool failed; `None` if the envelope does not say."""
     call_id: str | None = None
     call_id_path: Steps = ()
+    """The path to the id of the call in the result; empty without an id. Other paths likewise."""
     name: str | None = None
     name_path: Steps = ()
     rest: Object = field(default_factory=dict)
@@ -44,7 +45,7 @@ class ToolOutput:
     rest_path: Steps = ()
 
     def prefix_paths(self, *steps: str | int) -> "ToolOutput":
-        """Return the result with its paths prefixed by the steps from an outer object."""
+        """Return the result with paths from an outer object: `steps`, then its own paths."""
         return ToolOutput(
             self.dialect,
             tuple([content.prefix_paths(*steps) for content in self.contents]),
@@ -63,13 +64,16 @@ class BlockForm:
     """A block that only one dialect has, and only inside its own envelopes."""
 
     payloads: tuple[tuple[str, ...], ...]
-    """Paths to its payloads. All non-empty texts are rendered; of other payloads only the first."""
-    holds: Literal["text", "media", "content", "json", "nothing"]
+    """The paths to its payloads. All texts that are not empty are read; of other payloads, only the
+    first."""
+    payload_kind: Literal["text", "media", "content", "json", "nothing"]
     mark: tuple[str, str] | None = None
     """The member and the value that identify the block."""
     kind: DeclaredKind | None = None
+    """The kind of the medium, if the block determines it."""
     name: tuple[str, ...] = ()
-    """The path to the name or the title of the part."""
+    """The path to the name or the title of the block."""
     uri: tuple[str, ...] = ()
+    """The path to the URI of the block."""
     mime_type: tuple[str, ...] = ()
-    """The path to its type, unless it is next to the payload under a common name."""
+    """The path to the MIME type, unless it is beside the payload under a common name."""

@@ -10,14 +10,14 @@ from pagefault_dialects.dialects.shapes import (
     Check,
     Members,
     ResultShape,
-    anything,
-    flag,
-    items,
-    objects,
+    accept_any,
+    is_array,
+    is_boolean,
+    is_object,
+    is_object_array,
+    is_string,
     one_of,
-    record,
     shape,
-    string,
 )
 from pagefault_dialects.dialects.tool_output import Content, Reading
 from pagefault_dialects.json.values import JsonObject, JsonValue
@@ -26,33 +26,33 @@ DENIED = "The tool was not allowed to run."
 """The text for a denial without a reason."""
 
 _OUTPUT_TYPES: dict[str, tuple[Check, Reading]] = {
-    "text": (string, "any"),
-    "json": (anything, "json"),
-    "error-text": (string, "any"),
-    "error-json": (anything, "json"),
-    "content": (items, "content"),
+    "text": (is_string, "any"),
+    "json": (accept_any, "json"),
+    "error-text": (is_string, "any"),
+    "error-json": (accept_any, "json"),
+    "content": (is_array, "content"),
 }
-_OPTIONS = {"providerOptions": record, "providerMetadata": record}
+_OPTIONS = {"providerOptions": is_object, "providerMetadata": is_object}
 
 
 def _output_shape(kind: str) -> ResultShape:
     if kind == "execution-denied":
-        return shape({"type": one_of(kind)}, {"reason": string, **_OPTIONS})
+        return shape({"type": one_of(kind)}, {"reason": is_string, **_OPTIONS})
     check, _ = _OUTPUT_TYPES[kind]
     return shape({"type": one_of(kind), "value": check}, _OPTIONS, nullable=("value",))
 
 
 _OUTPUTS = {kind: _output_shape(kind) for kind in (*_OUTPUT_TYPES, "execution-denied")}
-_PART = {
-    **dict.fromkeys(("toolCallId", "toolName"), string),
-    **dict.fromkeys(("input", "args", "output", "result", "error"), anything),
-    **dict.fromkeys(("providerExecuted", "dynamic", "preliminary", "isError"), flag),
-    **dict.fromkeys(("title",), string),
-    **dict.fromkeys(("toolMetadata", *_OPTIONS), record),
+_PART_MEMBERS = {
+    **dict.fromkeys(("toolCallId", "toolName"), is_string),
+    **dict.fromkeys(("input", "args", "output", "result", "error"), accept_any),
+    **dict.fromkeys(("providerExecuted", "dynamic", "preliminary", "isError"), is_boolean),
+    **dict.fromkeys(("title",), is_string),
+    **dict.fromkeys(("toolMetadata", *_OPTIONS), is_object),
 }
 
 
-def _output_of(value: object, path: tuple[str, ...]) -> Iterable[Content]:
+def _unwrap_output(value: object, path: tuple[str, ...]) -> Iterable[Content]:
     """Yield the value of an output; any other value as it is."""
     kind = value.get("type") if isinstance(value, dict) else None
     output_shape = _OUTPUTS.get(kind) if isinstance(kind, str) else None
@@ -64,7 +64,7 @@ def _output_of(value: object, path: tuple[str, ...]) -> Iterable[Content]:
         yield Content(value["value"], (*path, "value"), _OUTPUT_TYPES[str(kind)][1])
 
 
-def _output_failed(value: object) -> bool | None:
+def _find_output_failure(value: object) -> bool | None:
     kind = value.get("type") if isinstance(value, dict) else None
     output_shape = _OUTPUTS.get(kind) if isinstance(kind, str) else None
     if not isinstance(value, dict) or output_shape is None or output_shape.read(value) is None:
@@ -73,29 +73,31 @@ def _output_failed(value: object) -> bool | None:
 
 
 def _part_envelope(kind: str, member: str) -> Envelope:
-    optional = {name: check for name, check in _PART.items() if name not in ("toolCallId", member)}
+    optional = {
+        name: check for name, check in _PART_MEMBERS.items() if name not in ("toolCallId", member)
+    }
     return Envelope(
         marks=(("type", kind),),
         shape=shape(
-            {"type": one_of(kind), "toolCallId": string, member: anything},
+            {"type": one_of(kind), "toolCallId": is_string, member: accept_any},
             optional,
             nullable=(member,),
         ),
         contents=(),
         call_id=("toolCallId",),
         name=("toolName",),
-        failure=lambda members: _part_failed(members, member),
+        failure=lambda members: _find_part_failure(members, member),
         ignored_members=frozenset({"type", "isError"}),
-        choose=lambda members: (
-            _output_of(members[member], members.path(member)) if member in members else ()
+        choose_contents=lambda members: (
+            _unwrap_output(members[member], members.path(member)) if member in members else ()
         ),
     )
 
 
-def _part_failed(members: Members, member: str) -> bool | None:
+def _find_part_failure(members: Members, member: str) -> bool | None:
     if member == "error" or members["isError"] is True:
         return True
-    return _output_failed(members[member]) if member == "output" else None
+    return _find_output_failure(members[member]) if member == "output" else None
 
 
 def _output_envelope(kind: str) -> Envelope:
@@ -103,13 +105,13 @@ def _output_envelope(kind: str) -> Envelope:
         marks=(("type", kind),),
         shape=_OUTPUTS[kind],
         contents=(),
-        failure=lambda members: _output_failed(members.value),
-        choose=lambda members: _output_of(members.value, ()),
+        failure=lambda members: _find_output_failure(members.value),
+        choose_contents=lambda members: _unwrap_output(members.value, ()),
         ignored_members=frozenset({"type", "value", "reason"}),
     )
 
 
-def _ui_contents(members: Members) -> Iterable[Content]:
+def _choose_ui_contents(members: Members) -> Iterable[Content]:
     match members["state"]:
         case "output-available" if "output" in members:
             yield Content(members["output"], members.path("output"))
@@ -132,15 +134,15 @@ _UI_PART = Envelope(
             "type": lambda value: (
                 isinstance(value, str) and (value == "dynamic-tool" or value.startswith("tool-"))
             ),
-            "toolCallId": string,
-            "state": string,
+            "toolCallId": is_string,
+            "state": is_string,
         },
         {
-            **dict.fromkeys(("input", "rawInput", "output"), anything),
-            **dict.fromkeys(("toolName", "errorText", "title"), string),
-            **dict.fromkeys(("providerExecuted", "preliminary"), flag),
-            **dict.fromkeys(("approval", "toolMetadata"), record),
-            **dict.fromkeys(("callProviderMetadata", "resultProviderMetadata"), record),
+            **dict.fromkeys(("input", "rawInput", "output"), accept_any),
+            **dict.fromkeys(("toolName", "errorText", "title"), is_string),
+            **dict.fromkeys(("providerExecuted", "preliminary"), is_boolean),
+            **dict.fromkeys(("approval", "toolMetadata"), is_object),
+            **dict.fromkeys(("callProviderMetadata", "resultProviderMetadata"), is_object),
         },
     ),
     contents=(),
@@ -149,7 +151,7 @@ _UI_PART = Envelope(
     failure=by_value("state", "output-error", "output-denied"),
     accepts=lambda members: members["state"] != "output-error" or "errorText" in members,
     ignored_members=frozenset({"state"}),
-    choose=_ui_contents,
+    choose_contents=_choose_ui_contents,
 )
 
 
@@ -169,7 +171,7 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
             blocks = []
             runs += [("user", steering), (value["role"], blocks)]
         else:
-            blocks += ((f"/{member}/{index}", block) for block in _ui_part_blocks(part))
+            blocks += ((f"/{member}/{index}", block) for block in _convert_ui_part(part))
     if member == "toolInvocations" and isinstance(text := value.get("content"), str):
         blocks.append(("/content", {"type": "text", "text": text}))
     read = ("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata")
@@ -181,7 +183,7 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
 def _is_steering_message(part: JsonValue) -> TypeGuard[JsonObject]:
     if not isinstance(part, dict) or part.get("type") != "steering-message":
         return False
-    return objects(part.get("parts"))
+    return is_object_array(part.get("parts"))
 
 
 def _is_ui_message(value: JsonObject) -> bool:
@@ -196,17 +198,17 @@ def _is_ui_message(value: JsonObject) -> bool:
 def _is_ui_part(part: JsonObject) -> bool:
     """Return whether a part is of a user interface, and not of another dialect's messages."""
     kind = part.get("type")
-    is_other_dialect = kind in _OTHER_PARTS and "text" not in part
+    is_other_dialect = kind in _FOREIGN_PARTS and "text" not in part
     return "state" in part or not (kind is None or is_other_dialect or "file_id" in part)
 
 
-_OTHER_PARTS = (
+_FOREIGN_PARTS = (
     *("text", "reasoning", "tool_call", "tool_call_response"),
     *("blob", "uri", "compaction", "server_tool_call", "server_tool_call_response"),
 )
 
 
-def _ui_part_blocks(part: JsonValue) -> Iterator[JsonValue]:
+def _convert_ui_part(part: JsonValue) -> Iterator[JsonValue]:
     """Yield the blocks of a part of a user interface message."""
     if isinstance(part, dict) and isinstance(part.get("toolInvocation"), dict):
         part = part["toolInvocation"]
@@ -226,7 +228,7 @@ def _ui_part_blocks(part: JsonValue) -> Iterator[JsonValue]:
     if part.get("state") in ("output-available", "result"):
         yield {"type": "tool-result", **call, "result": part.get("output", part.get("result"))}
     elif part.get("state") == "output-denied" or _is_denied(part.get("approval")):
-        denial = _denial(part.get("approval"))
+        denial = _denial_text(part.get("approval"))
         yield {"type": "tool-result", **call, "result": denial, "isError": True}
     elif part.get("state") == "output-error":
         error_block = {"type": "tool-result", **call, "result": part.get("errorText") or ""}
@@ -237,7 +239,7 @@ def _is_denied(approval: JsonValue) -> bool:
     return isinstance(approval, dict) and approval.get("approved") is False
 
 
-def _denial(approval: JsonValue) -> str:
+def _denial_text(approval: JsonValue) -> str:
     reason = approval.get("reason") if isinstance(approval, dict) else None
     return denial_text(reason)
 
@@ -256,7 +258,7 @@ def read_approval_response(block: JsonObject) -> tuple[str, str | None] | None:
     approval_id = block.get("approvalId")
     if block.get("type") != "tool-approval-response" or not isinstance(approval_id, str):
         return None
-    return approval_id, _denial(block) if _is_denied(block) else None
+    return approval_id, _denial_text(block) if _is_denied(block) else None
 
 
 DIALECT = Dialect(
@@ -269,7 +271,9 @@ DIALECT = Dialect(
         *map(_output_envelope, _OUTPUTS),
         Wrapper(
             marks=(("role", "tool"),),
-            shape=shape({"role": one_of("tool"), "content": items}, {"id": string, **_OPTIONS}),
+            shape=shape(
+                {"role": one_of("tool"), "content": is_array}, {"id": is_string, **_OPTIONS}
+            ),
             inner="content",
             label="message",
         ),

@@ -1,9 +1,12 @@
-"""Comparison of a sent conversation with the stored one, by their readings.
+"""Comparison of a sent conversation with the stored one, to find the messages that are new.
 
-A conversation is split into units: texts and media by role, calls by id, name and arguments, and
-answers by their calls. Ids of messages, times, usage, reasoning, cache marks and the limits of
-messages are no part of units. Content and calls are each compared in order. An answer is compared
-with the stored one for its call at any position. The record of a tool result matches any answer.
+Both conversations are split into units: a text or a medium with its role; a call with its id, name
+and arguments; a result with the id of its call. Units do not contain ids of messages, times, usage,
+reasoning and cache marks, nor where a message ends.
+
+Texts and media are compared in order, and calls are, too. A result is compared with the stored
+result of the same call, whatever their positions. If the service stored the result itself, as a
+record, any sent result of the call is equal.
 """
 
 import hashlib
@@ -29,29 +32,30 @@ from pagefault_dialects.streams.json_digests import json_digest
 
 UnitKind: TypeAlias = Literal["said", "call", "answer"]
 DigestOf: TypeAlias = Callable[[bytes], str]
-"""Function that returns the SHA-256 of a medium in hex, for its bytes in the message."""
+"""A function that returns the SHA-256 of a medium in hex, given its bytes in the message."""
 
 RECORD = b""
-"""The digest of the unit of a stored tool result."""
+"""The digest in the unit of a stored tool result, which is equal to any sent result."""
 _DIGEST_BYTES = 16
-# The ids that we give to calls without one. They have the position of the message, which changes
-# when the message is stored.
-_MADE_ID = re.compile(r"^call_[0-9]{1,19}_[0-9]{1,9}$")
+# The ids that `message_calls` gives to calls without one. They contain the position of the message,
+# which changes when the message is stored.
+_GENERATED_ID = re.compile(r"^call_[0-9]{1,19}_[0-9]{1,9}$")
 _BLOCKS = ("content", "parts")
-_NOTHING: Sequence["Unit"] = ()
 
 
 class Unit(NamedTuple):
-    """A unit of a conversation."""
+    """A part of a conversation that is compared with one other unit."""
 
     kind: UnitKind
+    """`said` for a text or a medium."""
     digest: bytes
+    """The digest of everything that is compared."""
     position: int
     """The `seq` of a stored entry, or the index of a sent message."""
     call_id: str = ""
     is_system: bool = False
     pointer: str = ""
-    """The JSON pointer in the message."""
+    """The JSON pointer to the text or the medium in the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +65,19 @@ class Difference:
     position: int
     """The index of the sent message, or the number of messages if too few were sent."""
     pointer: str
-    """The JSON pointer in the message."""
+    """The JSON pointer to the difference in the message; empty for the message as a whole."""
     seq: int
-    """The `seq` of the stored entry."""
+    """The `seq` of the stored entry that differs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The new messages of a conversation, or its difference from the stored one."""
+    """The new messages of a conversation, or its first difference from the stored one."""
 
     new: Sequence[int] = ()
-    """The indexes of messages to append."""
+    """The indexes of the sent messages that are to be appended."""
     grown: int | None = None
-    """The index of the first message in `new` whose beginning is stored already."""
+    """The index of the first message in `new` of which the beginning is stored already."""
     difference: Difference | None = None
 
 
@@ -82,7 +86,7 @@ def digest_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def units_of(
+def split_into_units(
     turns: Iterable[ComposedTurn], position: int, digest_of: DigestOf = digest_bytes
 ) -> list[Unit]:
     """Return the units of the turns of one message.
@@ -104,10 +108,10 @@ def units_of(
             digest = _digest(turn.role, content)
             units.append(Unit("said", digest, position, is_system=is_system, pointer=pointer))
         for call in turn.calls:
-            given_id = _MADE_ID.sub("", call.call_id)
-            digest = _digest("call", given_id, call.name, json_digest(call.arguments))
-            is_made_id = call.call_id.startswith(f"call_{position}_")
-            units.append(Unit("call", digest, position, "" if is_made_id else call.call_id))
+            sent_id = _GENERATED_ID.sub("", call.call_id)
+            digest = _digest("call", sent_id, call.name, json_digest(call.arguments))
+            is_generated = call.call_id.startswith(f"call_{position}_")
+            units.append(Unit("call", digest, position, "" if is_generated else call.call_id))
     return units
 
 
@@ -152,14 +156,14 @@ def compare(
         stored: The units of all stored messages and tool results, in the order of `seq`.
         sent: The units of the sent messages.
         messages: The number of sent messages, some of which may have no units.
-        continues: Whether they follow the stored messages. Otherwise they are the whole
+        continues: Whether the sent messages follow the stored ones. Otherwise they are the whole
             conversation.
     """
     return _Comparer(stored, sent, messages).run(continues=continues)
 
 
 class _Stream:
-    """The stored units of one kind, with a position."""
+    """The stored units of one kind, and the position of the next one to compare."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         self.units = units
@@ -173,13 +177,16 @@ class _Stream:
 
 @dataclass(slots=True)
 class _Message:
-    """The numbers of stored and of new units of a message."""
+    """The numbers of stored and of new units of a sent message."""
 
     stored: int = 0
-    answered: int = 0
+    """Texts, media and calls that are stored."""
+    stored_results: int = 0
     new: int = 0
-    new_answers: int = 0
+    """Texts, media and calls that are not stored."""
+    new_results: int = 0
     first_seq: int | None = None
+    """The `seq` of the entry with the first stored unit."""
 
 
 @dataclass(slots=True)
@@ -189,27 +196,28 @@ class _Comparer:
     stored: Sequence[Unit]
     sent: Sequence[Unit]
     count: int
+    """The number of sent messages."""
     messages: dict[int, _Message] = field(default_factory=lambda: defaultdict(_Message))
 
     def run(self, *, continues: bool) -> Comparison:
-        stored = [*without_repeated_calls(_without_prompt(self.stored))]
-        sent = [*without_repeated_calls(self.sent)]
+        stored = [*remove_repeated_calls(_remove_prompt(self.stored))]
+        sent = [*remove_repeated_calls(self.sent)]
         kinds: Sequence[UnitKind] = ("said", "call")
         streams = {kind: _Stream([item for item in stored if item.kind == kind]) for kind in kinds}
         if continues:
             start = _find_tail(stored, sent)
             for kind, stream in streams.items():
                 stream.position = sum(item.kind == kind for item in stored[:start])
-        answers: dict[str, deque[Unit]] = defaultdict(deque)
+        results: dict[str, deque[Unit]] = defaultdict(deque)
         for item in stored:
             if item.kind == "answer":
-                answers[item.call_id].append(item)
+                results[item.call_id].append(item)
         if continues:
-            self._drop_answered(streams["call"], sent, answers)
+            _drop_results_of_repeated_ids(streams["call"], sent, results)
         differences = [
-            found
+            difference
             for unit in sent
-            if (found := self._compare_unit(unit, streams, answers)) is not None
+            if (difference := self._compare_unit(unit, streams, results)) is not None
         ]
         missing = (stream.next for stream in streams.values())
         differences += (Difference(self.count, "", item.position) for item in missing if item)
@@ -220,26 +228,16 @@ class _Comparer:
             return Comparison(difference=replace(first, seq=seq))
         return self._find_new_messages()
 
-    def _drop_answered(
-        self, calls: _Stream, sent: Sequence[Unit], answers: dict[str, deque[Unit]]
-    ) -> None:
-        """Drop a stored answer for each stored call whose id a new call has.
-
-        An answer with that id is then that of the new call.
-        """
-        repeated = len(calls.units) - calls.position
-        new = {item.call_id for item in [item for item in sent if item.kind == "call"][repeated:]}
-        for call in calls.units:
-            if call.call_id in new and answers[call.call_id]:
-                answers[call.call_id].popleft()
-
     def _compare_unit(
-        self, unit: Unit, streams: dict[UnitKind, _Stream], answers: dict[str, deque[Unit]]
+        self, unit: Unit, streams: dict[UnitKind, _Stream], results: dict[str, deque[Unit]]
     ) -> Difference | None:
-        """Compare a unit with the next stored one of its kind; return the difference, if any."""
+        """Compare a unit with the next stored one of its kind; return the difference, if any.
+
+        After the first difference of a kind, its other units are not compared.
+        """
         message = self.messages[unit.position]
         if unit.kind == "answer":
-            return self._compare_answer(unit, answers[unit.call_id])
+            return self._compare_result(unit, results[unit.call_id])
         stream = streams[unit.kind]
         stored = stream.next
         if stored is None:
@@ -255,28 +253,28 @@ class _Comparer:
             return Difference(unit.position, unit.pointer, stored.position)
         return None
 
-    def _compare_answer(self, unit: Unit, waiting: deque[Unit]) -> Difference | None:
+    def _compare_result(self, unit: Unit, stored_results: deque[Unit]) -> Difference | None:
         message = self.messages[unit.position]
-        if not waiting:
-            message.new_answers += 1
+        if not stored_results:
+            message.new_results += 1
             return None
-        stored = waiting.popleft()
-        message.answered += 1
+        stored = stored_results.popleft()
+        message.stored_results += 1
         is_same = stored.digest in (RECORD, unit.digest)
         return None if is_same else Difference(unit.position, unit.pointer, stored.position)
 
     def _find_new_messages(self) -> Comparison:
-        """Return the new messages, or a difference if stored ones follow them."""
-        matched = [index for index, value in self.messages.items() if value.stored]
-        last_stored = max(matched, default=-1)
+        """Return the new messages, or a difference if a stored message follows a new one."""
+        with_stored = [index for index, value in self.messages.items() if value.stored]
+        last_stored = max(with_stored, default=-1)
         new: list[int] = []
         for index in sorted(self.messages):
             message = self.messages[index]
-            if not (message.new or message.new_answers):
+            if not (message.new or message.new_results):
                 continue
-            is_before = index < last_stored
-            if is_before and (message.new or message.stored):
-                later = min(item for item in matched if item > index)
+            # A message with only new results may precede stored ones.
+            if index < last_stored and (message.new or message.stored):
+                later = min(item for item in with_stored if item > index)
                 seq = self.messages[later].first_seq or 0
                 return Comparison(difference=Difference(index, "", seq))
             new.append(index)
@@ -285,18 +283,39 @@ class _Comparer:
         stored = [
             index
             for index, value in self.messages.items()
-            if value.stored or (value.answered and index < first_new)
+            if value.stored or (value.stored_results and index < first_new)
         ]
-        # Messages without units, such as reasoning, are new if the message after them is.
+        # A message without units, such as reasoning, is new if the message after it is new.
         before_newest = range(max(stored, default=-1) + 1, max(new, default=-1))
         new += (index for index in before_newest if index not in self.messages)
         return Comparison(tuple(sorted(new)), grown)
 
 
-def _find_tail(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
-    """Return where the sent units begin at the end of the stored ones; the end if they do not.
+def _drop_results_of_repeated_ids(
+    calls: _Stream, sent: Sequence[Unit], results: dict[str, deque[Unit]]
+) -> None:
+    """Remove the stored result of each stored call whose id a new call uses again.
 
-    Answers are not compared, and neither is the order between content and calls.
+    A sent result with the id then belongs to the new call.
+
+    Args:
+        calls: The stored calls. Those from its position on are sent once more.
+        sent: The sent units.
+        results: The stored results by the ids of their calls.
+    """
+    resent_count = len(calls.units) - calls.position
+    sent_calls = [item for item in sent if item.kind == "call"]
+    new_ids = {item.call_id for item in sent_calls[resent_count:]}
+    for call in calls.units:
+        if call.call_id in new_ids and results[call.call_id]:
+            results[call.call_id].popleft()
+
+
+def _find_tail(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
+    """Return the index of the stored units from which on they equal all sent units.
+
+    If the sent units do not repeat the end of the stored ones, the index is their number. Results
+    are not compared, and neither is the order between content and calls.
     """
     count = sum(item.kind != "answer" for item in sent)
     indexes = [index for index, item in enumerate(stored) if item.kind != "answer"]
@@ -311,14 +330,14 @@ def _find_tail(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
     return start if is_same else len(stored)
 
 
-def _without_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
+def _remove_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
     """Return the stored units without a system prompt at the beginning, which is not compared."""
-    start = next((i for i, item in enumerate(stored) if not item.is_system), len(stored))
+    start = next((index for index, item in enumerate(stored) if not item.is_system), len(stored))
     return stored[start:]
 
 
-def without_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
-    """Yield units without calls that are repeated before their answers."""
+def remove_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
+    """Yield units without the calls that are repeated before their result."""
     open_calls: dict[str, bytes] = {}
     for unit in units:
         if unit.kind == "answer":
@@ -330,32 +349,33 @@ def without_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
         yield unit
 
 
-def further_blocks(
-    message: JsonObject, units: Callable[[JsonObject], Sequence[Unit]], stored: Sequence[Unit]
+def keep_new_blocks(
+    message: JsonObject, split: Callable[[JsonObject], Sequence[Unit]], stored: Sequence[Unit]
 ) -> JsonObject | None:
-    """Return a message with only its new blocks; `None` if they cannot be separated.
+    """Return a message with only its new blocks; `None` if the new blocks cannot be separated.
 
     Args:
         message: A message whose beginning is stored.
-        units: Function that returns the units of a part of the message.
-        stored: The units of the stored beginning, and stored answers.
+        split: A function that returns the units of a message.
+        stored: The units of the stored beginning, and stored results.
     """
-    known = {(call.kind, call.call_id or call.digest) for call in stored}
+    stored_units = {(unit.kind, unit.call_id or unit.digest) for unit in stored}
 
     def is_stored(head: JsonObject) -> bool:
-        return all((unit.kind, unit.call_id or unit.digest) in known for unit in units(head))
+        return all((unit.kind, unit.call_id or unit.digest) in stored_units for unit in split(head))
 
     for name in _BLOCKS:
         blocks = message.get(name)
         if not isinstance(blocks, list):
             continue
-        # Any beginning with a new block is followed by others with it, so bisection is possible.
-        heads = range(1, len(blocks))
-        stored_heads = bisect_left(
-            heads, True, key=lambda count: not is_stored({**message, name: blocks[:count]})
+        # If the first blocks up to a number are not all stored, neither are those up to a larger
+        # number, so the largest stored number is found by bisection.
+        counts = range(1, len(blocks))
+        stored_count = bisect_left(
+            counts, True, key=lambda count: not is_stored({**message, name: blocks[:count]})
         )
-        return {**message, name: blocks[stored_heads:]} if stored_heads else None
+        return {**message, name: blocks[stored_count:]} if stored_count else None
     if isinstance(message.get("content"), str):
-        # The text is stored, and the calls beside it are new.
+        # The text is stored, and the calls beside the text are new.
         return {**message, "content": None}
     return None

@@ -1,4 +1,4 @@
-"""Whole conversations of any dialect: requests, responses, and lists of messages or items."""
+"""Reading of whole conversations of any dialect: requests, responses, lists of messages."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,14 +11,15 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.messages.entry_reading import EntryReading, make_entry
 from pagefault_dialects.messages.histories import (
     SYSTEM_NAMES,
-    body_dialect,
+    find_body_dialect,
+    find_list_name,
     find_messages,
-    list_name,
     merge_config,
 )
 
-_PROMPT = (*SYSTEM_NAMES, "tools", "toolConfig", "tool_config", "model", "modelId")
-_CONTINUES = ("previous_response_id", "conversation")
+_PROMPT_NAMES = (*SYSTEM_NAMES, "tools", "toolConfig", "tool_config", "model", "modelId")
+# Members of a request that refer to a conversation at the provider.
+_CONTINUATION_NAMES = ("previous_response_id", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,37 +33,41 @@ class ConversationReading:
     prompt: JsonObject
     """The members beside the messages, unchanged: system, instructions, tools, model."""
     continues: bool
-    """The messages follow those that are stored: of a response, a single message, or a request
-    that refers to a conversation of its provider."""
+    """Whether the messages follow those of an earlier request, and are not the whole conversation.
+    True for a response, a single message, and a request that refers to a conversation at the
+    provider."""
     passed_over: int = 0
-    """The number of elements that are no messages: lines of transcripts, reports, states."""
+    """The number of elements of the list that are no messages, such as reports and states."""
 
 
 def read_conversation(value: JsonValue) -> ConversationReading:
     """Read a body: a request, a response, a list of messages, or lines of a transcript.
 
     Raises:
-        InvalidPayloadError: No dialect knows it; the faults say where.
+        InvalidPayloadError: No dialect has such a body. `faults` has pointers to the errors.
     """
     messages = find_messages(value)
     is_message = messages is None and read_message(value, "")[0].message is not None
     entries = _read_entries([("", value)] if is_message else messages)
-    name = list_name(value)
+    name = find_list_name(value)
     body = value[name] if name is not None else value
-    form = find_conversation(body) if name is None or isinstance(body, list) else None
-    is_response = is_message or (form is not None and form[1].is_response)
-    dialect = _dialect(value, [entry for _, _, entry in entries], form)
-    envelope = merge_config(value) if isinstance(value, dict) and not is_response else {}
-    continues = is_response or any(envelope.get(name) for name in _CONTINUES)
-    prompt = {name: envelope[name] for name in _PROMPT if envelope.get(name) is not None}
+    conversation = find_conversation(body) if name is None or isinstance(body, list) else None
+    is_response = is_message or (conversation is not None and conversation[1].is_response)
+    dialect = _find_dialect(value, [entry for _, _, entry in entries], conversation)
+    request = merge_config(value) if isinstance(value, dict) and not is_response else {}
+    continues = is_response or any(request.get(name) for name in _CONTINUATION_NAMES)
+    prompt = {name: request[name] for name in _PROMPT_NAMES if request.get(name) is not None}
     passed_over = 0
-    messages_in = dialect
-    if form is not None:
-        messages_in = form[1].messages_in or dialect
-        prompt |= form[1].prompt(body) if form[1].prompt is not None else {}
-        passed_over = _count_passed_over(body, form[1])
-    placed = ((pointer, item, _in_dialect(entry, messages_in)) for pointer, item, entry in entries)
-    return ConversationReading(tuple(placed), dialect, prompt, continues, passed_over)
+    message_dialect = dialect
+    if conversation is not None:
+        _, form = conversation
+        message_dialect = form.messages_in or dialect
+        prompt |= form.prompt(body) if form.prompt is not None else {}
+        passed_over = _count_passed_over(body, form)
+    entries_in_dialect = tuple(
+        (pointer, item, _set_dialect(entry, message_dialect)) for pointer, item, entry in entries
+    )
+    return ConversationReading(entries_in_dialect, dialect, prompt, continues, passed_over)
 
 
 def _read_entries(
@@ -95,17 +100,22 @@ def _count_passed_over(body: JsonValue, form: ConversationForm) -> int:
     return sum(isinstance(item, dict) and form.is_skipped(item) for item in body)
 
 
-def _dialect(
-    value: JsonValue, entries: Sequence[EntryReading], form: tuple[str, ConversationForm] | None
+def _find_dialect(
+    value: JsonValue,
+    entries: Sequence[EntryReading],
+    conversation: tuple[str, ConversationForm] | None,
 ) -> str | None:
     """Return the dialect of a body: that of its form, its other members, or most messages."""
-    found = body_dialect(value, [message for entry in entries for message in entry.messages])
-    counts = Counter(entry.dialect for entry in entries if entry.messages[0].reader)
-    most_common = counts.most_common(1)[0][0] if counts else None
-    return form[0] if form is not None else found or most_common
+    if conversation is not None:
+        return conversation[0]
+    messages = [message for entry in entries for message in entry.messages]
+    if (dialect := find_body_dialect(value, messages)) is not None:
+        return dialect
+    counts = Counter(entry.dialect for entry in entries if entry.messages[0].dialect_name)
+    return counts.most_common(1)[0][0] if counts else None
 
 
-def _in_dialect(entry: EntryReading, dialect: str | None) -> EntryReading:
-    """Return an entry without a dialect of its own in the dialect of the other messages."""
-    is_plain = not any(message.reader for message in entry.messages)
+def _set_dialect(entry: EntryReading, dialect: str | None) -> EntryReading:
+    """Return an entry with a dialect, if the messages of the entry could be of any dialect."""
+    is_plain = not any(message.dialect_name for message in entry.messages)
     return replace(entry, dialect=dialect) if is_plain and dialect is not None else entry

@@ -1,4 +1,4 @@
-"""Diagnoses of histories: all findings, in the order of the messages."""
+"""Diagnosis of a history: all findings of `findings` and `message_faults`, in order."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from pagefault_dialects.messages.findings import (
     find_unpaired,
 )
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
-from pagefault_dialects.messages.message_faults import message_faults
+from pagefault_dialects.messages.message_faults import find_message_faults
 from pagefault_dialects.messages.reading import ReadHistory
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem
 from pagefault_dialects.model.finding import Finding
@@ -20,7 +20,7 @@ from pagefault_dialects.targets.rules import make_finding, shorten_quote
 from pagefault_dialects.targets.sequence_rules import find_sequence_faults
 
 _ENTRIES = "/entries/"
-# The rules of order that neither turns nor the loss account show.
+# The rules about the order of messages that neither turns nor the loss account show.
 _ORDER_RULES = ("late-call", "unsigned-call", "unsigned-thought", "misplaced-thought")
 
 
@@ -33,69 +33,76 @@ def diagnose(
     sent: Sequence[JsonValue] = (),
     is_session: bool = False,
 ) -> list[Finding]:
-    """Return the findings of a history.
+    """Return the findings of a history, in the order of its messages.
 
     Args:
-        history: The history. In that of a session, entries that are no messages are empty messages.
+        history: The history. In the history of a session, entries other than messages are messages
+            without content.
         profile: The target.
         loss: The loss of its rendering for the target, by the numbers of its turns.
-        main: The intended dialect; `None` for plain messages.
-        sent: The original messages; without them, their order is not checked.
-        is_session: Whether the history is a session, whose findings have numbers of entries.
+        main: The dialect of the history; `None` if all messages could be of any dialect.
+        sent: The messages as they were sent; without them, their order is not checked.
+        is_session: Whether the history is a session. Findings then have the number of the entry and
+            a pointer into it, otherwise a pointer into the history.
     """
-    own = main if profile.target == (main or "openai-chat") else None
+    # `None` if the history is rendered for another dialect.
+    dialect = main if profile.target == (main or "openai-chat") else None
     findings = [
-        *find_repaired_faults(history.recorded, profile, own),
+        *find_repaired_faults(history.recorded, profile, dialect),
         *find_unpaired(history.turns, history.recorded),
-        *find_lossy_faults(loss, history.turns, profile, own),
+        *find_lossy_faults(loss, history.turns, profile, dialect),
     ]
-    findings += _split_calls(history)
-    if own == "anthropic":
-        findings += _trailing_space(history.recorded)
-    order = [*_check_order(history, sent, profile.target, main)]
+    findings += _find_split_calls(history)
+    if dialect == "anthropic":
+        findings += _find_trailing_space(history.recorded)
+    order_faults = [*_check_order(history, sent, profile.target, main)]
     if is_session:
         messages = [message for message in history.messages if message.message is not None]
-        faults = message_faults(messages, main)
-        return _sort_by_entry([*findings, *map(_by_entry, order), *map(_by_entry, faults)])
-    findings += message_faults(history.messages, main)
-    findings += order
-    findings = [
-        finding for finding in findings if not _is_made_by_model(finding, own, history.messages)
+        faults = [*order_faults, *find_message_faults(messages, main)]
+        return _sort_by_entry([*findings, *map(_set_entry, faults)])
+    findings += find_message_faults(history.messages, main)
+    findings += order_faults
+    located = [
+        _locate(finding, history.messages)
+        for finding in findings
+        if not _is_made_by_model(finding, dialect, history.messages)
     ]
-    named = [_with_pointer(finding, history.messages) for finding in findings]
-    places = {message.pointer: index for index, message in enumerate(history.messages)}
-    return sorted(named, key=lambda item: _place(item, places))
+    indexes = {message.pointer: index for index, message in enumerate(history.messages)}
+    return sorted(located, key=lambda finding: _find_message_index(finding, indexes))
 
 
 def _sort_by_entry(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings in the order of entries. The pointer of an entry as a whole is empty."""
-    named = (
+    """Return findings in the order of entries.
+
+    A path in place of a pointer means the entry as a whole, and becomes an empty pointer.
+    """
+    with_pointers = (
         finding.model_copy(update={"pointer": ""})
         if finding.pointer.startswith("/api/")
         else finding
         for finding in findings
     )
-    return sorted(named, key=lambda item: item.seq or 0)
+    return sorted(with_pointers, key=lambda finding: finding.seq or 0)
 
 
 def _check_order(
     history: ReadHistory, sent: Sequence[JsonValue], target: str, main: Dialect | None
 ) -> Iterator[Finding]:
-    """Yield the faults in the order of original messages, if they are in the target's form."""
-    pointers = [message.pointer for message in history.messages if not message.is_apart]
-    if not is_home(history, target, main) or len(sent) != len(pointers):
+    """Yield the faults in the order of the sent messages, if they are in the target's form."""
+    pointers = [message.pointer for message in history.messages if not message.is_system_prompt]
+    if not has_target_form(history, target, main) or len(sent) != len(pointers):
         return
     faults = find_sequence_faults(sent, target, pointers=pointers)
     yield from (fault for fault in faults if fault.rule in _ORDER_RULES)
 
 
-def without_originals(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
-    """Return turns without their original messages, so that all of them are rewritten."""
+def remove_sent_messages(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
+    """Return turns without the sent messages, so that a rendering writes all messages anew."""
     return [replace(turn, natives=()) for turn in turns]
 
 
-def _by_entry(finding: Finding) -> Finding:
-    """Return a finding with the number of its entry, taken from the path in its pointer."""
+def _set_entry(finding: Finding) -> Finding:
+    """Return a finding whose pointer begins with an entry, with the number of the entry instead."""
     entry, _, inner = finding.pointer.removeprefix(_ENTRIES).partition("/")
     pointer = f"/{inner}" if inner else ""
     return finding.model_copy(update={"seq": int(entry), "pointer": pointer})
@@ -106,25 +113,25 @@ def entry_pointer(seq: int) -> str:
     return f"{_ENTRIES}{seq}"
 
 
-def is_home(history: ReadHistory, target: str, main: Dialect | None) -> bool:
+def has_target_form(history: ReadHistory, target: str, main: Dialect | None) -> bool:
     """Return whether a history is in the form of a target's requests."""
-    is_as_sent = all(message.is_as_sent for message in history.messages)
-    return target == (main or "openai-chat") and is_as_sent
+    are_requests = all(message.has_request_form for message in history.messages)
+    return target == (main or "openai-chat") and are_requests
 
 
-def _split_calls(history: ReadHistory) -> Iterator[Finding]:
-    """Yield the messages whose calls were joined to those of the message before."""
-    kept = {turn.seq for turn in history.joined}
+def _find_split_calls(history: ReadHistory) -> Iterator[Finding]:
+    """Yield the messages whose calls were joined to the calls of the message before."""
+    unjoined = {turn.seq for turn in history.joined}
     for index, foreign in enumerate(history.messages):
         message = foreign.message
-        if message is None or foreign.joins or index + 1 in kept or not history.joined:
+        if message is None or foreign.continues_turn or index + 1 in unjoined:
             continue
-        if message["role"] in ("assistant", "model"):
+        if history.joined and message["role"] in ("assistant", "model"):
             pointer = "" if foreign.pointer.startswith(_ENTRIES) else foreign.pointer
             yield make_finding("split-calls", pointer, seq=index + 1)
 
 
-def _trailing_space(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
+def _find_trailing_space(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
     """Yield the last text of a history, if it is the assistant's and ends in white space."""
     last = turns[-1] if turns else None
     if last is None or last.role != "assistant" or last.calls or not last.items:
@@ -138,25 +145,31 @@ def _trailing_space(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
 
 
 def _is_made_by_model(
-    finding: Finding, own: Dialect | None, messages: Sequence[ForeignMessage]
+    finding: Finding, dialect: Dialect | None, messages: Sequence[ForeignMessage]
 ) -> bool:
-    """Return whether a finding is about a picture of a model, which its provider accepts."""
+    """Return whether a finding is about a picture that a model made, which its provider accepts."""
     if finding.rule != "no-media-here" or finding.seq is None:
         return False
     is_item = finding.pointer == messages[finding.seq - 1].pointer
-    return own == "gemini" or (own == "openai-responses" and is_item)
+    return dialect == "gemini" or (dialect == "openai-responses" and is_item)
 
 
-def _with_pointer(finding: Finding, messages: Sequence[ForeignMessage]) -> Finding:
-    """Return a finding with a pointer in place of the number of an entry."""
+def _locate(finding: Finding, messages: Sequence[ForeignMessage]) -> Finding:
+    """Return a finding with a pointer into the history in place of the number of a message."""
     if finding.seq is None:
         return finding
     pointer = finding.pointer or messages[finding.seq - 1].pointer
     return finding.model_copy(update={"seq": None, "pointer": pointer})
 
 
-def _place(finding: Finding, places: dict[str, int]) -> int:
+def _find_message_index(finding: Finding, indexes: dict[str, int]) -> int:
+    """Return the index of the message of a finding; -1 for the history as a whole.
+
+    Args:
+        finding: The finding, whose pointer leads into a message.
+        indexes: The indexes of messages, by their pointers.
+    """
     pointer = finding.pointer
-    while pointer and pointer not in places:
+    while pointer and pointer not in indexes:
         pointer = pointer.rpartition("/")[0]
-    return places.get(pointer, -1)
+    return indexes.get(pointer, -1)

@@ -1,8 +1,8 @@
-"""Single messages of any dialect, read when they are stored and when they are rendered.
+"""Reading of single messages of any dialect, when they are stored and when they are rendered.
 
-read_entry      reads a message of a request
-read_stored     reads a stored message with the dialect of its first reading
-entry_turns     returns the turns of either
+read_entry          reads a message of a request
+read_stored         reads a stored message in the dialect that was found when it was stored
+read_entry_turns    returns the turns of a message that was read by one of these
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,12 +15,16 @@ from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.dialects.message_registry import read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
-from pagefault_dialects.messages.message_calls import as_answer
-from pagefault_dialects.messages.message_turns import MessageEntry, is_cache_block, message_turns
+from pagefault_dialects.messages.message_calls import read_tool_result
+from pagefault_dialects.messages.message_turns import (
+    MessageEntry,
+    is_cache_block,
+    make_message_turns,
+)
 from pagefault_dialects.messages.native_messages import (
-    keep_for_provider,
-    native_message,
-    with_native_blocks,
+    add_provider_forms,
+    link_native_blocks,
+    make_native_message,
 )
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -34,13 +38,14 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 
-READING = 1
-"""The version of the reader. It changes if stored messages have to be read differently."""
+READER_VERSION = 1
+"""The version of the reader that is stored with a message. It changes if new messages have to be
+read in another way than stored ones."""
 
 EntryRole = Literal["system", "user", "assistant", "tool"]
 
-_FLAT = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
-_NONE: Mapping[str, Resource] = {}
+_FLAT_MEMBERS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
+_NO_RESOURCES: Mapping[str, Resource] = {}
 PLAIN_DIALECT = "openai-chat"
 """The dialect of messages that have the same form in every dialect."""
 _ROLES: Mapping[str, EntryRole] = {
@@ -65,33 +70,33 @@ class EntryReading:
     dialect: str
     """A name of `dialects.registry.DIALECTS`."""
     role: EntryRole
-    """The role; `tool` if it contains only answers."""
+    """The role; `tool` if the message contains only tool results."""
     messages: tuple[ForeignMessage, ...]
-    """The messages; more than one if the original has several roles."""
+    """The message in common form; several messages if parts of it have different roles."""
 
     @property
-    def joins(self) -> bool:
-        """Return whether it continues the assistant's turn before it."""
-        return self.messages[0].joins
+    def continues_turn(self) -> bool:
+        """Return whether the message continues the assistant's turn before it."""
+        return self.messages[0].continues_turn
 
 
 def read_entry(value: JsonObject) -> EntryReading:
     """Read a message of any dialect.
 
     Raises:
-        InvalidPayloadError: It is not a message of any dialect; `faults` has the places.
+        InvalidPayloadError: It is no message of any dialect. `faults` has pointers to the errors.
     """
     return make_entry(read_message(value, ""), sent=value)
 
 
 def read_stored(value: JsonObject, dialect: str, reading: int, pointer: str = "") -> EntryReading:
-    """Read a stored message with the dialect of its first reading.
+    """Read a stored message in the dialect that was found when it was stored.
 
     Args:
         value: The message, in which references may replace media.
-        dialect: The dialect of its first reading.
-        reading: The version of its first reading. There is only one so far.
-        pointer: The place of the message in its entry.
+        dialect: The dialect.
+        reading: The `READER_VERSION` when the message was stored. There is only one so far.
+        pointer: The pointer to the message in its entry.
     """
     del reading
     return replace(make_entry(read_message(value, pointer, dialect), sent=value), dialect=dialect)
@@ -104,14 +109,16 @@ def make_entry(
 
     Args:
         messages: The messages.
-        pointer: The place of the value.
-        sent: The value. If it has a content member, even null, its messages may be empty.
+        pointer: The pointer to the value, for errors.
+        sent: The value. If it has a member for content, even null, its messages may be empty.
 
     Raises:
-        InvalidPayloadError: One of them is not a message.
+        InvalidPayloadError: One of the messages is no message of any dialect, or there are none.
     """
     allows_null = isinstance(sent, dict) and any(name in sent for name in _CONTENT_MEMBERS)
-    faults = [fault for message in messages for fault in _faults(message, allows_null=allows_null)]
+    faults = [
+        fault for message in messages for fault in _find_faults(message, allows_null=allows_null)
+    ]
     if faults or not messages:
         faults = faults or [Fault(pointer, "holds nothing that is said")]
         raise InvalidPayloadError(
@@ -119,11 +126,13 @@ def make_entry(
             "as its SDK or its provider writes it.",
             faults=faults,
         )
-    dialect = next((message.reader for message in messages if message.reader), PLAIN_DIALECT)
-    return EntryReading(dialect, _role(messages), tuple(messages))
+    dialect = next(
+        (message.dialect_name for message in messages if message.dialect_name), PLAIN_DIALECT
+    )
+    return EntryReading(dialect, _find_role(messages), tuple(messages))
 
 
-def _faults(foreign: ForeignMessage, *, allows_null: bool) -> list[Fault]:
+def _find_faults(foreign: ForeignMessage, *, allows_null: bool) -> list[Fault]:
     message = foreign.message
     if message is None:
         return [Fault(foreign.pointer, "is no message")]
@@ -131,22 +140,26 @@ def _faults(foreign: ForeignMessage, *, allows_null: bool) -> list[Fault]:
         return [Fault(f"{foreign.pointer}/role", "is the role of no dialect")]
     if not isinstance(message.get("content"), str | list | dict | NoneType):
         return [Fault(f"{foreign.pointer}/content", "is no text, block or list of blocks")]
-    is_known = allows_null or message.keys() <= _FLAT
+    is_known = allows_null or message.keys() <= _FLAT_MEMBERS
     if not (is_known or any(name in message for name in _CONTENT_MEMBERS)):
         return [Fault(foreign.pointer, "has no content, parts or calls")]
     return []
 
 
-def _role(messages: Sequence[ForeignMessage]) -> EntryRole:
-    found = [message.message for message in messages if message.message is not None]
-    roles = [_ROLES.get(message["role"], "user") for message in found if not _only_answers(message)]
+def _find_role(messages: Sequence[ForeignMessage]) -> EntryRole:
+    """Return the first role that is not `system`, if there is one; `tool` for results only."""
+    readable = [message.message for message in messages if message.message is not None]
+    roles = [
+        _ROLES.get(message["role"], "user")
+        for message in readable
+        if not _has_only_results(message)
+    ]
     if not roles:
         return "tool"
-    # A system prompt with messages of another role has that role.
     return next((role for role in roles if role != "system"), roles[0])
 
 
-def _only_answers(message: Mapping[str, Any]) -> bool:
+def _has_only_results(message: Mapping[str, Any]) -> bool:
     if _ROLES.get(message["role"]) == "tool":
         return True
     blocks = [
@@ -156,10 +169,14 @@ def _only_answers(message: Mapping[str, Any]) -> bool:
     ]
     blocks = [block for block in blocks if not is_cache_block(block)]
     has_text = any(isinstance(message.get(name), str) and message[name] for name in _CONTENTS)
-    return bool(blocks) and not has_text and all(as_answer(block) is not None for block in blocks)
+    return (
+        bool(blocks)
+        and not has_text
+        and all(read_tool_result(block) is not None for block in blocks)
+    )
 
 
-def entry_turns(
+def read_entry_turns(
     entry: EntryReading,
     seq: int,
     origin: str,
@@ -178,10 +195,11 @@ def entry_turns(
         resources: The resources that it refers to, by id.
         audience: The reader of the turns.
         moved_out: The ids of media that were moved out of its texts when it was stored.
-        finds_media: Search texts for base64. Stored texts have none: it was moved out of them.
+        finds_media: Whether texts are searched for base64. Stored texts have none, because it was
+            moved out of them.
     """
     read = partial(
-        foreign_turns,
+        read_turns,
         seq=seq,
         origin=origin,
         resources=resources,
@@ -189,83 +207,89 @@ def entry_turns(
         moved_out=moved_out,
         finds_media=finds_media,
     )
-    return join_turns((turn, message.joins) for message in entry.messages for turn in read(message))
+    return join_turns(
+        (turn, message.continues_turn) for message in entry.messages for turn in read(message)
+    )
 
 
 def entry_calls(entry: EntryReading) -> Iterator[TurnCall]:
-    """Yield the calls that a message makes."""
-    turns = entry_turns(entry, 0, "", _NONE, audience="everyone", moved_out=frozenset())
+    """Yield the tool calls in a message."""
+    turns = read_entry_turns(
+        entry, 0, "", _NO_RESOURCES, audience="everyone", moved_out=frozenset()
+    )
     for turn in turns:
         yield from turn.calls
 
 
-def foreign_turns(
+def read_turns(
     foreign: ForeignMessage,
     seq: int,
     origin: str = "",
-    resources: Mapping[str, Resource] = _NONE,
+    resources: Mapping[str, Resource] = _NO_RESOURCES,
     *,
     audience: Audience = "assistant",
     moved_out: frozenset[str] = frozenset(),
     finds_media: bool = True,
 ) -> list[ComposedTurn]:
-    """Return one message in its common form as turns; see `entry_turns`."""
+    """Return the turns of one message in common form. For the arguments see `read_entry_turns`."""
     message = foreign.message or {}
     entry = MessageEntry(message, seq, origin, moved_out=moved_out, keeps_blocks=True)
-    read = message_turns(
+    common_turns = make_message_turns(
         entry, resources, audience=audience, finds_media=finds_media, uses_words=True
     )
     turns: list[ComposedTurn] = []
-    for turn in read:
-        if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
-            # An empty turn after the answers.
+    for common_turn in common_turns:
+        is_empty = not common_turn.items and not common_turn.calls
+        if len(common_turns) > 1 and common_turn.role == "assistant" and is_empty:
+            # The message has only results.
             continue
-        placed = _with_pointers(turn, foreign)
-        if any(isinstance(item, ProviderBlock) for item in placed.items):
-            is_in_answer = placed.role == "tool"
+        turn = _restore_pointers(common_turn, foreign)
+        if any(isinstance(item, ProviderBlock) for item in turn.items):
+            is_in_result = turn.role == "tool"
             items = tuple(
-                keep_for_provider(item, foreign, is_in_answer=is_in_answer)
+                add_provider_forms(item, foreign, is_in_result=is_in_result)
                 if isinstance(item, ProviderBlock)
                 else item
-                for item in placed.items
+                for item in turn.items
             )
-            placed = replace(placed, items=items)
-        turns.append(placed)
-    turns = [*with_native_blocks(turns, foreign)]
-    native = native_message(foreign, turns)
+            turn = replace(turn, items=items)
+        turns.append(turn)
+    turns = [*link_native_blocks(turns, foreign)]
+    native = make_native_message(foreign, turns)
     return turns if native is None else [replace(turn, natives=(native,)) for turn in turns]
 
 
-def _with_pointers(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
-    """Return a turn with pointers into the original message."""
+def _restore_pointers(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
+    """Return a turn whose items have pointers into the message as it was sent."""
     if not foreign.original_pointers and not foreign.pointer:
         return turn
-    items = tuple([_with_pointer(item, foreign) for item in turn.items])
+    items = tuple([_restore_pointer(item, foreign) for item in turn.items])
     return replace(turn, items=items)
 
 
-def _with_pointer(item: Item, foreign: ForeignMessage) -> Item:
+def _restore_pointer(item: Item, foreign: ForeignMessage) -> Item:
     if isinstance(item, SyntheticNote):
         return item
-    place = foreign.original_pointer(item.pointer)
-    return item if place == item.pointer else replace(item, pointer=place)
+    pointer = foreign.original_pointer(item.pointer)
+    return item if pointer == item.pointer else replace(item, pointer=pointer)
 
 
 def join_turns(
     turns: Iterable[tuple[ComposedTurn, bool]], *, joins_calls: bool = False
 ) -> list[ComposedTurn]:
-    """Join runs of turns that were sent as several items of one message.
+    """Join turns of the assistant that were sent as several items of one message.
 
     Args:
-        turns: The turns in order, each with a flag: it continues the assistant's turn before it.
-        joins_calls: Join consecutive turns with calls as well.
+        turns: The turns in order, each with a flag whether it continues the turn before it.
+        joins_calls: Whether a turn with calls also continues a turn with calls before it.
     """
     joined: list[ComposedTurn] = []
     run: list[ComposedTurn] = []
     has_calls = False
-    for turn, joins in turns:
-        is_next = bool(run) and run[0].role == "assistant" == turn.role
-        if not (is_next and (joins or (joins_calls and has_calls and turn.calls))):
+    for turn, continues_turn in turns:
+        is_assistant = bool(run) and run[0].role == "assistant" == turn.role
+        continues_calls = joins_calls and has_calls and turn.calls
+        if not (is_assistant and (continues_turn or continues_calls)):
             joined += _merge_run(run)
             run, has_calls = [], False
         run.append(turn)
@@ -285,12 +309,12 @@ def _merge_run(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     is_one_entry = all(turn.seq == first.seq for turn in run)
     calls = (call for turn in run for call in turn.calls) if is_one_entry else locate_calls(run)
     natives = tuple(native for turn in run for native in turn.natives)
-    # Several originals can be sent back as one turn only if they are items of Responses.
+    # Only the items of OpenAI's Responses can be sent back one by one for a single turn.
     are_items = all(native.dialect == "openai-responses" for native in natives)
     return [replace(first, items=items, calls=tuple(calls), natives=natives if are_items else ())]
 
 
 def is_flat(value: JsonObject) -> bool:
-    """Return whether a message has only members of spec 000, and no block as its content."""
+    """Return whether a message has only members of spec 000, and no single block as its content."""
     content = value.get("content")
-    return value.keys() <= _FLAT and not (isinstance(content, dict) and "type" in content)
+    return value.keys() <= _FLAT_MEMBERS and not (isinstance(content, dict) and "type" in content)

@@ -1,7 +1,8 @@
-"""Findings: faults of a history, by the rules of its rendering.
+"""Faults of a history that its rendering repairs, as findings of a diagnosis.
 
 Most faults are entries in the loss account of the rendering. Others are repaired without loss, and
-are found in the turns.
+are found by comparing the turns with the rules of the target. `message_faults` has faults that
+turns do not show.
 """
 
 import re
@@ -26,9 +27,10 @@ from pagefault_dialects.targets.rules import RULES, Rule, make_finding, shorten_
 
 _PAIR_RULES = ("no-call", "late-answer", "no-answer")
 _DUPLICATE = "duplicate-answer"
-# Findings with more details come from the messages themselves.
-_FOUND_ELSEWHERE = frozenset({*_PAIR_RULES, _DUPLICATE, "empty-content", "not-a-message"})
-_ERRORS_ARE_TEXT = ("anthropic", "bedrock")
+# Codes in the loss account for which other functions make findings with more details.
+_OTHER_CODES = frozenset({*_PAIR_RULES, _DUPLICATE, "empty-content", "not-a-message"})
+# Dialects in which the result of a failed call can only be a text.
+_TEXT_ERROR_DIALECTS = ("anthropic", "bedrock")
 
 
 def find_lossy_faults(
@@ -43,7 +45,7 @@ def find_lossy_faults(
         loss: The account.
         turns: The conversation that was rendered.
         profile: The target.
-        dialect: The dialect of the history, if that is the target's; else `None`.
+        dialect: The dialect of the history; `None` if the target is of another dialect.
     """
     media = _group_media(turns)
     all_media = [item for group in media.values() for item in group]
@@ -51,14 +53,14 @@ def find_lossy_faults(
     for entry in loss:
         key = (entry.seq, entry.pointer, entry.code)
         rule = RULES[entry.code]
-        if key in reported or not rule.is_fault or entry.code in _FOUND_ELSEWHERE:
+        if key in reported or not rule.is_fault or entry.code in _OTHER_CODES:
             continue
         reported.add(key)
         at_pointer = media.get((entry.seq, entry.pointer), ())
-        # All media of a result have the same pointer, so the reason tells which one it is.
+        # All media of a result have one pointer, and only the reason names the type of the medium.
         of_type = (medium for medium in at_pointer if medium.mime_type in entry.reason)
         medium = next(of_type, next(iter(at_pointer), None))
-        if dialect is not None and medium is not None and _is_of_any_type(medium, profile):
+        if dialect is not None and medium is not None and _is_untyped_link(medium, profile):
             continue
         if medium is None:
             yield make_finding(entry.code, entry.pointer, seq=entry.seq)
@@ -84,17 +86,20 @@ def _group_media(turns: Sequence[ComposedTurn]) -> dict[tuple[int | None, str], 
     return media
 
 
-def _is_of_any_type(medium: Medium, profile: Profile) -> bool:
-    """Return whether a medium is a link of an unknown type that the target loads."""
+def _is_untyped_link(medium: Medium, profile: Profile) -> bool:
+    """Return whether a medium is a link of an unknown type, which the target loads by itself."""
     rule = profile.rule(medium.kind)
-    is_loaded = isinstance(medium.source, Address) and rule and rule.loads(medium.source.url)
-    return bool(is_loaded) and medium.mime_type == "application/octet-stream"
+    loads_link = isinstance(medium.source, Address) and rule and rule.loads(medium.source.url)
+    return bool(loads_link) and medium.mime_type == "application/octet-stream"
 
 
 def _find_limit(
     rule: Rule, medium: Medium, profile: Profile, actual: int | str
 ) -> int | str | None:
-    """Return the limit of the target that a medium exceeds; a list of types or schemes as text."""
+    """Return the limit of the target that a medium exceeds.
+
+    Several allowed types or schemes are returned as one text.
+    """
     media = profile.rule(medium.kind)
     if rule.limit is None or media is None:
         return None
@@ -105,13 +110,13 @@ def _find_limit(
         and isinstance(actual, int)
         and actual <= value
     ):
-        # If there are many images, each has to be smaller.
+        # If there are many images, the limit of each is lower.
         return media.max_side_of_many[1]
     return value if isinstance(value, int) or value is None else ", ".join(sorted(value))
 
 
 def _measure(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
-    """Return the property of a medium that a rule limits; for other rules, the reason."""
+    """Return the property of a medium that a rule limits; the reason, if it limits no property."""
     match rule.limit:
         case "types":
             return medium.mime_type
@@ -137,7 +142,7 @@ def find_repaired_faults(
     Args:
         turns: The history as it was recorded.
         profile: The target.
-        dialect: The dialect of the history, if that is the target's; else `None`.
+        dialect: The dialect of the history; `None` if the target is of another dialect.
     """
     yield from _check_calls(turns, profile)
     yield from _check_order(turns)
@@ -148,17 +153,17 @@ def find_repaired_faults(
 def find_unpaired(
     conversation: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Iterator[Finding]:
-    """Yield calls without an answer, answers without a call, and second answers.
+    """Yield calls without a result, results without a call, and second results of a call.
 
     Args:
-        conversation: The history with added calls and answers.
+        conversation: The history after pairing, with added calls and results.
         turns: The history as it was recorded.
     """
-    origins: dict[str, list[ComposedTurn]] = {}
+    turns_by_call: dict[str, list[ComposedTurn]] = {}
     for turn in turns:
         for call in turn.calls:
-            origins.setdefault(call.call_id, []).append(turn)
-    yield from _find_second_answers(conversation, turns)
+            turns_by_call.setdefault(call.call_id, []).append(turn)
+    yield from _find_second_results(conversation, turns)
     for turn in conversation:
         for note in turn.items:
             if not isinstance(note, SyntheticNote) or note.code not in _PAIR_RULES:
@@ -166,23 +171,26 @@ def find_unpaired(
             call_id, source = turn.call_id, turn
             if note.what == "call":
                 added_id = turn.calls[0].call_id
-                answered = (entry.call_id for entry in turns if entry.seq == note.seq)
+                sent_ids = (item.call_id for item in turns if item.seq == note.seq)
                 call_id = next(
-                    (item for item in answered if _derives_from(added_id, item)), added_id
+                    (sent_id for sent_id in sent_ids if _is_numbered(added_id, sent_id)), added_id
                 )
             if note.what == "answer":
                 # A call that was joined to an earlier turn is reported at the turn that had it.
-                callers = (
-                    item for item in origins.get(call_id, ()) if (item.seq or 0) >= (note.seq or 0)
+                calling = (
+                    item
+                    for item in turns_by_call.get(call_id, ())
+                    if (item.seq or 0) >= (note.seq or 0)
                 )
-                source = next(callers, turn)
+                source = next(calling, turn)
             yield make_finding(note.code, source.origin, seq=source.seq, call_id=call_id)
 
 
-def _find_second_answers(
+def _find_second_results(
     conversation: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Iterator[Finding]:
-    answered = {
+    """Yield the results that were omitted as duplicates, with the ids of their calls."""
+    call_ids = {
         (turn.seq, item.pointer): turn.call_id
         for turn in turns
         if turn.role == "tool"
@@ -192,12 +200,12 @@ def _find_second_answers(
     for turn in conversation:
         for note in turn.items:
             if isinstance(note, Omission) and note.code == _DUPLICATE:
-                call_id = answered.get((note.seq, note.pointer))
+                call_id = call_ids.get((note.seq, note.pointer))
                 yield make_finding(_DUPLICATE, note.pointer, seq=note.seq, call_id=call_id)
 
 
-def _derives_from(added_id: str, call_id: str) -> bool:
-    """Return whether an id is another one, or that with a number because it was in use."""
+def _is_numbered(added_id: str, call_id: str) -> bool:
+    """Return whether the id of an added call is a sent id, or a sent id followed by a number."""
     return bool(call_id) and re.fullmatch(rf"{re.escape(call_id)}(-\d+)?", added_id) is not None
 
 
@@ -227,13 +235,13 @@ def _describe_rule(rule: IdRule) -> str:
 
 
 def _check_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
-    """Yield results before their calls. Results that come too late are in the loss account."""
-    called: dict[str, int] = {}
+    """Yield results before their calls. The loss account has results that come too late."""
+    call_indexes: dict[str, int] = {}
     for index, turn in enumerate(turns):
         for call in turn.calls:
-            called.setdefault(call.call_id, index)
+            call_indexes.setdefault(call.call_id, index)
     for index, turn in enumerate(turns):
-        if turn.role == "tool" and called.get(turn.call_id, -1) > index:
+        if turn.role == "tool" and call_indexes.get(turn.call_id, -1) > index:
             call_id = turn.call_id
             yield make_finding(
                 "wrong-order",
@@ -248,29 +256,30 @@ def _check_items(
     turn: ComposedTurn, profile: Profile, dialect: Dialect | None
 ) -> Iterator[Finding]:
     is_result = turn.role == "tool"
-    says_error = is_result and turn.is_error and dialect in _ERRORS_ARE_TEXT
-    if not turn.items and not turn.calls and (says_error or not is_result):
+    is_text_error = is_result and turn.is_error and dialect in _TEXT_ERROR_DIALECTS
+    if not turn.items and not turn.calls and (is_text_error or not is_result):
         yield make_finding("empty-content", turn.origin, seq=turn.seq)
     for item in turn.items:
-        if isinstance(item, TextItem) and _is_left_out(item.text, profile):
-            # SDKs write an empty text beside calls and as an empty result.
+        if isinstance(item, TextItem) and _is_omitted(item.text, profile):
+            # SDKs write an empty text as the content beside calls, and of empty results.
             is_block = item.pointer.rpartition("/")[2].isdigit()
-            if is_block or says_error or not (turn.calls or is_result):
+            if is_block or is_text_error or not (turn.calls or is_result):
                 yield make_finding(
                     "empty-content", item.pointer, actual=shorten_quote(item.text), seq=turn.seq
                 )
         elif isinstance(item, Medium):
             yield from _check_medium(turn, item)
             if is_result and not item.is_in_text:
-                rule = "media-in-error" if says_error else "media-in-result"
-                if says_error or dialect == "openai-chat":
+                rule = "media-in-error" if is_text_error else "media-in-result"
+                if is_text_error or dialect == "openai-chat":
                     kind, call_id = item.mime_type, turn.call_id
                     yield make_finding(
                         rule, item.pointer, actual=kind, seq=turn.seq, call_id=call_id
                     )
 
 
-def _is_left_out(text: str, profile: Profile) -> bool:
+def _is_omitted(text: str, profile: Profile) -> bool:
+    """Return whether a rendering omits a text because it is empty or blank."""
     return not (text if profile.takes_blank_texts else text.strip())
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from pagefault_dialects.json.surrogates import has_lone_surrogate
 from pagefault_dialects.json.values import JsonValue, repair_surrogates
-from pagefault_dialects.messages.diagnosis import diagnose, is_home, without_originals
-from pagefault_dialects.messages.histories import body_dialect, sent_messages
+from pagefault_dialects.messages.diagnosis import diagnose, has_target_form, remove_sent_messages
+from pagefault_dialects.messages.histories import find_body_dialect, list_sent_messages
 from pagefault_dialects.messages.reading import locate_loss, read_messages
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.rendering import RenderedMessages, render
@@ -17,34 +17,34 @@ _DEFAULTS = RenderOptions()
 def heal(
     history: JsonValue, target: str | None = None, options: RenderOptions = _DEFAULTS
 ) -> RenderedMessages:
-    """Repair a history for its provider: unanswered calls, ids, order and media.
+    """Repair a history for a provider: calls without a result, ids, the order of turns, and media.
 
-    A history of the target's own dialect without faults is returned unchanged.
+    A history without faults that is in the dialect of the target is returned unchanged.
 
     Args:
-        history: A list of messages in any dialect, or a request that holds one.
-        target: The target; `None` for the history's own dialect.
+        history: A list of messages in any dialect, or a request that contains one.
+        target: The target; `None` for the dialect of the history.
         options: The options of the rendering.
 
     Returns:
         The messages. The entries of `loss` point into `history`.
 
     Raises:
-        InvalidPayloadError: There is no history, no such target, or it does not fit the limits.
+        InvalidPayloadError: There is no history or no such target, or the history exceeds the
+            limits.
     """
-    is_whole = not has_lone_surrogate(history)
-    read = read_messages(
-        history if is_whole else repair_surrogates(history, keeps_spelling=True), closes=True
-    )
-    main = body_dialect(history, read.messages)
-    profile = find_profile(target or main or "openai-chat", options)
+    is_valid_unicode = not has_lone_surrogate(history)
+    repaired = history if is_valid_unicode else repair_surrogates(history, keeps_spelling=True)
+    read = read_messages(repaired, closes=True)
+    dialect = find_body_dialect(history, read.messages)
+    profile = find_profile(target or dialect or "openai-chat", options)
     rendered = render(read.turns, profile.target, options)
-    is_plain = is_whole and replace(options, max_tokens=None) == _DEFAULTS
-    is_at_home = is_plain and is_home(read, profile.target, main)
-    sent = sent_messages(history)
-    found = diagnose(read, profile, rendered.loss, main, sent=sent)
-    if is_at_home and not found:
+    sent = list_sent_messages(history)
+    findings = diagnose(read, profile, rendered.loss, dialect, sent=sent)
+    is_unchanged = is_valid_unicode and replace(options, max_tokens=None) == _DEFAULTS
+    if not findings and is_unchanged and has_target_form(read, profile.target, dialect):
         return replace(rendered, messages=sent, loss=())
-    if found:
-        rendered = render(without_originals(read.turns), profile.target, options)
+    if findings:
+        # A sent message may have the faults, so none is copied to the rendering.
+        rendered = render(remove_sent_messages(read.turns), profile.target, options)
     return replace(rendered, loss=tuple(locate_loss(rendered.loss, read.messages)))

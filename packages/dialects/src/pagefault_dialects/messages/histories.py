@@ -1,6 +1,7 @@
-"""Messages of histories in requests, lists, and files of SDKs and hosts.
+"""Finds the messages of a history in a body: a request, a list, or a file of an SDK or a host.
 
-The modules in `dialects` read the messages themselves.
+The member with the list of messages is `messages`, `input`, `contents` or `history`. The modules in
+`dialects` read the messages themselves.
 """
 
 from collections import Counter
@@ -16,13 +17,12 @@ __all__ = [
     "SYSTEM_NAMES",
     "Dialect",
     "ForeignMessage",
-    "body_dialect",
-    "foreign_message",
-    "foreign_messages",
-    "list_name",
-    "main_dialect",
+    "find_body_dialect",
+    "find_list_name",
+    "find_main_dialect",
+    "list_sent_messages",
     "merge_config",
-    "sent_messages",
+    "read_history",
 ]
 
 _LIST_NAMES = ("messages", "input", "contents", "history")
@@ -34,79 +34,99 @@ SYSTEM_NAMES = (
 """The members of a body with the system prompt."""
 
 
-def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
-    """Return the messages of a history in order; `None` if the value has no history.
+def read_history(value: JsonValue) -> list[ForeignMessage] | None:
+    """Return the messages of a history in common form, in order; `None` if there is no history.
+
+    The system prompt of a request is the first message.
 
     Args:
         value: A list of messages, or an object that has one, such as a request or a file of a host.
     """
-    found = find_messages(value)
-    if found is None:
+    sent_messages = find_messages(value)
+    if sent_messages is None:
         return None
-    is_sent = list_name(value) is not None or isinstance(value, list)
-    messages = [*_system(value)] if isinstance(value, dict) and is_sent else []
-    for pointer, item in found:
+    is_request = find_list_name(value) is not None or isinstance(value, list)
+    messages = [*_read_system_prompts(value)] if isinstance(value, dict) and is_request else []
+    for pointer, item in sent_messages:
         messages += read_message(item, pointer)
-    return messages if is_sent else [replace(message, is_as_sent=False) for message in messages]
+    return (
+        messages
+        if is_request
+        else [replace(message, has_request_form=False) for message in messages]
+    )
 
 
 def find_messages(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
-    """Return the messages in a body, each with its pointer; `None` if there are none."""
-    name = list_name(value)
+    """Return the messages in a body as they were sent, each with its pointer.
+
+    Args:
+        value: A list of messages, or an object that has one.
+
+    Returns:
+        `None` if there is no list of messages.
+    """
+    name = find_list_name(value)
     prefix = "" if name is None else f"/{name}"
     body = value if name is None else value[name]
-    found = find_conversation(body) if name is None or isinstance(body, list) else None
-    if found is not None:
-        return [(prefix + pointer, item) for pointer, item in found[1].read(body)]
+    conversation = find_conversation(body) if name is None or isinstance(body, list) else None
+    if conversation is not None:
+        _, form = conversation
+        return [(prefix + pointer, item) for pointer, item in form.read(body)]
     if name is None and not isinstance(value, list):
         return None
     if name is not None and not isinstance(body, list):
-        return [(prefix, sent_message) for sent_message in sent_messages(value)]
+        return [(prefix, message) for message in list_sent_messages(value)]
     if name == "contents":
         return [(f"{prefix}/{index}", _as_content(item)) for index, item in enumerate(body)]
     return [(f"{prefix}/{index}", item) for index, item in enumerate(body)]
 
 
-def foreign_message(value: JsonValue, pointer: str) -> ForeignMessage:
-    """Read one message of a history."""
-    return read_message(value, pointer)[0]
-
-
-def sent_messages(value: JsonValue) -> list[JsonValue]:
-    """Return the messages of a body unchanged."""
-    name = list_name(value)
+def list_sent_messages(value: JsonValue) -> list[JsonValue]:
+    """Return the messages of a body as they were sent; a single text is a message of the user."""
+    name = find_list_name(value)
     body = value if name is None else value[name]
     if name == "contents" and not isinstance(body, list):
         return [_as_content(body)]
-    found = find_conversation(body) if name is None or isinstance(body, list) else None
-    if found is not None:
-        return [item for _, item in found[1].read(body)]
+    conversation = find_conversation(body) if name is None or isinstance(body, list) else None
+    if conversation is not None:
+        _, form = conversation
+        return [item for _, item in form.read(body)]
     return [{"role": "user", "content": body}] if isinstance(body, str) else body
 
 
 def _as_content(value: JsonValue) -> JsonValue:
-    """Return a Content of Gemini. Its SDK accepts a string in place of one."""
+    """Return a `Content` of Gemini for a text, which Gemini's SDK accepts, too."""
     return {"role": "user", "parts": [{"text": value}]} if isinstance(value, str) else value
 
 
-def list_name(value: JsonValue) -> str | None:
-    """Return the name of the member with the messages; `None` if the body is a list."""
+def find_list_name(value: JsonValue) -> str | None:
+    """Return the name of the member of a body with the messages; `None` if it has none."""
     if not isinstance(value, dict):
         return None
-    found = next((name for name in _LIST_NAMES if isinstance(value.get(name), list | str)), None)
-    is_content = found is None and isinstance(value.get("contents"), dict)
-    return "contents" if is_content else found
+    name = next((name for name in _LIST_NAMES if isinstance(value.get(name), list | str)), None)
+    is_content = name is None and isinstance(value.get("contents"), dict)
+    return "contents" if is_content else name
 
 
-def body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> Dialect | None:
-    """Return the dialect of a body: by its system prompt, its messages, or their member."""
+def find_body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> Dialect | None:
+    """Return the dialect of a body, or `None` if any dialect has such a body.
+
+    The form of the system prompt decides first, then the dialects of the messages, then the name of
+    the member with the messages.
+
+    Args:
+        value: The body.
+        messages: The messages of the body.
+    """
     system = value.get("system") if isinstance(value, dict) else None
     if system and "max_tokens" in value and (isinstance(system, str) or _are_typed(system)):
         return "anthropic"
     if isinstance(system, list) and system and not _are_typed(system):
         return "bedrock"
-    found = main_dialect(messages)
-    return _LIST_DIALECTS.get(list_name(value) or "") if found is None else found
+    main_dialect = find_main_dialect(messages)
+    if main_dialect is not None:
+        return main_dialect
+    return _LIST_DIALECTS.get(find_list_name(value) or "")
 
 
 def _are_typed(blocks: JsonValue) -> bool:
@@ -121,7 +141,8 @@ def merge_config(request: JsonObject) -> JsonObject:
     return {**config, **request} if "contents" in request and isinstance(config, dict) else request
 
 
-def _system(request: JsonObject) -> Iterator[ForeignMessage]:
+def _read_system_prompts(request: JsonObject) -> Iterator[ForeignMessage]:
+    """Yield each system prompt of a request as a message in common form."""
     members = merge_config(request)
     for name in SYSTEM_NAMES:
         prompt = members.get(name)
@@ -131,16 +152,23 @@ def _system(request: JsonObject) -> Iterator[ForeignMessage]:
         parts = prompt.get("parts") if isinstance(prompt, dict) else None
         content, inner = (prompt, "") if parts is None else (parts, "/parts")
         count = len(content) if isinstance(content, list) else 0
-        places = {f"/content/{index}": f"{inner}/{index}" for index in range(count)}
+        block_pointers = {f"/content/{index}": f"{inner}/{index}" for index in range(count)}
         message = {"role": "system", "content": content}
         yield ForeignMessage(
-            pointer, message, original_pointers={"/content": "", **places}, is_apart=True
+            pointer,
+            message,
+            original_pointers={"/content": "", **block_pointers},
+            is_system_prompt=True,
         )
 
 
-def main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:
-    """Return the first of the most frequent dialects of messages; `None` for plain messages."""
+def find_main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:
+    """Return the most frequent dialect of messages; `None` if all are in the form of any dialect.
+
+    Of equally frequent dialects, that of the first message is returned.
+    """
     counts = Counter(message.dialect for message in messages if message.dialect is not None)
+    # Results of MCP sampling have the form of Anthropic's.
     if counts.keys() == {"anthropic", "mcp"}:
         return "mcp"
     return counts.most_common(1)[0][0] if counts else None

@@ -1,7 +1,7 @@
-"""Faults of original messages, which are lost when they are read as turns.
+"""Faults of messages as they were sent, which turns do not show any more.
 
-Most are violations of the rules of one provider, and are checked in histories of its dialect only.
-Renderings for other providers follow their rules anyway.
+Most faults violate the rules of one provider, and are looked for in histories of its dialect only.
+Renderings for other providers repair them.
 """
 
 import json
@@ -12,23 +12,33 @@ from typing import Any
 from pagefault_dialects.json.surrogates import has_lone_surrogate
 from pagefault_dialects.json.values import json_text, text_member
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
-from pagefault_dialects.messages.message_calls import as_answer, as_call, has_own_id, list_calls
+from pagefault_dialects.messages.message_calls import (
+    has_id,
+    list_calls,
+    read_call,
+    read_tool_result,
+)
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.targets.rules import make_finding, shorten_quote
 
-_SPELLING: frozenset[Dialect] = frozenset(("openai-chat", "openai-responses"))
-_APART: frozenset[Dialect] = frozenset(("anthropic", "gemini", "bedrock", "mcp"))
+# Dialects by their rules: arguments are JSON texts; the system prompt is beside the messages;
+# results precede other content; calls have ids.
+_ARGUMENT_TEXTS: frozenset[Dialect] = frozenset(("openai-chat", "openai-responses"))
+_SYSTEM_BESIDE_MESSAGES: frozenset[Dialect] = frozenset(("anthropic", "gemini", "bedrock", "mcp"))
 _RESULTS_FIRST: frozenset[Dialect] = frozenset(("anthropic", "bedrock"))
-_NAMED: frozenset[Dialect] = _SPELLING | _RESULTS_FIRST
+_CALL_IDS: frozenset[Dialect] = _ARGUMENT_TEXTS | _RESULTS_FIRST
+# The sides between which Anthropic and Bedrock alternate, for the roles that are no side.
 _SIDES = {"model": "assistant", "tool": "user", "function": "user"}
 
 
-def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> Iterator[Finding]:
+def find_message_faults(
+    messages: Sequence[ForeignMessage], main: Dialect | None
+) -> Iterator[Finding]:
     """Yield the faults of messages.
 
     Args:
         messages: The messages of a history, in order.
-        main: The intended dialect; `None` for plain messages.
+        main: The dialect of the history; `None` if all messages could be of any dialect.
     """
     dialect: Dialect = main or "openai-chat"
     for message in messages:
@@ -42,8 +52,8 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
             yield make_finding("not-a-message", message.pointer)
             continue
         # Calls and results of MCP sampling have the same form as Anthropic's.
-        is_as_in_mcp = (message.dialect, main) == ("anthropic", "mcp")
-        if message.dialect not in (None, main) and not is_as_in_mcp:
+        is_mcp_sampling = (message.dialect, main) == ("anthropic", "mcp")
+        if message.dialect not in (None, main) and not is_mcp_sampling:
             yield make_finding(
                 "mixed-dialects", message.pointer, limit=main, actual=message.dialect
             )
@@ -52,7 +62,7 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
         yield from _check_calls(message, dialect)
         if dialect == "openai-chat" and message.message.get("tool_calls") == []:
             yield make_finding("empty-calls", f"{message.pointer}/tool_calls", actual="[]")
-    if dialect in _APART:
+    if dialect in _SYSTEM_BESIDE_MESSAGES:
         yield from _check_system(messages)
     if dialect in _RESULTS_FIRST:
         yield from _check_results(messages)
@@ -60,7 +70,7 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
         yield from _check_sides(messages)
 
 
-def call_faults(foreign: ForeignMessage) -> Iterator[Finding]:
+def find_call_faults(foreign: ForeignMessage) -> Iterator[Finding]:
     """Yield the faults of the calls in a message, by the rules of its own dialect."""
     return _check_calls(foreign, foreign.dialect or "openai-chat")
 
@@ -69,21 +79,21 @@ def _check_types(foreign: ForeignMessage) -> Iterator[Finding]:
     content = (foreign.message or {}).get("content")
     for index, block in enumerate(content if isinstance(content, list) else ()):
         if isinstance(block, dict) and "type" in block and not text_member(block, "type"):
-            place = foreign.original_pointer(f"/content/{index}/type")
-            yield make_finding("no-type", place, actual=shorten_quote(json_text(block["type"])))
+            pointer = foreign.original_pointer(f"/content/{index}/type")
+            yield make_finding("no-type", pointer, actual=shorten_quote(json_text(block["type"])))
 
 
 def _check_media(foreign: ForeignMessage) -> Iterator[Finding]:
-    """Yield media without bytes, which are read as a text."""
+    """Yield the media without bytes, which turns show as a text."""
     content = (foreign.message or {}).get("content")
     for pointer, block in _blocks(content, "/content"):
         inner = block.get("content") if block.get("type") == "tool_result" else None
-        is_at_place = foreign.original_pointer(pointer) == foreign.pointer + pointer
-        for place, item in [(pointer, block), *_blocks(inner, f"{pointer}/content")]:
+        is_unmoved = foreign.original_pointer(pointer) == foreign.pointer + pointer
+        for item_pointer, item in [(pointer, block), *_blocks(inner, f"{pointer}/content")]:
             if _is_empty_medium(item):
-                # A result that was read from an item of another form is named as a whole.
-                where = foreign.original_pointer(place if is_at_place else pointer)
-                yield make_finding("unreadable", where, actual="no bytes")
+                # If the block was converted from another form, its inner pointers are unknown.
+                found_at = foreign.original_pointer(item_pointer if is_unmoved else pointer)
+                yield make_finding("unreadable", found_at, actual="no bytes")
 
 
 def _blocks(content: Any, pointer: str) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401 - a value of JSON
@@ -96,90 +106,101 @@ def _is_empty_medium(block: dict[str, Any]) -> bool:
     source, url = block.get("source"), block.get("image_url")
     if isinstance(source, dict):
         return source.get("type") == "base64" and source.get("data") == ""
-    address = url.get("url") if isinstance(url, dict) else url
-    return isinstance(address, str) and address.startswith("data:") and address.endswith(",")
+    data_uri = url.get("url") if isinstance(url, dict) else url
+    return isinstance(data_uri, str) and data_uri.startswith("data:") and data_uri.endswith(",")
 
 
 def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:
     message = foreign.message or {}
-    for pointer, call, arguments, name in _calls(message):
-        place = foreign.original_pointer(pointer)
+    for pointer, call, arguments, name in _find_calls(message):
+        call_pointer = foreign.original_pointer(pointer)
         call_id = next((value for key in _IDS if isinstance(value := call.get(key), str)), None)
-        if not has_own_id(call) and dialect in _NAMED:
-            yield make_finding("no-id", place)
-        where = foreign.original_pointer(f"{pointer}/{name}") if name else place
-        if isinstance(arguments, str) and (name.endswith("arguments") or dialect in _SPELLING):
+        if not has_id(call) and dialect in _CALL_IDS:
+            yield make_finding("no-id", call_pointer)
+        arguments_pointer = foreign.original_pointer(f"{pointer}/{name}") if name else call_pointer
+        if isinstance(arguments, str) and (
+            name.endswith("arguments") or dialect in _ARGUMENT_TEXTS
+        ):
             if not _is_object(arguments):
                 yield make_finding(
-                    "bad-arguments", where, actual=shorten_quote(arguments), call_id=call_id
+                    "bad-arguments",
+                    arguments_pointer,
+                    actual=shorten_quote(arguments),
+                    call_id=call_id,
                 )
             elif has_lone_surrogate(json.loads(arguments)):
-                yield make_finding("half-surrogate", where, call_id=call_id)
+                yield make_finding("half-surrogate", arguments_pointer, call_id=call_id)
         elif isinstance(arguments, dict):
-            is_own = foreign.is_as_sent and foreign.dialect in (None, dialect)
-            if dialect in _SPELLING and is_own:
+            is_request = foreign.has_request_form and foreign.dialect in (None, dialect)
+            if dialect in _ARGUMENT_TEXTS and is_request:
                 text = shorten_quote(json.dumps(arguments, default=str))
-                yield make_finding("unspelled-arguments", where, actual=text, call_id=call_id)
-        elif arguments is not None or dialect in _NAMED:
+                yield make_finding(
+                    "unspelled-arguments", arguments_pointer, actual=text, call_id=call_id
+                )
+        elif arguments is not None or dialect in _CALL_IDS:
             text = shorten_quote(json.dumps(arguments, default=str))
-            yield make_finding("bad-arguments", where, actual=text, call_id=call_id)
+            yield make_finding("bad-arguments", arguments_pointer, actual=text, call_id=call_id)
 
 
 _IDS = ("toolCallId", "toolUseId", "tool_call_id", "call_id", "id")
 _ARGUMENTS = ("arguments", "input", "args")
+_WRAPPERS = ("toolUse", "functionCall", "function_call")
 
 
-def _calls(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any, str]]:
-    """Yield the calls of a message: pointer, call, arguments, and their relative pointer."""
+def _find_calls(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any, str]]:
+    """Yield the calls of a message.
+
+    Each is a tuple: the pointer to the call, the call, its arguments, and the pointer to them in
+    the call, without the first slash.
+    """
     for pointer, call in list_calls(message):
         if isinstance(inner := call.get("function"), dict):
             yield pointer, {**inner, **call}, inner.get("arguments"), "function/arguments"
         elif "custom" not in call:
-            yield pointer, call, *_arguments(call)
+            yield pointer, call, *_find_arguments(call)
     if message.get("role") not in ("assistant", "model"):
         return
     for name in ("content", "parts"):
         blocks = message.get(name)
         for index, block in enumerate(blocks if isinstance(blocks, list) else []):
-            if as_call(block, 0, 0) is None or block.get("type") == "custom_tool_call":
+            if read_call(block, 0, 0) is None or block.get("type") == "custom_tool_call":
                 continue
             key = next(
                 (wrapper for wrapper in _WRAPPERS if isinstance(block.get(wrapper), dict)), None
             )
             call, pointer = (block, "") if key is None else (block[key], f"/{key}")
-            yield f"/{name}/{index}{pointer}", call, *_arguments(call)
+            yield f"/{name}/{index}{pointer}", call, *_find_arguments(call)
 
 
-_WRAPPERS = ("toolUse", "functionCall", "function_call")
-
-
-def _arguments(call: dict[str, Any]) -> tuple[Any, str]:
+def _find_arguments(call: dict[str, Any]) -> tuple[Any, str]:
     name = next((argument for argument in _ARGUMENTS if argument in call), "")
     return call.get(name), name
 
 
 def _is_object(text: str) -> bool:
+    """Return whether a text is a JSON object without `NaN` and `Infinity`."""
     try:
-        return isinstance(json.loads(text, parse_constant=_refuse), dict)
+        return isinstance(json.loads(text, parse_constant=_refuse_constant), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _refuse(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
 def _check_system(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
-    """Yield system prompts at the beginning; later ones are in the loss account."""
+    """Yield the system messages at the beginning of the list; the loss account has later ones."""
     for foreign in messages:
         role = (foreign.message or {}).get("role")
         if role not in ("system", "developer"):
             return
-        if not foreign.is_apart:
+        if not foreign.is_system_prompt:
             yield make_finding("system-among-messages", foreign.pointer, actual=role)
 
 
-def _side(foreign: ForeignMessage) -> str | None:
+def _find_side(foreign: ForeignMessage) -> str | None:
+    """Return the role of a message, with tool results on the side of the user."""
     if foreign.message is None:
         return None
     role: str = foreign.message["role"]
@@ -187,32 +208,33 @@ def _side(foreign: ForeignMessage) -> str | None:
 
 
 def _check_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
-    """Yield results behind other content; consecutive messages of one side count as one."""
-    called: set[str] = set()
-    for side, run in groupby(messages, _side):
+    """Yield results after other content. Consecutive messages of one side count as one message."""
+    called_ids: set[str] = set()
+    for side, run in groupby(messages, _find_side):
         if side != "user":
             contents = ((foreign.message or {}).get("content") for foreign in run)
             blocks = (item for content in contents if isinstance(content, list) for item in content)
-            calls = (as_call(block, 0, 0) for block in blocks)
-            called = {call.call_id for call in calls if call is not None}
+            calls = (read_call(block, 0, 0) for block in blocks)
+            called_ids = {call.call_id for call in calls if call is not None}
             continue
-        is_behind = False
+        has_other_content = False
         for foreign in run:
             content = (foreign.message or {}).get("content")
             for index, block in enumerate(content if isinstance(content, list) else [content]):
-                answer = as_answer(block)
-                if answer is None:
-                    is_behind = is_behind or block not in (None, "")
-                elif is_behind and answer.call_id in called:
+                result = read_tool_result(block)
+                if result is None:
+                    has_other_content = has_other_content or block not in (None, "")
+                elif has_other_content and result.call_id in called_ids:
                     pointer = foreign.original_pointer(f"/content/{index}")
-                    call_id = answer.call_id or None
+                    call_id = result.call_id or None
                     yield make_finding("results-not-first", pointer, call_id=call_id)
 
 
 def _check_sides(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
-    before: str | None = "system"
+    """Yield the messages that follow a message of the same side."""
+    previous_side: str | None = "system"
     for foreign in messages:
-        side = _side(foreign)
-        if side == before != "system":
+        side = _find_side(foreign)
+        if side == previous_side != "system":
             yield make_finding("same-side-twice", foreign.pointer, actual=side)
-        before = side or before
+        previous_side = side or previous_side

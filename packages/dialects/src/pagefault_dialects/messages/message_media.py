@@ -1,8 +1,8 @@
-"""Strings with media in messages.
+"""Finds the strings with media in a message, which are moved to the store when it is stored.
 
-Dialects have media as data URIs, or as base64 in a block with a declaration: `{media_type, data}`,
-`{mimeType, data}`, `{audio: {data, format}}`, `{format, source: {bytes}}`. Undeclared base64 is
-recognized by the signature of a file, also within other text.
+Dialects have media as data URIs, or as base64 in a block that declares the type: `{media_type,
+data}`, `{mimeType, data}`, `{audio: {data, format}}`, `{format, source: {bytes}}`. Undeclared
+base64 is recognized by the signature of a file, also within other text.
 """
 
 from collections.abc import Iterable
@@ -32,11 +32,14 @@ from pagefault_dialects.media.raw_audio import format_members, type_of_format
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, sniff
 from pagefault_dialects.model.resource import resource_kind
 
-_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
+_CONTROL_BYTES = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 
 
-def media_in_message(value: JsonValue) -> list[MovableString]:
-    """Return the strings of a message with media of at least 1,024 bytes, or recordings."""
+def find_media(value: JsonValue) -> list[MovableString]:
+    """Return the strings of a message that contain media.
+
+    Media of at least 1,024 bytes are found, and audio and video of any size.
+    """
     found = {movable_medium.pointer: movable_medium for movable_medium in find_movable_media(value)}
     for path, text, holder in find_strings(value):
         if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
@@ -53,24 +56,26 @@ def media_in_message(value: JsonValue) -> list[MovableString]:
     return list(found.values())
 
 
-def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[MovableString]:
-    """Return the media of a message, including those that only its own dialect declares.
+def find_declared_media(value: JsonValue, messages: Iterable[JsonValue]) -> list[MovableString]:
+    """Return the strings of a message that contain media, also those only its dialect declares.
 
     Args:
         value: The message as it was sent.
-        messages: The same message in common form, where all media are declared.
+        messages: The same message in common form, whose blocks declare all media.
     """
-    found = media_in_message(value)
-    known = {part.text for part in found}
+    found = find_media(value)
+    found_texts = {item.text for item in found}
     candidates = [
         (path, text)
         for path, text, _ in find_strings(value)
-        if len(text) >= CERTAIN_BASE64_CHARS and text not in known and not _begins_as_words(text)
+        if len(text) >= CERTAIN_BASE64_CHARS
+        and text not in found_texts
+        and not _begins_as_words(text)
     ]
     if not candidates:
         return found
-    read = (medium.uri for message in messages for medium in media_in_message(message))
-    declared = {uri.payload: uri for uri in read if uri is not None}
+    uris = (medium.uri for message in messages for medium in find_media(message))
+    declared = {uri.payload: uri for uri in uris if uri is not None}
     return found + [
         MovableString(pointer_of_path(path), text, replace(declared[text], head="", is_base64=True))
         for path, text in candidates
@@ -79,12 +84,12 @@ def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Mo
 
 
 def _begins_as_words(text: str) -> bool:
-    """Return whether the beginning of a text has a space, which base64 has not."""
+    """Return whether there is a space in the beginning of a text, so that it is not base64."""
     return " " in text[:80].strip()
 
 
 def _find_in_block(holder: JsonValue, path: ValuePath | None, text: str) -> SplitDataUri | None:
-    """Return the medium of a base64 text; its type is declared by its block or by a signature."""
+    """Return the medium of a base64 text, if its block declares one or its bytes are a file."""
     if _begins_as_words(text):
         return None
     declared = _declared_type(holder, path)
@@ -94,7 +99,7 @@ def _find_in_block(holder: JsonValue, path: ValuePath | None, text: str) -> Spli
     if data is None or not (len(data) >= INLINE_LIMIT_BYTES or is_recording):
         return None
     if declared and is_textual(declared) and not _is_text(data):
-        # The string itself is the declared text, and happens to be valid base64.
+        # The string is a text, as its block declares, and happens to be valid base64.
         return None
     return SplitDataUri("", text, declared or sniffed or "", data, None, is_base64=True)
 
@@ -111,10 +116,14 @@ def _find_in_text(text: str) -> tuple[DataUriSpan, ...]:
 
 
 def _declared_type(holder: JsonValue, path: ValuePath | None) -> str | None:
-    """Return the declared type of base64 in a block.
+    """Return the MIME type that a block declares for its base64.
 
-    The type is empty if the block declares a medium without a type. It is `None` if no medium is
-    declared.
+    Args:
+        holder: The object or list that contains the base64.
+        path: The path of the base64 in the message.
+
+    Returns:
+        An empty text if the block declares a medium without a type; `None` if it declares none.
     """
     if not isinstance(holder, dict) or path is None:
         return None
@@ -136,7 +145,8 @@ def _declared_type(holder: JsonValue, path: ValuePath | None) -> str | None:
 
 
 def _is_text(data: bytes) -> bool:
+    """Return whether bytes are UTF-8 without control characters other than white space."""
     try:
-        return data.decode().isprintable() or not set(data) & _CONTROLS
+        return data.decode().isprintable() or not set(data) & _CONTROL_BYTES
     except UnicodeDecodeError:
         return False

@@ -1,8 +1,8 @@
-"""References of messages to stored files, as opposed to handles within words.
+"""Finds the references of a message to stored files. A handle within a text is no reference.
 
-Referenced files belong to the session, so their handles work there. Clients refer to their files in
-the media of messages and in the words of people. Output of models and tools has no references:
-otherwise a model could open a file of another session with a single call.
+Files that a message refers to become files of its session, so their handles work there. Clients
+refer to files in the media of messages and in texts of people. Texts of models and tools do not
+count as references. Otherwise a model could open a file of another session with a single call.
 """
 
 from typing import Any, NamedTuple
@@ -11,20 +11,21 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.embedded_data_uris import find_strings
 from pagefault_dialects.model.resource import parse_resource_id
 
-_LONGEST_REFERENCE_CHARS = 40
-_PEOPLE = frozenset({"user", "system", "developer"})
-# Arguments of calls, also as parsed by SDKs, and data of tools.
-_WRITTEN = frozenset(
+_MAX_REFERENCE_CHARS = 40
+_ROLES_OF_PEOPLE = frozenset({"user", "system", "developer"})
+# Members with output: arguments of calls, also as parsed by SDKs, and data of tools.
+_OUTPUT_NAMES = frozenset(
     {
         *("arguments", "input", "args", "parameters", "parsed_arguments", "action", "parsed"),
         *("response", "json", "structuredContent", "artifact"),
     }
 )
-# Members with data of tools as an object, or with blocks as a list.
-_RETURNED = frozenset({"output", "result", "value"})
-_CONTENTS = frozenset({"content", "value"})
-_ANSWERS = frozenset({"toolResult", "functionResponse", "function_response"})
-_WORDS = frozenset(
+# Members with data of tools, if their value is an object; a list has blocks.
+_RESULT_NAMES = frozenset({"output", "result", "value"})
+_CONTENT_NAMES = frozenset({"content", "value"})
+_RESULT_WRAPPERS = frozenset({"toolResult", "functionResponse", "function_response"})
+# Members with texts, which are references only if people wrote them.
+_TEXT_NAMES = frozenset(
     {
         *("text", "content", "output", "result", "value", "refusal", "thinking", "transcript"),
         *("reasoning", "reasoning_content", "id", "name", "call_id", "tool_call_id", "tool_use_id"),
@@ -35,59 +36,65 @@ _WORDS = frozenset(
 
 
 class _Path(NamedTuple):
-    """The facts about a value that follow from the keys that lead to it."""
+    """Facts about a value in a message that follow from the keys on the path to it."""
 
     key: str | int = ""
+    """The last key: the name of a member, or an index."""
     name: str = ""
-    contents: int = 0
-    is_answer: bool = False
+    """The last name of a member."""
+    content_depth: int = 0
+    """The number of members `content` on the path."""
+    is_in_result: bool = False
+    """True in a tool result."""
     is_data: bool = False
+    """True in data that a tool returned."""
 
-    def to(self, key: str | int) -> "_Path":
-        """Return the path of the value of a key."""
+    def descend(self, key: str | int) -> "_Path":
+        """Return the path to the value of a key."""
         if isinstance(key, int):
             return self._replace(key=key)
-        contents = self.contents + (key == "content")
+        content_depth = self.content_depth + (key == "content")
         return _Path(
             key,
             key,
-            contents,
-            # The blocks of an answer are in its content, which is in the content of the message.
-            is_answer=self.is_answer or contents > 1 or key in _ANSWERS,
-            is_data=self.is_data or (self.key in _RETURNED and key not in _CONTENTS),
+            content_depth,
+            # The blocks of a tool result are in its content, which is in the message's content.
+            is_in_result=self.is_in_result or content_depth > 1 or key in _RESULT_WRAPPERS,
+            is_data=self.is_data or (self.key in _RESULT_NAMES and key not in _CONTENT_NAMES),
         )
 
 
-def referred_by_message(message: dict[str, Any]) -> set[str]:
-    """Return the ids of the resources that a message refers to."""
-    is_of_people = message.get("role") in _PEOPLE
+def find_message_references(message: dict[str, Any]) -> set[str]:
+    """Return the ids of the resources to which a message refers, without texts of tools."""
+    is_of_people = message.get("role") in _ROLES_OF_PEOPLE
     found: set[str] = set()
     pending: list[tuple[JsonValue, _Path]] = [(message, _Path())]
     while pending:
         node, path = pending.pop()
         if isinstance(node, dict):
-            pending += [(node[key], path.to(key)) for key in node.keys() - _output_keys(node)]
+            pending += [(node[key], path.descend(key)) for key in node.keys() - _output_keys(node)]
         elif isinstance(node, list):
-            pending += [(item, path.to(index)) for index, item in enumerate(node)]
-        elif isinstance(node, str) and (resource_id := _named_by(node)) is not None:
-            is_said = is_of_people and not path.is_answer
-            if is_said or not (path.is_data or path.name in _WORDS):
+            pending += [(item, path.descend(index)) for index, item in enumerate(node)]
+        elif isinstance(node, str) and (resource_id := _parse_reference(node)) is not None:
+            is_text_of_people = is_of_people and not path.is_in_result
+            if is_text_of_people or not (path.is_data or path.name in _TEXT_NAMES):
                 found.add(resource_id)
     return found
 
 
-def references_in(value: JsonValue) -> set[str]:
-    """Return the ids of the resources whose reference or URI is a string in a value."""
-    return {found for _, text, _ in find_strings(value) if (found := _named_by(text)) is not None}
+def find_references(value: JsonValue) -> set[str]:
+    """Return the ids of the resources whose reference or URI is a string in a JSON value."""
+    resource_ids = (_parse_reference(text) for _, text, _ in find_strings(value))
+    return {resource_id for resource_id in resource_ids if resource_id is not None}
 
 
-def _output_keys(holder: dict[str, JsonValue]) -> frozenset[str]:
-    """Return the keys of an object with any output of a model or a tool."""
-    is_json = holder.get("type") in ("json", "error-json")
-    return _WRITTEN | {"value"} if is_json else _WRITTEN
+def _output_keys(block: dict[str, JsonValue]) -> frozenset[str]:
+    """Return the keys under which an object has output of a model or a tool."""
+    is_json = block.get("type") in ("json", "error-json")
+    return _OUTPUT_NAMES | {"value"} if is_json else _OUTPUT_NAMES
 
 
-def _named_by(text: str) -> str | None:
-    """Return the id of the resource whose reference or URI is a text."""
-    is_one = len(text) <= _LONGEST_REFERENCE_CHARS and text.startswith(("@blob:", "blob:"))
-    return parse_resource_id(text) if is_one else None
+def _parse_reference(text: str) -> str | None:
+    """Return the id of the resource to which a whole text refers; `None` for any other text."""
+    may_refer = len(text) <= _MAX_REFERENCE_CHARS and text.startswith(("@blob:", "blob:"))
+    return parse_resource_id(text) if may_refer else None

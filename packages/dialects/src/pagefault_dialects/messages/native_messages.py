@@ -1,8 +1,10 @@
-"""Original messages and blocks, which turns keep beside their common form.
+"""Messages and blocks as they were sent, which turns and items keep beside their common form.
 
-Items of a block do not have its citations, the context of a document or marks for the cache.
-The items therefore refer to the block. A rewritten message of the same dialect has the block itself
-if its items are unchanged.
+`Turn.natives` has the sent message, for renderings in the dialect of the message.
+
+Items lack some members of their block: citations, the context of a document, marks for the cache.
+Such items refer to the block. A rewritten message of the same dialect has the block itself if its
+items are unchanged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +15,12 @@ from typing import Any
 from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.json.pointers import follow, parse_json_pointer
 from pagefault_dialects.json.values import JsonObject, JsonValue, says_something, text_member
-from pagefault_dialects.messages.message_faults import call_faults
-from pagefault_dialects.messages.provider_blocks import forms_of_provider, is_signed, model_of
+from pagefault_dialects.messages.message_faults import find_call_faults
+from pagefault_dialects.messages.provider_blocks import (
+    find_anthropic_form,
+    find_model,
+    has_anthropic_signature,
+)
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
@@ -27,55 +33,69 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.results.parts import is_undecodable_note
 
-_COMPAT = "openai-compat"
+_OPENAI_COMPAT = "openai-compat"
 _ANTHROPIC = "anthropic"
-_KINDS = frozenset({"text", "image", "document", "tool_result"})
-_MEMBERS = ("cache_control", "citations", "context", "title")
+_BLOCK_TYPES = frozenset({"text", "image", "document", "tool_result"})
+# Members of blocks that no item has.
+_UNREAD_MEMBERS = ("cache_control", "citations", "context", "title")
 
 
-def native_message(foreign: ForeignMessage, turns: Sequence[ComposedTurn]) -> NativeMessage | None:
-    """Return the original of a message; `None` if it is a part of one, or has faults."""
-    is_sound = foreign.unknown_role is None and not any(call_faults(foreign))
-    if not isinstance(foreign.sent, dict) or not is_sound or any(map(_has_no_medium, turns)):
+def make_native_message(
+    foreign: ForeignMessage, turns: Sequence[ComposedTurn]
+) -> NativeMessage | None:
+    """Return a message as it was sent, with its turns.
+
+    Args:
+        foreign: The message.
+        turns: The turns that were read from the message.
+
+    Returns:
+        `None` if the message was only a part of what was sent, or if providers would refuse it.
+    """
+    is_valid = foreign.unknown_role is None and not any(find_call_faults(foreign))
+    if not isinstance(foreign.sent, dict) or not is_valid or any(map(_has_undecodable, turns)):
         return None
-    return NativeMessage(_dialect(foreign), foreign.sent, tuple(turns), model_of(foreign.sent))
+    return NativeMessage(
+        _find_dialect(foreign), foreign.sent, tuple(turns), find_model(foreign.sent)
+    )
 
 
-def _has_no_medium(turn: ComposedTurn) -> bool:
-    """Return whether a turn has undecodable data of a medium, which providers refuse."""
+def _has_undecodable(turn: ComposedTurn) -> bool:
+    """Return whether a turn has a note of a medium whose data could not be decoded."""
     texts = (item.text for item in turn.items if isinstance(item, TextItem))
     return any(map(is_undecodable_note, texts))
 
 
-def keep_for_provider(
-    block: ProviderBlock, foreign: ForeignMessage, *, is_in_answer: bool = False
+def add_provider_forms(
+    block: ProviderBlock, foreign: ForeignMessage, *, is_in_result: bool = False
 ) -> ProviderBlock:
     """Return a block with the forms that it has in the dialects of its provider.
 
     Args:
         block: A block, in common form.
         foreign: The message of the block.
-        is_in_answer: Whether it is part of an answer, to which its pointer leads.
+        is_in_result: Whether the block is in a tool result. Its pointer is then that of the result.
     """
-    if _COMPAT in block.forms:
-        return replace(block, model=model_of(foreign.message or {}))
+    if _OPENAI_COMPAT in block.forms:
+        return replace(block, model=find_model(foreign.message or {}))
     message: Mapping[str, Any] = foreign.sent if isinstance(foreign.sent, dict) else {}
     pointer = block.pointer.removeprefix(foreign.pointer)
-    original = None if is_in_answer else _block_at(message, pointer)
+    original = None if is_in_result else _find_block(message, pointer)
     [common] = block.forms.values()
     sent = common if original is None else original
-    owner = "mistral" if _is_of_mistral(sent) else _dialect(foreign) or _owner_of(sent)
-    forms = {} if owner is None else {owner: sent}
+    is_mistral = _is_mistral_thought(sent)
+    dialect = "mistral" if is_mistral else _find_dialect(foreign) or _guess_dialect(sent)
+    forms = {} if dialect is None else {dialect: sent}
     if block.code == "reasoning":
-        forms |= forms_of_provider(sent, message)
-        if not is_signed(forms.get("anthropic")):
+        forms |= find_anthropic_form(sent, message)
+        if not has_anthropic_signature(forms.get("anthropic")):
             # Anthropic refuses thoughts without its signature.
             forms.pop("anthropic", None)
-    return replace(block, forms=forms, model=model_of(message))
+    return replace(block, forms=forms, model=find_model(message))
 
 
-def _block_at(message: Mapping[str, Any], pointer: str) -> JsonObject | None:
-    """Return the block at a pointer; the message itself, if that is an item."""
+def _find_block(message: Mapping[str, Any], pointer: str) -> JsonObject | None:
+    """Return the object at a pointer: a block, or the message itself for an empty pointer."""
     names = parse_json_pointer(pointer)
     if names is None:
         return None
@@ -83,17 +103,17 @@ def _block_at(message: Mapping[str, Any], pointer: str) -> JsonObject | None:
     return found.value if isinstance(found.value, dict) else None
 
 
-def _dialect(foreign: ForeignMessage) -> str | None:
-    return foreign.dialect or foreign.reader or None
+def _find_dialect(foreign: ForeignMessage) -> str | None:
+    return foreign.dialect or foreign.dialect_name or None
 
 
-def _is_of_mistral(block: JsonObject) -> bool:
+def _is_mistral_thought(block: JsonObject) -> bool:
     """Return whether a block is a thought of Mistral's, which is a list of texts."""
     return block.get("type") == "thinking" and isinstance(block.get("thinking"), list)
 
 
-def _owner_of(block: JsonObject) -> str | None:
-    """Return the dialect of a block in a plain message, or `None`."""
+def _guess_dialect(block: JsonObject) -> str | None:
+    """Return the dialect of a block in a message that could be of any dialect, if it is known."""
     kind = block.get("type")
     if kind == "reasoning":
         return "vercel"
@@ -103,78 +123,79 @@ def _owner_of(block: JsonObject) -> str | None:
     return "bedrock" if is_union else None
 
 
-def with_native_blocks(
+def link_native_blocks(
     turns: Sequence[ComposedTurn], foreign: ForeignMessage
 ) -> Sequence[ComposedTurn]:
-    """Return turns whose items refer to their blocks, if these have more members.
+    """Return turns whose items refer to their block, if the block has members that they lack.
 
     Args:
         turns: The turns of a message, with pointers into the original.
         foreign: The message.
     """
-    blocks = _native_blocks(foreign)
-    return [_with_blocks(turn, blocks, foreign.pointer) for turn in turns] if blocks else turns
+    blocks = _find_native_blocks(foreign)
+    return [_link_items(turn, blocks, foreign.pointer) for turn in turns] if blocks else turns
 
 
-def _with_blocks(
-    turn: ComposedTurn, blocks: Mapping[int, JsonObject], pointer: str
-) -> ComposedTurn:
+def _link_items(turn: ComposedTurn, blocks: Mapping[int, JsonObject], pointer: str) -> ComposedTurn:
     items: list[Item] = []
-    for index, group in groupby(turn.items, lambda item: _index(item, pointer)):
-        read, block = [*group], blocks.get(index)
-        is_answer = turn.role == "tool"
-        is_whole = len(read) == len(turn.items) if is_answer else not any(map(_is_kept, read))
+    for index, group in groupby(turn.items, lambda item: _find_block_index(item, pointer)):
+        block_items, block = [*group], blocks.get(index)
+        if turn.role == "tool":
+            is_whole = len(block_items) == len(turn.items)
+        else:
+            is_whole = not any(isinstance(item, ProviderBlock) for item in block_items)
         if block is not None and is_whole:
-            native = NativeBlock(_ANTHROPIC, block, len(read), tuple(_unread(block)))
+            native = NativeBlock(
+                _ANTHROPIC, block, len(block_items), tuple(_find_unread_members(block))
+            )
             items += (
-                value
-                if isinstance(value, DataItem | SyntheticNote)
-                else replace(value, block=native)
-                for value in read
+                item if isinstance(item, DataItem | SyntheticNote) else replace(item, block=native)
+                for item in block_items
             )
         else:
-            items += read
+            items += block_items
     return replace(turn, items=tuple(items))
 
 
-def _is_kept(item: Item) -> bool:
-    """Return whether an item is an original block."""
-    return isinstance(item, ProviderBlock)
-
-
-def _native_blocks(foreign: ForeignMessage) -> Mapping[int, JsonObject]:
-    """Return the blocks of a message with more members than their items have, by index."""
+def _find_native_blocks(foreign: ForeignMessage) -> Mapping[int, JsonObject]:
+    """Return the blocks of a message with members that their items lack, by index."""
     sent: Mapping[str, Any] = foreign.sent if isinstance(foreign.sent, dict) else {}
     content = sent.get("content")
-    dialect = foreign.dialect or foreign.reader or _ANTHROPIC
+    dialect = foreign.dialect or foreign.dialect_name or _ANTHROPIC
     if dialect != _ANTHROPIC or not isinstance(content, list):
         return {}
-    return {index: block for index, block in enumerate(content) if _says_more(block)}
+    return {index: block for index, block in enumerate(content) if _has_unread_members(block)}
 
 
-def _says_more(block: JsonValue) -> bool:
-    """Return whether a block, or one in it, has members that are in no item."""
-    if not isinstance(block, dict) or text_member(block, "type") not in _KINDS:
+def _has_unread_members(block: JsonValue) -> bool:
+    """Return whether a block, or a block inside it, has members that are in no item."""
+    if not isinstance(block, dict) or text_member(block, "type") not in _BLOCK_TYPES:
         return False
-    # Items of a document without a file have only its words.
-    is_beside = block["type"] == "document" or next(_unread(block), None) is not None
-    return is_beside or any(map(_says_more, _inner_blocks(block)))
+    # A document may consist of texts, and its items then lack the document around them.
+    is_unread = block["type"] == "document" or next(_find_unread_members(block), None) is not None
+    return is_unread or any(map(_has_unread_members, _inner_blocks(block)))
 
 
-def _unread(block: JsonObject) -> Iterator[str]:
-    """Yield the members of a block, and of those in it, that are in no item."""
-    yield from (name for name in _MEMBERS if says_something(block.get(name)))
+def _find_unread_members(block: JsonObject) -> Iterator[str]:
+    """Yield the names of members that are in no item, of a block and of the blocks inside it."""
+    yield from (name for name in _UNREAD_MEMBERS if says_something(block.get(name)))
     for inner_block in _inner_blocks(block):
-        yield from _unread(inner_block)
+        yield from _find_unread_members(inner_block)
 
 
 def _inner_blocks(block: JsonObject) -> Sequence[JsonObject]:
+    """Return the blocks in the content of a tool result."""
     content = block.get("content") if block.get("type") == "tool_result" else None
     return [item for item in content if isinstance(item, dict)] if isinstance(content, list) else ()
 
 
-def _index(item: Item, pointer: str) -> int:
-    """Return the index in the content of the block of an item, or -1."""
+def _find_block_index(item: Item, pointer: str) -> int:
+    """Return the index of the block of an item in the content of its message; -1 without a block.
+
+    Args:
+        item: The item, whose pointer begins with that of the message.
+        pointer: The pointer to the message.
+    """
     if isinstance(item, SyntheticNote):
         return -1
     names: Sequence[str] = parse_json_pointer(item.pointer.removeprefix(pointer)) or ()

@@ -1,7 +1,8 @@
-"""Blocks of a message for its own provider: thoughts, files by id, searches and signatures.
+"""Blocks of a message that only one provider has: thoughts, files by id, searches, cache marks.
 
-A thought belongs to the provider of the dialect, or to the one that a framework names. It is kept
-in the form of that provider's requests, beside the original.
+The `make_…` functions return a `ProviderBlock`. At first, it has the block in the common form under
+an empty name of a dialect; `native_messages.add_provider_forms` replaces the name, and adds the
+forms that the block has in requests of its provider.
 """
 
 import re
@@ -11,18 +12,20 @@ from typing import Any, TypeGuard
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.model.conversation import CACHE_MARK, ProviderBlock
 
-SIGNED = frozenset({"gemini", "openai-compat"})
+DIALECTS_WITH_SIGNATURES = frozenset({"gemini", "openai-compat"})
 """The dialects that accept the signature of a call."""
-SIGNATURES = frozenset({"reasoning", "extra_content", "providerOptions", "providerMetadata"})
-"""The members with the signature of a call, for the loss account."""
+SIGNATURE_MEMBERS = frozenset({"reasoning", "extra_content", "providerOptions", "providerMetadata"})
+"""Members with the signature of a call, as notes of omitted members name them."""
 
-_OF_COMPAT = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking"})
-_OF_OLLAMA = "thinking"
-_OPTIONS = ("providerOptions", "providerMetadata", "callProviderMetadata")
-_MODELS = ("model", "model_name", "modelVersion")
-_TEXTS = ("thinking", "reasoning", "text", "content")
-# Blocks that every dialect has. Only those with a file of the provider are for it alone.
-_OF_ALL = frozenset(
+# Members with a thought beside the content, in requests of the dialect `openai-compat`.
+_THOUGHT_MEMBERS = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking"})
+_OLLAMA_THOUGHT = "thinking"
+_OPTION_NAMES = ("providerOptions", "providerMetadata", "callProviderMetadata")
+_MODEL_NAMES = ("model", "model_name", "modelVersion")
+_THOUGHT_TEXT_NAMES = ("thinking", "reasoning", "text", "content")
+# Types of blocks that every dialect has. Such a block is for one provider only if it refers to a
+# file there.
+_COMMON_TYPES = frozenset(
     {
         *("text", "image", "audio", "video", "document", "file", "media", "object"),
         *("image_url", "input_audio", "input_text", "output_text", "input_image", "input_file"),
@@ -33,91 +36,120 @@ _OF_ALL = frozenset(
         *("thoughtSignature", "thought_signature"),
     }
 )
-_OF_FILES = frozenset({"file_id", "fileId", "s3Location", "fileUri", "file_uri", "content"})
-_BODIES = frozenset({"text", "blob"})
-_KIND = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
-_GONE = " What was said before it is gone."
-_UNKNOWN = ""
+_FILE_MEMBERS = frozenset({"file_id", "fileId", "s3Location", "fileUri", "file_uri", "content"})
+_RESOURCE_CONTENTS = frozenset({"text", "blob"})
+_TYPE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
+_COMPACTION_REASON = " What was said before it is gone."
+_UNKNOWN_DIALECT = ""
 
 
-def thought_block(block: JsonObject, pointer: str) -> ProviderBlock:
-    """Return the block of a thought, which is kept for its provider."""
+def make_thought_block(block: JsonObject, pointer: str) -> ProviderBlock:
+    """Return the provider block of a thought."""
     reason = "Only the model that thought it takes it back."
-    return ProviderBlock(pointer, {_UNKNOWN: block}, "reasoning", "reasoning", reason)
+    return ProviderBlock(pointer, {_UNKNOWN_DIALECT: block}, "reasoning", "reasoning", reason)
 
 
-def cache_mark(block: JsonObject, pointer: str) -> ProviderBlock:
-    """Return the block of a mark for the cache of its provider."""
+def make_cache_mark(block: JsonObject, pointer: str) -> ProviderBlock:
+    """Return the provider block of a mark for the cache of the provider."""
     reason = "It marks what is to be cached."
-    return ProviderBlock(pointer, {_UNKNOWN: block}, "cachePoint", CACHE_MARK, reason)
+    return ProviderBlock(pointer, {_UNKNOWN_DIALECT: block}, "cachePoint", CACHE_MARK, reason)
 
 
-def thought_member(name: str, value: JsonValue, pointer: str) -> ProviderBlock | None:
-    """Return the block of a thought beside the content; `None` if no request has such a member."""
-    if name not in _OF_COMPAT:
+def make_thought_member(name: str, value: JsonValue, pointer: str) -> ProviderBlock | None:
+    """Return the provider block of a thought that is a member beside the content.
+
+    Args:
+        name: The name of the member.
+        value: The value of the member.
+        pointer: The pointer to the member.
+
+    Returns:
+        The block; `None` if requests have no member with this name.
+    """
+    if name not in _THOUGHT_MEMBERS:
         return None
     reason = "Only the model that thought it takes it back."
     forms: dict[str, JsonObject] = {"openai-compat": {name: value}}
-    if name == _OF_OLLAMA:
+    if name == _OLLAMA_THOUGHT:
         forms["ollama"] = {name: value}
     return ProviderBlock(pointer, forms, "reasoning", "reasoning", reason)
 
 
-def own_block(block: JsonObject, pointer: str, kind: str, words: str) -> ProviderBlock:
-    """Return a block that only its own provider has, with words for all others."""
+def make_provider_block(block: JsonObject, pointer: str, kind: str, words: str) -> ProviderBlock:
+    """Return the provider block of a block that only one provider has.
+
+    Args:
+        block: The block.
+        pointer: The pointer to the block.
+        kind: The type of the block.
+        words: The text for all other providers.
+    """
     reason = f"Other dialects have no place for `{kind}`."
     if "compaction" in kind:
-        reason += _GONE
-    return ProviderBlock(pointer, {_UNKNOWN: block}, kind, "no-place", reason, words)
+        reason += _COMPACTION_REASON
+    return ProviderBlock(pointer, {_UNKNOWN_DIALECT: block}, kind, "no-place", reason, words)
 
 
-def is_kept(kind: str, block: JsonObject) -> bool:
-    """Return whether a block is one that its provider accepts, and no damaged common one."""
-    if kind not in _OF_ALL:
-        is_of_kind = "type" in block or _is_object(block.get(kind))
-        return is_of_kind and _KIND.fullmatch(kind) is not None
+def is_provider_block(kind: str, block: JsonObject) -> bool:
+    """Return whether only one provider has a block that its readers could not read.
+
+    Otherwise the block is a damaged block of a type that every dialect has.
+    """
+    if kind not in _COMMON_TYPES:
+        has_type = "type" in block or _is_object(block.get(kind))
+        return has_type and _TYPE_NAME.fullmatch(kind) is not None
     inner = block.get(kind)
     if kind == "resource_link":
         return block.keys() >= {"uri", "name"}
     if kind == "resource":
-        return _is_object(inner) and "uri" in inner and not _BODIES.isdisjoint(inner)
+        return _is_object(inner) and "uri" in inner and not _RESOURCE_CONTENTS.isdisjoint(inner)
     holders = (block, inner, *(item.get("source") for item in (block, inner) if _is_object(item)))
-    return any(_is_object(holder) and not _OF_FILES.isdisjoint(holder) for holder in holders)
+    return any(_is_object(holder) and not _FILE_MEMBERS.isdisjoint(holder) for holder in holders)
 
 
 def _is_object(value: JsonValue) -> TypeGuard[JsonObject]:
     return isinstance(value, dict)
 
 
-def model_of(message: Mapping[str, Any]) -> str | None:
-    """Return the model that wrote a message, if it is known."""
+def find_model(message: Mapping[str, Any]) -> str | None:
+    """Return the model that wrote a message, if the message names it."""
     metadata = message.get("response_metadata")
     holders = (message, metadata if isinstance(metadata, dict) else {})
-    names = (holder.get(name) for holder in holders for name in _MODELS)
+    names = (holder.get(name) for holder in holders for name in _MODEL_NAMES)
     return next((name for name in names if isinstance(name, str) and name), None)
 
 
-def thought_signature(call: Mapping[str, Any]) -> str | None:
-    """Return Gemini's signature of a call, from the members of any dialect."""
+def find_call_signature(call: Mapping[str, Any]) -> str | None:
+    """Return Gemini's signature of a call, which may be sent in any dialect; `None` without it."""
     extra = call.get("extra_content")
     google = extra.get("google") if isinstance(extra, dict) else None
-    holders = [call, google, *(_options(call, "google", name) for name in _OPTIONS)]
+    holders = [call, google, *(_find_options(call, "google", name) for name in _OPTION_NAMES)]
     names = ("thoughtSignature", "thought_signature")
     values = (holder.get(name) for holder in holders if isinstance(holder, dict) for name in names)
     return next((item for item in values if isinstance(item, str) and item), None)
 
 
-def forms_of_provider(block: JsonObject, message: Mapping[str, Any]) -> dict[str, JsonObject]:
-    """Return a thought of a framework in the form of the provider that it names."""
-    text = next((value for name in _TEXTS if isinstance(value := block.get(name), str)), "")
+def find_anthropic_form(block: JsonObject, message: Mapping[str, Any]) -> dict[str, JsonObject]:
+    """Return the Anthropic block of a thought that was sent by a framework.
+
+    Args:
+        block: The thought in the form of the framework, such as LangChain or the Vercel AI SDK.
+        message: The message, which may name the provider.
+
+    Returns:
+        The block by the name of its dialect; empty if the thought is not from Anthropic.
+    """
+    text = next(
+        (value for name in _THOUGHT_TEXT_NAMES if isinstance(value := block.get(name), str)), ""
+    )
     metadata = message.get("response_metadata")
     providers = [block.get("provider_name")]
     providers.append(metadata.get("model_provider") if isinstance(metadata, dict) else None)
     signature = block.get("signature")
-    for name in _OPTIONS:
-        if isinstance(of_anthropic := _options(block, "anthropic", name), dict):
+    for name in _OPTION_NAMES:
+        if isinstance(options := _find_options(block, "anthropic", name), dict):
             providers.append("anthropic")
-            signature = of_anthropic.get("signature")
+            signature = options.get("signature")
     extras = block.get("extras")
     if signature is None and isinstance(extras, dict):
         signature = extras.get("signature")
@@ -126,11 +158,11 @@ def forms_of_provider(block: JsonObject, message: Mapping[str, Any]) -> dict[str
     return {}
 
 
-def is_signed(thought: JsonObject | None) -> bool:
-    """Return whether a thought has a signature of Anthropic."""
+def has_anthropic_signature(thought: JsonObject | None) -> bool:
+    """Return whether a thought has Anthropic's signature, or is encrypted by Anthropic."""
     return bool(thought and (thought.get("signature") or thought.get("data")))
 
 
-def _options(holder: Mapping[str, Any], provider: str, name: str) -> JsonValue:
+def _find_options(holder: Mapping[str, Any], provider: str, name: str) -> JsonValue:
     options = holder.get(name)
     return options.get(provider) if isinstance(options, dict) else None

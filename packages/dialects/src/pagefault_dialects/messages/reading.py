@@ -1,12 +1,12 @@
-"""Histories of any dialect, read as conversations."""
+"""Reading of a whole history of any dialect as a conversation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.messages.entry_reading import foreign_turns, join_turns
-from pagefault_dialects.messages.histories import ForeignMessage, foreign_messages
+from pagefault_dialects.messages.entry_reading import join_turns, read_turns
+from pagefault_dialects.messages.histories import ForeignMessage, read_history
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.targets.rules import code_and_reason
@@ -15,29 +15,29 @@ from pagefault_dialects.turns.pairing import pair_calls
 
 @dataclass(frozen=True, slots=True)
 class ReadHistory:
-    """The reading of a history."""
+    """A history as a conversation, and the steps on the way there."""
 
     messages: Sequence[ForeignMessage]
-    """The messages, each with its dialect and its place."""
+    """The messages in common form, each with its dialect and its pointer."""
     turns: Sequence[ComposedTurn]
-    """The conversation, with calls and answers paired."""
+    """The conversation, in which each result follows its call."""
     recorded: Sequence[ComposedTurn] = ()
-    """The turns before pairing."""
+    """The turns of the messages, before joining and pairing."""
     joined: Sequence[ComposedTurn] = ()
-    """The turns before pairing, with one for turns whose calls are answered together."""
+    """The turns before pairing, in which consecutive turns with calls are joined to one."""
 
 
 def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
-    """Read a history of any dialect: a list of messages, or a request that holds one.
+    """Read a history of any dialect: a list of messages, or a request that contains one.
 
     Args:
         value: JSON, as `json.loads` returns it.
-        closes: Whether calls that are open at the end are answered as well.
+        closes: Whether calls that are open at the end get a note in place of a result.
 
     Raises:
         InvalidPayloadError: There is no list of messages in it.
     """
-    messages = foreign_messages(value)
+    messages = read_history(value)
     if messages is None:
         raise InvalidPayloadError(
             'There is no history in this: send a list of messages, `{"messages": […]}`, or the '
@@ -53,18 +53,18 @@ def pair_turns(
     """Return a history with its turns paired.
 
     Args:
-        messages: The messages, whose numbers begin at 1.
-        recorded: The turns, with these numbers.
-        closes: Whether calls that are open at the end are answered as well.
+        messages: The messages. The number of the first is 1.
+        recorded: The turns of the messages; `seq` is the number of the message.
+        closes: Whether calls that are open at the end get a note in place of a result.
     """
-    flagged = ((turn, messages[(turn.seq or 1) - 1].joins) for turn in recorded)
+    flagged = ((turn, messages[(turn.seq or 1) - 1].continues_turn) for turn in recorded)
     joined = join_turns(flagged, joins_calls=True)
-    whole = (_without_repeated_calls(turn) for turn in joined)
-    return ReadHistory(messages, pair_calls(whole, closes=closes), recorded, joined)
+    turns = (_remove_repeated_calls(turn) for turn in joined)
+    return ReadHistory(messages, pair_calls(turns, closes=closes), recorded, joined)
 
 
-def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
-    """Return a turn without repeated calls, as proxies and cumulative streams send them."""
+def _remove_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
+    """Return a turn with each call once. Proxies and cumulative streams repeat calls."""
     if len({call.call_id for call in turn.calls}) == len(turn.calls):
         return turn
     calls = {(call.call_id, call.name, json_text(call.arguments)): call for call in turn.calls}
@@ -74,13 +74,17 @@ def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
 def _read_turns(messages: Sequence[ForeignMessage]) -> Iterator[ComposedTurn]:
     for index, foreign in enumerate(messages):
         if foreign.message is not None:
-            yield from foreign_turns(foreign, index + 1, foreign.pointer)
+            yield from read_turns(foreign, index + 1, foreign.pointer)
 
 
 def locate_loss(
     loss: Sequence[LossEntry], messages: Sequence[ForeignMessage]
 ) -> Iterator[LossEntry]:
-    """Yield a loss account with pointers into the original history, which has everything."""
+    """Yield the entries of a loss account with pointers into the history as it was sent.
+
+    Entries with the number of a message get its pointer. What a rendering omits is restored from
+    the history itself. A value that is no message gets an entry of its own, at the beginning.
+    """
     for foreign in messages:
         if foreign.message is None:
             code, reason = code_and_reason("not-a-message")
@@ -99,7 +103,6 @@ def locate_loss(
             located = {"from_seq": None, "to_seq": None, "pointer": pointer, "restore": restore}
             yield entry.model_copy(update=located)
             continue
-        whole = messages[(entry.seq or 1) - 1].pointer
-        pointer = entry.pointer or whole
+        pointer = entry.pointer or messages[(entry.seq or 1) - 1].pointer
         restore = pointer if entry.restore.startswith("GET /") else entry.restore
         yield entry.model_copy(update={"seq": None, "pointer": pointer, "restore": restore})

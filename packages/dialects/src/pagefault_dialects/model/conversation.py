@@ -348,7 +348,7 @@ class Turn(Generic[_Item]):
     """The call that a tool's turn answers, if it was stored with the answer."""
     late_for: int | None = field(default=None, compare=False)
     """The calling entry, for an answer that arrived after the conversation had continued."""
-    joins: bool = False
+    continues_turn: bool = False
     """True if it continues the turn before it, if that is the assistant's as well."""
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     """`_meta` of a result of MCP."""

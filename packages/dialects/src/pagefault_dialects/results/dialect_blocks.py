@@ -67,19 +67,19 @@ def _read_description(
 
 def _read_form(block: JsonBlock, form: BlockForm, context: ReadContext) -> BlockOutcome | None:
     """Return the parts of a block of a form, or its nested content; `None` for other blocks."""
-    if form.holds == "nothing":
+    if form.payload_kind == "nothing":
         return []
-    if form.holds == "media":
+    if form.payload_kind == "media":
         return _read_media(block, form, context)
     paths = [path for path in form.payloads if value_at(block, path) is not None]
     if not paths or (form.mark is None and not _has_only_known_members(block, form)):
         return None
     values = [value_at(block, path) for path in paths]
-    if form.holds == "text":
+    if form.payload_kind == "text":
         is_text = all(isinstance(value, str) for value in values)
         return _read_texts(block, form, context, paths) if is_text else None
     member_context = context.descend(*paths[0])
-    if form.holds == "json":
+    if form.payload_kind == "json":
         parts = read_as_json(values[0], member_context)
         return with_provenance(parts, _find_provenance(block, form, paths[:1], context))
     provenance = _find_provenance(block, form, paths[:1], context)

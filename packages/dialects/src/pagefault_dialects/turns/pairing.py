@@ -100,7 +100,11 @@ class Pairing:
         They are final if no call waits for a result, the last turn is a result or the user's, and
         the next turn begins a step of the assistant. A result without a call begins a step, too.
         """
-        if not self._turns or turn.joins or not (self._freezes_turns or self._begins_step(turn)):
+        if (
+            not self._turns
+            or turn.continues_turn
+            or not (self._freezes_turns or self._begins_step(turn))
+        ):
             return False
         last = self._turns[-1]
         if self._open_turn is not None and (self._open_turn.waiting or self._open_turn is not last):
