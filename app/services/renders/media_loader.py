@@ -86,7 +86,7 @@ class MediaLoader:
         """
         media = [ref.medium for ref in list_media(turns)]
         images: dict[int, DerivedImage] = {}
-        costly: dict[int, str] = {}
+        decode_refusals: dict[int, str] = {}
         texts: dict[int, FileText] = {}
         wavs: dict[int, DerivedImage] = {}
 
@@ -94,7 +94,7 @@ class MediaLoader:
             try:
                 made = await self._make_smaller(project_id, media[index], recipe)
             except TooCostlyError as exc:
-                costly[index] = exc.reason
+                decode_refusals[index] = exc.reason
                 return
             if made is not None:
                 images[index] = made
@@ -121,7 +121,7 @@ class MediaLoader:
         )
         reads = (partial(read, index) for index in media_plan.texts)
         await _run_all([*makes, *conversions, *reads])
-        return LoadedMedia(images, texts, costly, wavs)
+        return LoadedMedia(images, texts, decode_refusals, wavs)
 
     async def _make_smaller(
         self, project_id: str, medium: Medium, recipe: ImageRecipe

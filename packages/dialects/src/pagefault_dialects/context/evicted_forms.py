@@ -1,4 +1,7 @@
-"""The shorter forms of evicted turns, each with the call that returns the whole content.
+"""The shorter forms of evicted turns: previews, lines, cut arguments and folds.
+
+Each form names the call of a memory tool that returns the whole content: `read_text`, `view_media`
+or `page_fault`. Each change adds an `Omission` to the turn, for the loss account.
 
 Source: `context`, "Budget": the levels of a step.
 """
@@ -8,7 +11,7 @@ from dataclasses import replace
 from operator import is_
 
 from pagefault_dialects.context.cut_arguments import cut_arguments
-from pagefault_dialects.context.steps import FoldSummary, short_tool_name
+from pagefault_dialects.context.steps import FoldSummary, shorten_tool_name
 from pagefault_dialects.json.values import JsonObject, json_text
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import (
@@ -39,16 +42,18 @@ REASON = "The conversation has to fit its limits; the oldest gives way."
 _FOLDED = code_and_reason("folded")
 # Results up to this length are not replaced by a line.
 _SHORT_RESULT_CHARS = 240
-# Longer texts of results, and of messages, become previews.
+# Longer texts of results become previews.
 _LONG_RESULT_CHARS = 800
+# Longer texts of messages become previews.
 _LONG_MESSAGE_CHARS = 2_000
 _PREVIEW_CHARS = 400
-_LONGEST_CAPTION_CHARS = 400
-# A line names this many media; the others are counted.
+_MAX_CAPTION_CHARS = 400
+# The line of a result names so many media, and counts the other ones.
 _MAX_NAMED_MEDIA = 3
 
-Shorten = Callable[[str, int, str], str]
-"""Shortens a text, given the length of the whole text and the call that returns it."""
+ShortenText = Callable[[str, int, str], str]
+"""Shortens a text. The arguments are the text, the length of the whole text, and the call that
+returns the whole text, which is empty outside of a session. `text` may be an excerpt already."""
 
 
 def entry_text(turns: Sequence[ComposedTurn]) -> str:
@@ -57,17 +62,22 @@ def entry_text(turns: Sequence[ComposedTurn]) -> str:
 
 
 def item_text(item: Item) -> str:
-    """Return the text of an item, or the line that names a medium."""
+    """Return the text of an item; for a medium, the line that names the medium."""
     return f"[{medium_words(item)}]" if isinstance(item, Medium) else text_of(item) or ""
 
 
 def entry_call(seq: int | None) -> str:
-    """Return the call that reads a whole entry; empty outside of a session."""
+    """Return the text of the call that reads a whole entry; empty outside of a session."""
     return "" if seq is None else f'read_text("@entry:{seq}")'
 
 
 def with_small_media(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
-    """Return a turn with its media replaced by their captions or by lines."""
+    """Return a turn with each medium replaced by a line, and by its caption if it has one.
+
+    Args:
+        turn: The turn.
+        page_id: The page in the turn, if the turn is a result of `page_fault`.
+    """
     items = [
         _evict_medium(item, page_id) if isinstance(item, Medium) else item for item in turn.items
     ]
@@ -75,7 +85,12 @@ def with_small_media(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
 
 
 def with_previews(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
-    """Return a turn with long texts cut to their first 400 characters."""
+    """Return a turn with each long text cut to its first 400 characters.
+
+    Args:
+        turn: The turn.
+        page_id: The page in the turn, if the turn is a result of `page_fault`.
+    """
     max_chars = _LONG_RESULT_CHARS if turn.role == "tool" else _LONG_MESSAGE_CHARS
 
     def preview(text: str, length: int, call: str) -> str:
@@ -87,11 +102,18 @@ def with_previews(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     return with_shorter_texts(turn, page_id, preview)
 
 
-def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten) -> ComposedTurn:
+def with_shorter_texts(
+    turn: ComposedTurn, page_id: str | None, shorten: ShortenText
+) -> ComposedTurn:
     """Return a turn with its texts shortened, and an `Omission` for each text that changed.
 
-    JSON values of results are shortened as texts. If the structured value of a result would be
-    shortened, it is removed.
+    JSON values of results are shortened as texts. The structured content of a result has to stay
+    valid, so it is removed if `shorten` would change it.
+
+    Args:
+        turn: The turn.
+        page_id: The page in the turn, if the turn is a result of `page_fault`.
+        shorten: Shortens a text, or returns it unchanged.
     """
     is_result = turn.role == "tool"
     items: list[Item] = []
@@ -100,19 +122,17 @@ def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten
             items.append(item)
             continue
         text = item_text(item)
-        length = _full_length(item, text, page_id)
-        short = shorten(text, length, _restoring_call(turn, item, page_id))
+        length = _find_whole_length(item, text, page_id)
+        short = shorten(text, length, _make_restoring_call(turn, item, page_id))
         if short == text:
             items.append(item)
-        else:
-            note = Omission(item.pointer, "text", "evicted", REASON, to="preview", seq=item.seq)
-            note = replace(note, block=block_of(item))
-            # A text that was shortened before has its note already.
-            items += (
-                [TextItem(item.pointer, short)]
-                if note in items[-1:]
-                else [note, TextItem(item.pointer, short)]
-            )
+            continue
+        note = Omission(item.pointer, "text", "evicted", REASON, to="preview", seq=item.seq)
+        note = replace(note, block=block_of(item))
+        # A text that was shortened before has its note already.
+        if note not in items[-1:]:
+            items.append(note)
+        items.append(TextItem(item.pointer, short))
     if is_result and turn.structured is not None:
         value = json_text(turn.structured)
         if shorten(value, len(value), "") != value:
@@ -121,7 +141,12 @@ def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten
 
 
 def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
-    """Return an answer as one line that names its media; a short answer is returned unchanged."""
+    """Return a result as one line that names its media; a short result is returned unchanged.
+
+    Args:
+        turn: The result.
+        page_id: The page in the result, if it is a result of `page_fault`.
+    """
     if _is_short(turn):
         return turn
     handles = [
@@ -142,9 +167,9 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
 
 
 def with_cut_arguments(turn: ComposedTurn) -> ComposedTurn:
-    """Return a turn of calls with long strings in their arguments, and its long texts, cut.
+    """Return a turn of calls, with its long texts and the long strings in its arguments cut.
 
-    A turn that its provider has signed is returned unchanged.
+    A turn that its provider has signed is returned unchanged, since the signature covers them.
     """
     return turn if is_signed(turn) else with_shorter_arguments(turn, cut_arguments)
 
@@ -156,8 +181,8 @@ def with_shorter_arguments(
 
     Args:
         turn: The turn; its thoughts are unchanged.
-        shorten: Shortens arguments. Its second argument is their handle; `None` outside of a
-            session.
+        shorten: Returns shorter arguments, or the same object if they are short. It gets the
+            arguments and their handle, which is `None` outside of a session.
     """
     calls: list[TurnCall] = []
     notes: list[Omission] = []
@@ -177,22 +202,23 @@ def with_shorter_arguments(
 
 
 def is_signed(turn: ComposedTurn) -> bool:
-    """Return whether a turn has blocks of its provider, such as signed thoughts."""
+    """Return whether a turn has blocks of its provider, such as thoughts, or a signed call."""
     return any(
         isinstance(item, ProviderBlock) and not is_cache_mark(item) for item in turn.items
     ) or any(call.thought_signature for call in turn.calls)
 
 
-def make_late_result(answer: ComposedTurn, number: int) -> ComposedTurn:
-    """Return the answer to a call that is folded, as a message of the user.
+def make_late_result(result: ComposedTurn, step_number: int) -> ComposedTurn:
+    """Return the late result of a call that is folded, as a message of the user.
 
     Args:
-        answer: The answer.
-        number: The number of the step with the call.
+        result: The result.
+        step_number: The number of the step with the call.
     """
-    failed = ", which failed" if answer.is_error else ""
-    heading = f"Result of {short_tool_name(answer.tool_name) or 'a tool'}, step {number}{failed}:"
-    items = [item for item in answer.items if not isinstance(item, SyntheticNote)]
+    tool_name = shorten_tool_name(result.tool_name) or "a tool"
+    failed = ", which failed" if result.is_error else ""
+    heading = f"Result of {tool_name}, step {step_number}{failed}:"
+    items = [item for item in result.items if not isinstance(item, SyntheticNote)]
     for index, item in enumerate(items):
         if isinstance(item, TextItem):
             items[index] = replace(item, text=f"{heading} {item.text}")
@@ -202,7 +228,7 @@ def make_late_result(answer: ComposedTurn, number: int) -> ComposedTurn:
             break
     else:
         items.append(TextItem("", heading))
-    return Turn("user", tuple(items), answer.origin, answer.seq)
+    return Turn("user", tuple(items), result.origin, result.seq)
 
 
 def make_fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
@@ -212,10 +238,11 @@ def make_fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
         summary: The counts of the run.
         origin: The HTTP path of its first record.
     """
-    entries, slash, _ = origin.rpartition("/")
     restore = f"GET {origin}"
+    # The path of a record without its last segment lists the records of the session.
+    list_path, slash, _ = origin.rpartition("/")
     if summary.from_seq is not None and slash:
-        restore = f"GET {entries}?after={summary.from_seq - 1}"
+        restore = f"GET {list_path}?after={summary.from_seq - 1}"
     note = Omission(
         "",
         "original",
@@ -225,7 +252,7 @@ def make_fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
         run=(summary.from_seq, summary.to_seq, summary.steps + summary.messages),
     )
     fold: ComposedTurn = Turn("user", (), origin, summary.to_seq)
-    # Without entries to read, the line names none.
+    # Outside of a session there are no entries that `read_text` could list.
     counts = summary if fold.entry_seq() else replace(summary, from_seq=None)
     return replace(fold, items=(note, TextItem("", counts.text)))
 
@@ -241,7 +268,7 @@ def _evict_medium(medium: Medium, page_id: str | None) -> Medium:
         return medium
     caption: AlternativeText | None = None
     if medium.words is not None and medium.words.kind == "caption":
-        caption = AlternativeText("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
+        caption = AlternativeText("caption", cut_short(medium.words.text, _MAX_CAPTION_CHARS))
     hint = ""
     if page_id:
         hint = f": {_page_call(page_id)} shows it"
@@ -253,8 +280,8 @@ def _evict_medium(medium: Medium, page_id: str | None) -> Medium:
     return replace(medium, words=caption, instead=instead, is_evicted=True)
 
 
-def _full_length(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
-    """Return the length of the text that the call of `_restoring_call` returns."""
+def _find_whole_length(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
+    """Return the length of the text that the call of `_make_restoring_call` returns."""
     if isinstance(item, DataItem):
         return len(text)
     if page_id:
@@ -262,8 +289,8 @@ def _full_length(item: TextItem | DataItem, text: str, page_id: str | None) -> i
     return item.whole_chars or whole_length(text)
 
 
-def _restoring_call(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
-    """Return the call that returns a whole text; empty outside of a session."""
+def _make_restoring_call(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
+    """Return the text of the call that returns a whole text; empty outside of a session."""
     if page_id:
         return _page_call(page_id)
     handle = None

@@ -1,9 +1,12 @@
-"""Eviction of a history: old turns are rendered in shorter forms.
+"""Eviction of a history: old turns are rendered in shorter forms, so that a conversation fits.
 
-A step is evicted as a whole, level by level. Its media are replaced by lines, its long results by
-previews, and its results by lines. Then the long strings in its calls are cut. Last, it is folded
-with its neighbours into one line. Other messages are evicted after all steps. Nothing is deleted:
-each line names the evicted content and the call that returns it.
+A passage is a step or a message between steps. A step is evicted level by level: its media are
+replaced by lines, its long results by previews, its results by lines, and the long strings in its
+calls are cut. Last, consecutive passages are folded into one line. Messages are evicted after all
+steps. Nothing is deleted: each line names the evicted content and the call that returns it.
+
+A `Frontier` has a position for each level; passages up to that position have reached the level.
+`frontier_moves.py` decides how far a frontier moves.
 
 Source: `context`, "Budget".
 """
@@ -65,10 +68,10 @@ class Levels(NamedTuple):
 
 
 class LateStep(NamedTuple):
-    """A step with a call that was answered late."""
+    """A step with a call whose result came late."""
 
     passage_index: int
-    """The index of its passage, which may be a folded run."""
+    """The index of the passage with the step, which may be a folded run."""
     number: int
     """The number of the step, from 1."""
 
@@ -78,10 +81,11 @@ class RenderedPassage:
     """A passage as it is rendered at a frontier, or the fold of a run of passages."""
 
     first: int
-    """The index of its first passage."""
+    """The index of the passage, or of the first passage of the run."""
     stop: int
-    """The index after its last passage."""
+    """The index after the last passage."""
     turns: tuple[ComposedTurn, ...]
+    """The turns at these levels."""
     levels: Levels
     fold: FoldSummary | None = None
     """The counts of the run, if it is a fold."""
@@ -89,14 +93,14 @@ class RenderedPassage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvictableTurns:
-    """A conversation that can be evicted."""
+    """A conversation whose old turns can be evicted; `prepare_eviction` makes it."""
 
     turns: Sequence[ComposedTurn]
-    """Its turns, calls and answers paired."""
+    """The turns, with calls and results paired."""
     passages: Sequence[Passage]
-    """Its steps, and the turns between them."""
+    """The steps and the messages between them. Other members refer to passages by their index."""
     recalls: Mapping[str, Recall]
-    """Its recalls, by the ids of their calls."""
+    """The recalls, by the ids of their calls."""
     pinned: frozenset[str]
     """The ids of pinned pages."""
     floor: FloorTurns
@@ -108,9 +112,9 @@ class EvictableTurns:
     options: RenderOptions
     """The limits, and the order of eviction."""
     late: Mapping[int, LateStep]
-    """The steps whose calls were answered late, by the indexes of the passages with the answers."""
+    """The step with the call of each late result, by the index of the passage with the result."""
     pinned_steps: frozenset[int]
-    """The indexes of the steps with the newest answers that contain pinned pages."""
+    """The indexes of the steps with the newest result with a pinned page."""
     old_steps: Sequence[int]
     """The indexes of the steps before the newest step."""
     old_messages: Sequence[int]
@@ -146,7 +150,7 @@ class EvictableTurns:
                 turns = tuple(shortened.get(turn_index, turn) for turn_index, turn in pairs)
             late = self.late.get(index)
             if late is not None and self.levels_at(late.passage_index, frontier).folded:
-                # The call is in the fold, so its answers become messages of the user.
+                # The call is in a fold, so its late results become messages of the user.
                 turns = tuple(
                     make_late_result(turn, late.number) for turn in turns if turn.role == "tool"
                 )
@@ -180,9 +184,13 @@ class EvictableTurns:
         )
 
     def shorten_passage(self, index: int, levels: Levels) -> tuple[ComposedTurn, ...]:
-        """Return the turns of a passage that is not folded, shortened to its levels.
+        """Return the turns of a passage that is not folded, reduced to some levels.
 
         Turns that need no change are returned themselves, not as copies.
+
+        Args:
+            index: The index of the passage.
+            levels: The levels; `folded` is ignored.
         """
         key = index, levels
         if key not in self._shortened:
@@ -201,21 +209,21 @@ class EvictableTurns:
         return summarize_turns(turns, step, is_late=index in self.late)
 
     def page_of(self, turn: ComposedTurn) -> str | None:
-        """Return the page of an answer to a page fault; `None` for other turns."""
+        """Return the page in a result of `page_fault`; `None` for other turns."""
         recall = self.recall_of(turn)
         return recall.target.name if recall is not None and recall.target.kind == "page" else None
 
     def has_raised_priority(self, turn: ComposedTurn) -> bool:
-        """Return whether an answer is evicted after all others."""
+        """Return whether a result is evicted after the results without raised priority."""
         recall = self.recall_of(turn)
         return self.options.adaptive and recall is not None and recall.has_raised_priority
 
     def recall_of(self, turn: ComposedTurn) -> Recall | None:
-        """Return the recall that a turn answers, if there is one."""
+        """Return the recall whose result a turn is; `None` for other turns."""
         return self.recalls.get(turn.call_id) if turn.role == "tool" else None
 
     def is_protected(self, passage: MessagePassage) -> bool:
-        """Return whether a turn is never folded."""
+        """Return whether a message is never left out."""
         return passage.start in self.floor.messages or passage.start in self.floor.system
 
     def floor_turns(self, frontier: Frontier) -> Mapping[int, ComposedTurn]:
@@ -232,9 +240,9 @@ class EvictableTurns:
         }
 
     def make_floor(self, frontier: Frontier) -> Floor:
-        """Return the protected turns at a frontier, to be shortened to their shares."""
+        """Return a `Floor`, which shortens the protected turns at a frontier to their shares."""
         turns = self.floor_turns(frontier)
-        cut = {
+        shortened = {
             turn_index
             for passage in self.passages
             if passage.position <= frontier.floor
@@ -244,7 +252,7 @@ class EvictableTurns:
         return Floor(
             turns,
             self.floor,
-            cut,
+            shortened,
             LoadMeter(self.profile),
             self.options.max_tokens or 0,
             self.page_of,
@@ -302,9 +310,9 @@ class EvictableTurns:
 
 
 def chain_levels(frontier: Frontier) -> Frontier:
-    """Return a frontier in which each level is at least as far as the stronger levels.
+    """Return a frontier whose weaker levels are moved as far as its stronger levels.
 
-    Content that has been folded, for example, counts as cut to previews too.
+    For example, results that are replaced by lines count as cut to previews too.
     """
     arguments = max(frontier.arguments, frontier.folded)
     results = max(frontier.tool_results, arguments)
@@ -333,7 +341,7 @@ def prepare_eviction(
     """Prepare a conversation for eviction.
 
     Args:
-        turns: The conversation, calls and answers paired.
+        turns: The conversation, with calls and results paired.
         profile: The target.
         options: The limits.
         pinned: The ids of pinned pages.
@@ -388,15 +396,16 @@ def prepare_eviction(
 def _messages_before_newest(
     turns: Sequence[ComposedTurn], passages: Sequence[Passage]
 ) -> Sequence[int]:
-    """Return the indexes of the messages before the user's newest message; of all without one.
+    """Return the indexes of the messages before the newest message of the user.
 
-    A frontier that had passed the user's newest message would evict it once there is a newer one.
+    If there is no message of the user, all messages are returned. A frontier beyond the newest
+    message of the user would evict this message as soon as there is a newer one.
     """
     users = [passage.position for passage in passages if turns[passage.start].role == "user"]
     return [
         index
         for index, passage in enumerate(passages)
-        if isinstance(passage, MessagePassage) and not (users and passage.position >= users[-1])
+        if isinstance(passage, MessagePassage) and (not users or passage.position < users[-1])
     ]
 
 
@@ -412,7 +421,7 @@ def find_faulted_pages(turns: Sequence[ComposedTurn]) -> set[str]:
 
 
 def _has_unanswered_call(turns: Sequence[ComposedTurn], step: Passage) -> bool:
-    """Return whether a step has calls without answers."""
+    """Return whether a step has calls without results."""
     return len(turns[step.start].calls) > step.stop - step.start - 1
 
 
@@ -427,23 +436,28 @@ def _find_folded_run(
 def _find_late_steps(
     turns: Sequence[ComposedTurn], passages: Sequence[Passage], prefix_summary: PrefixSummary
 ) -> Iterator[tuple[int, LateStep]]:
-    """Yield the index of each passage with a late answer, and the step that called first."""
-    callers: defaultdict[int | None, list[tuple[int, Collection[str]]]] = defaultdict(list)
+    """Yield the index of each passage with a late result, and the step with its call.
+
+    A late result follows a turn that repeats the call; the two are a passage of their own.
+    """
+    # The steps of each entry, as their numbers and the names of the tools they call.
+    steps_by_seq: defaultdict[int | None, list[tuple[int, Collection[str]]]] = defaultdict(list)
     for seq, steps in prefix_summary.unanswered_steps.items():
-        callers[seq] += ((item.number, item.tools) for item in steps)
+        steps_by_seq[seq] += ((step.number, step.tools) for step in steps)
+    # The number of the last step of each passage, and the index of the passage.
     ends = [(item.number, index) for index, item in enumerate(passages) if isinstance(item, Step)]
     for index, passage in enumerate(passages):
         if not isinstance(passage, Step):
             continue
         calling = turns[passage.start]
-        answer = turns[passage.stop - 1]
-        if answer.late_for is not None and answer.role == "tool":
+        result = turns[passage.stop - 1]
+        if result.late_for is not None and result.role == "tool":
             tool = calling.calls[0].name
-            steps_of_entry = [number for number, _ in callers[answer.late_for]]
-            of_tool = [number for number, tools in callers[answer.late_for] if tool in tools]
-            for number in (of_tool or steps_of_entry)[:1]:
-                # A run has the number of its last step.
+            candidates = steps_by_seq[result.late_for]
+            with_tool = [number for number, tools in candidates if tool in tools]
+            for number in (with_tool or [number for number, _ in candidates])[:1]:
                 passage_index = ends[bisect_left(ends, (number, -1))][1]
                 yield index, LateStep(passage_index, number)
         elif _find_folded_run(turns, passage, prefix_summary.runs) is None:
-            callers[calling.seq].append((passage.number, [call.name for call in calling.calls]))
+            tools = [call.name for call in calling.calls]
+            steps_by_seq[calling.seq].append((passage.number, tools))

@@ -1,9 +1,9 @@
-"""The floor: turns that are never left out, and their shares of the budget.
+"""The floor: turns that are never left out of a rendering, and their shares of the token budget.
 
-The system message is not shortened. Of the rest of the budget, the first message of the user, the
-newest one, and the newest answers with pinned pages get at most a quarter each. The newest step
-gets most of what they do not use. A text longer than its share keeps its beginning and its end,
-around a line with the call that returns the whole text.
+The system messages are not shortened. Of the remaining budget, the first message of the user, the
+newest message of the user, and the newest results with pinned pages get at most a quarter each. The
+newest step gets most of what these turns do not use. A text longer than its share keeps its
+beginning and its end, around a line with the call that returns the whole text.
 
 Source: `context`, "Budget".
 """
@@ -21,14 +21,15 @@ from pagefault_dialects.context.load_meter import TURN_TOKENS, LoadMeter
 from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Omission, TextItem
 from pagefault_dialects.texts.cuts import shortened
 
-# For the lines of folds and handles, and the line that begins a history.
+# The tokens of the lines of folds and handles, and of the line that begins a history.
 _RESERVE_TOKENS = 96
-# For the line in a shortened text.
+# The tokens of the line in a shortened text.
 _LINE_TOKENS = 24
-# If there are older turns, three eighths of the room of the newest step are left to them.
+# If there are older turns, they get three eighths of the tokens that are left for the newest step.
 _EIGHTHS_FOR_OLDER = 3
+# A shorter beginning and end of a text would say less than a line.
 _SHORTEST_CUT_CHARS = 80
-_MAX_TRIES = 12
+_MAX_CUT_ATTEMPTS = 12
 
 
 class Floor:
@@ -40,8 +41,11 @@ class Floor:
         shortened: The indexes of the turns that are shortened; the others are returned whole.
         meter: Measures turns, with media as they are recorded.
         max_tokens: The budget.
-        page_of: Returns the page of an answer to a page fault.
-        has_older: Whether the history has more than these turns.
+        page_of: Returns the id of the page that a result of `page_fault` has.
+        has_older: True if the history has other turns than these.
+
+    Attributes:
+        system_tokens: The tokens of the system messages.
     """
 
     def __init__(
@@ -61,16 +65,22 @@ class Floor:
         self._has_older = has_older
         reserve = min(_RESERVE_TOKENS, max_tokens // 4)
         self.system_tokens = sum(map(self._tokens, indexes.system))
+        # The tokens that all turns but the system messages share.
         self._room = max(0, max_tokens - self.system_tokens - reserve)
-        min_tokens = sum(map(self._min_tokens, indexes.newest))
-        shares = max(3, len(indexes.messages) + bool(indexes.pinned))
-        self._quarter = max(0, min(self._room // 4, (self._room - min_tokens) // shares))
+        min_step_tokens = sum(map(self._min_tokens, indexes.newest))
+        share_count = max(3, len(indexes.messages) + bool(indexes.pinned))
+        # In a small budget, a share is less than a quarter, since the newest step needs the rest.
+        self._quarter = max(0, min(self._room // 4, (self._room - min_step_tokens) // share_count))
 
     def shorten_message(self, index: int, turn: ComposedTurn) -> ComposedTurn:
-        """Return a message, shortened to its share.
+        """Return a message, shortened to a quarter of the budget.
 
-        The share is a quarter. If there is no step, the last message of the assistant has the share
-        of the newest step. A protected message is returned whole unless it is in `shortened`.
+        If there is no step, the last message of the assistant gets the share of the newest step
+        instead. A protected message that is not in `shortened` is returned whole.
+
+        Args:
+            index: The index of the message in the history.
+            turn: The message at its level of eviction.
         """
         messages = self._indexes.messages
         if index in messages and index not in self._shortened:
@@ -81,7 +91,7 @@ class Floor:
         return self._fit(turn, self._newest_share(self._meter.measure_turns(others).tokens), None)
 
     def shorten_pinned(self, index: int) -> ComposedTurn:
-        """Return an answer with a pinned page, shortened to its part of a quarter."""
+        """Return a result with a pinned page, shortened to its part of their common quarter."""
         share = self._quarter // max(1, len(self._indexes.pinned))
         turn = self._turns[index]
         fits = sum(map(self._tokens, self._indexes.pinned)) <= self._quarter
@@ -101,7 +111,7 @@ class Floor:
         share = self._newest_share(used)
         calling = [index for index, turn in newest.items() if turn.role != "tool"]
         if sum(map(self._tokens, calling)) > share // 2:
-            # Signed calls are cut as well, so that the session can still be rendered.
+            # Calls that the provider has signed are cut too: otherwise there is no rendering.
             for shorten in (cut_arguments, mark_arguments):
                 for index in calling:
                     newest[index] = with_shorter_arguments(self._turns[index], shorten)
@@ -109,7 +119,7 @@ class Floor:
                     break
         share -= measure(newest[index] for index in calling).tokens
         answers = [index for index in newest if index not in calling]
-        shares = _divide(share, [*map(self._tokens, answers)])
+        shares = _divide_tokens(share, [*map(self._tokens, answers)])
         for index, max_tokens in zip(answers, shares, strict=True):
             newest[index] = self._fit(newest[index], max_tokens, self._page_of(newest[index]))
         return newest
@@ -135,7 +145,7 @@ class Floor:
         return [*map(self.shorten_pinned, self._indexes.pinned)]
 
     def _newest_share(self, used: int) -> int:
-        """Return the share of the newest step, given the tokens that other turns use."""
+        """Return the share of the newest step, given the tokens that the other turns here use."""
         room = max(0, self._room - used)
         return room * (8 - _EIGHTHS_FOR_OLDER) // 8 if self._has_older else room
 
@@ -152,6 +162,7 @@ class Floor:
     def _fit(self, turn: ComposedTurn, share: int, page_id: str | None) -> ComposedTurn:
         """Return a turn with its texts cut so that the turn fits a share."""
         tokens = self._meter.measure_turn(turn).tokens
+        # A line in place of a result is as short as it can be.
         is_line = any(isinstance(item, Omission) and item.what == "result" for item in turn.items)
         if tokens <= share or is_line:
             return turn
@@ -160,7 +171,7 @@ class Floor:
         room = share - (tokens - sum(text_tokens)) - _LINE_TOKENS * len(texts)
         # Texts of the user keep half of the share, however large the media are.
         min_room = share // 2 if turn.role == "user" else 0
-        shares = dict(zip(texts, _divide(max(min_room, room), text_tokens), strict=True))
+        shares = dict(zip(texts, _divide_tokens(max(min_room, room), text_tokens), strict=True))
 
         def shorten(text: str, _: int, call: str) -> str:
             return self._cut(text, shares.get(text, 0), call)
@@ -170,27 +181,36 @@ class Floor:
     def _cut(self, text: str, max_tokens: int, call: str) -> str:
         """Return the beginning and end of a text around a line, within a number of tokens."""
         tokens = self._meter.count_text_tokens(text)
-        limit = min(len(text) - 1, len(text) * max_tokens * 8 // (max(1, tokens) * 5))
         if tokens <= max_tokens:
             return text
-        for _ in range(_MAX_TRIES):
-            if limit < _SHORTEST_CUT_CHARS:
+        # Tokens are spread unevenly, so the first attempt has 8/5 of the average characters.
+        max_chars = min(len(text) - 1, len(text) * max_tokens * 8 // (tokens * 5))
+        for _ in range(_MAX_CUT_ATTEMPTS):
+            if max_chars < _SHORTEST_CUT_CHARS:
                 break
-            cut = shortened(text, limit, call)
+            cut = shortened(text, max_chars, call)
             if (cut_tokens := self._meter.count_text_tokens(cut)) <= max_tokens:
                 return cut
-            limit = min(limit * 15 // 16, limit * max_tokens // cut_tokens)
+            max_chars = min(max_chars * 15 // 16, max_chars * max_tokens // cut_tokens)
         line = shortened(text, 0, call).strip()
-        # Texts that are about as short as the line are kept.
+        # A text that is hardly longer than the line is returned whole.
         return line if 2 * len(line) < len(text) else text
 
 
-def _divide(room: int, needs: Sequence[int]) -> Sequence[int]:
-    """Divide a number of tokens: small needs are met, and the others get equal shares."""
+def _divide_tokens(tokens: int, needs: Sequence[int]) -> Sequence[int]:
+    """Divide tokens among texts: small needs are met, and the other texts get equal shares.
+
+    Args:
+        tokens: The tokens to divide.
+        needs: The tokens of each text.
+
+    Returns:
+        The share of each text, in the same order.
+    """
     shares: dict[int, int] = {}
-    ordered = sorted(range(len(needs)), key=needs.__getitem__)
-    for done, index in enumerate(ordered):
-        equal_share = max(0, room) // (len(ordered) - done)
+    smallest_first = sorted(range(len(needs)), key=needs.__getitem__)
+    for served, index in enumerate(smallest_first):
+        equal_share = max(0, tokens) // (len(needs) - served)
         shares[index] = min(needs[index], equal_share)
-        room -= shares[index]
+        tokens -= shares[index]
     return [shares[index] for index in range(len(needs))]

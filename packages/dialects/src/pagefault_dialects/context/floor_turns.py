@@ -1,4 +1,4 @@
-"""The turns of a history that are never left out.
+"""Finds the turns of a history that a rendering within a budget never leaves out.
 
 Source: `context`, "Budget", the floor.
 """
@@ -12,20 +12,20 @@ from pagefault_dialects.model.conversation import ComposedTurn
 
 @dataclass(frozen=True, slots=True)
 class FloorTurns:
-    """The indexes of protected turns, by their kind."""
+    """The indexes of the turns that are never left out, by kind."""
 
     system: Sequence[int]
     """The system messages before the first message of the user."""
     messages: Sequence[int]
     """The messages of `find_protected_messages`."""
     pinned: Sequence[int]
-    """The newest answer with each pinned page."""
+    """The newest result with each pinned page."""
     newest: Sequence[int]
-    """The newest step, including pinned pages in it."""
+    """The newest step, also if it has pinned pages, and every step with a call that is open."""
 
     @property
     def indexes(self) -> frozenset[int]:
-        """All indexes."""
+        """The indexes of all kinds together."""
         return frozenset((*self.system, *self.messages, *self.pinned, *self.newest))
 
 
@@ -42,9 +42,9 @@ def find_opening_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
 def find_protected_messages(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     """Return the indexes of the messages that are never left out.
 
-    They are the first and the newest message of the user. A message of the assistant without calls
-    is protected if it is the first or the last turn of the conversation, not counting messages of
-    the system.
+    These are the first and the newest message of the user. If the conversation begins or ends with
+    a message of the assistant without calls, that message is one of them too; messages of the
+    system do not count as beginning or end.
     """
     users = [index for index, turn in enumerate(turns) if turn.role == "user"]
     others = [index for index, turn in enumerate(turns) if turn.role != "system"]
@@ -59,7 +59,7 @@ def find_protected_messages(turns: Sequence[ComposedTurn]) -> Sequence[int]:
 def find_newest_page_answers(
     turns: Sequence[ComposedTurn], recalls: Mapping[str, Recall], pinned: Collection[str]
 ) -> Sequence[int]:
-    """Return the index of the newest answer with each pinned page, in order of the turns."""
+    """Return the index of the newest result with each pinned page, in the order of the turns."""
     newest: dict[str, int] = {}
     for index, turn in enumerate(turns):
         recall = recalls.get(turn.call_id) if turn.role == "tool" else None

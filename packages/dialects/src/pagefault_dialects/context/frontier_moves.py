@@ -1,7 +1,8 @@
 """Moves of a frontier: how far each level of eviction has to go for a conversation to fit.
 
-Each level is applied to the oldest passages first. Steps that are reduced to lines take at most a
-fifth of the budget: above that, the oldest of them are folded before newer results become lines.
+A frontier has a position for each level: passages up to this position are reduced to the level. So
+a level is always applied to the oldest passages first. Steps that are reduced to lines take at most
+a fifth of the budget: above that, the oldest of them are folded before newer results become lines.
 
 Source: `context`, "Budget".
 """
@@ -27,9 +28,9 @@ _REDUCED_STEPS_DIVISOR = 5
 # The tokens of a fold, approximately.
 _FOLD_TOKENS = 40
 
-Level: TypeAlias = Literal["media", "texts", "results", "recalled", "arguments", "folded"]
-# The fields of a frontier with the position of each level, for steps and for messages.
-_STEP_FIELDS: Mapping[Level, str] = {
+LevelName: TypeAlias = Literal["media", "texts", "results", "recalled", "arguments", "folded"]
+# The fields of `Frontier` with the position of each level, for steps and for messages.
+_STEP_FIELDS: Mapping[LevelName, str] = {
     "media": "tool_media",
     "texts": "tool_texts",
     "results": "tool_results",
@@ -37,15 +38,15 @@ _STEP_FIELDS: Mapping[Level, str] = {
     "arguments": "arguments",
     "folded": "folded",
 }
-_MESSAGE_FIELDS: Mapping[Level, str] = {
+_MESSAGE_FIELDS: Mapping[LevelName, str] = {
     "media": "said_media",
     "texts": "said_texts",
     "folded": "said_folded",
 }
-# Each level of steps implies the ones before it; see `chain_levels`.
-_CHAIN: Sequence[Level] = ("media", "texts", "results", "arguments")
-# The levels that shorten protected turns, in order.
-_SHORTENING = (
+# Each of these levels of steps implies the levels before it; see `chain_levels`.
+_IMPLYING_LEVELS: Sequence[LevelName] = ("media", "texts", "results", "arguments")
+# The fields of `Frontier` that shorten turns which are never left out, in the order of their use.
+_PROTECTED_TURN_FIELDS = (
     ("floor",),
     ("tool_media", "said_media"),
     ("said_texts", "said_folded"),
@@ -58,21 +59,22 @@ _SHORTENING = (
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Passages at one position, which a frontier passes together."""
+    """Passages with the same position, which reach a level together."""
 
     position: int
     indexes: tuple[int, ...]
+    """The indexes of the passages in the history."""
 
 
 def advance_frontier(
     history: EvictableTurns, frontier: Frontier, excess: Load, meter: LoadMeter
 ) -> Frontier:
-    """Move a frontier until enough load is saved, or nothing can be evicted any more.
+    """Return the frontier at which enough load is saved, or at which nothing more can be evicted.
 
     Args:
         history: The conversation.
         frontier: The frontier before the move.
-        excess: The load to be saved. If only media or base64 exceed, no text is evicted.
+        excess: The load to be saved. If it has no tokens, only media are evicted.
         meter: Measures turns.
     """
     move = _FrontierMove(history, frontier, excess, meter)
@@ -81,15 +83,15 @@ def advance_frontier(
 
 
 def estimate_tokens(history: EvictableTurns, frontier: Frontier, meter: LoadMeter) -> int:
-    """Return the tokens of a conversation at a frontier, counted as moves count them.
+    """Return the tokens of a conversation at a frontier, counted as `advance_frontier` counts.
 
-    The result depends on the positions of the frontier alone, not on the moves that led to them.
+    The result depends on the frontier alone, not on the moves that led to it.
     """
 
     def count_tokens(passage: RenderedPassage) -> int:
         if passage.fold is not None:
             return _FOLD_TOKENS
-        # A late result is counted in the same form, whether its call is folded or not.
+        # A late result counts the same, whether its call is folded or not.
         is_late = passage.first in history.late
         turns = history.shorten_passage(passage.first, passage.levels) if is_late else passage.turns
         return meter.measure_turns(turns).tokens
@@ -98,19 +100,20 @@ def estimate_tokens(history: EvictableTurns, frontier: Frontier, meter: LoadMete
 
 
 def shorten_protected(history: EvictableTurns, frontier: Frontier) -> Frontier:
-    """Move a frontier to the end of the history at the next level that shortens protected turns.
+    """Return a frontier that shortens the turns which are never left out by one more level.
 
     Args:
         history: The conversation; all other turns are evicted already.
         frontier: The frontier before the move.
 
     Returns:
-        The moved frontier; the same one if every level is at the end.
+        The frontier with this level at the end of the history; the same frontier if every level is
+        at the end.
     """
     last = max((passage.position for passage in history.passages), default=0)
-    for names in _SHORTENING:
+    for names in _PROTECTED_TURN_FIELDS:
         if any(getattr(frontier, name) < last for name in names):
-            # If entries were deleted, a stored frontier may be ahead of the end.
+            # If entries were deleted, a stored frontier may be after the end of the history.
             levels = {name: max(last, getattr(frontier, name)) for name in names}
             return chain_levels(frontier.model_copy(update=levels))
     return frontier
@@ -125,7 +128,7 @@ class _StepQueue:
 
     @property
     def oldest(self) -> _Group:
-        """The group that was put first."""
+        """The steps that were put into the queue first."""
         return next(iter(self._tokens))
 
     def put(self, group: _Group, tokens: int) -> None:
@@ -153,24 +156,23 @@ class _FrontierMove:
         }
         self._folded: set[int] = set()
         self._levels: dict[int, Levels] = {}
-        # Steps reduced to previews, and steps reduced to lines.
+        # The steps whose results are previews, and those whose results are lines.
         self._previews = _StepQueue()
         self._lines = _StepQueue()
-        # The steps of `_lines` whose arguments are not cut yet.
+        # The steps in `_lines` whose arguments are not cut yet.
         self._lines_with_arguments: deque[_Group] = deque()
 
     @property
     def frontier(self) -> Frontier:
-        """The frontier as far as it has been moved."""
+        """The frontier that has been reached so far."""
         return chain_levels(self._frontier.model_copy(update=self._positions))
 
     def run(self) -> None:
         """Apply level after level until enough is saved."""
         history = self._history
         steps = self._group_by_position(history.old_steps)
-        self._advance(
-            self._group_by_position(sorted({*history.old_steps, *history.old_media})), "media"
-        )
+        steps_and_media = sorted({*history.old_steps, *history.old_media})
+        self._advance(self._group_by_position(steps_and_media), "media")
         self._queue_reduced_steps(steps)
         self._advance_results(steps, "texts")
         self._advance_results(steps, "results")
@@ -186,27 +188,32 @@ class _FrontierMove:
         grouped = groupby(indexes, key=lambda index: passages[index].position)
         return [_Group(position, tuple(item)) for position, item in grouped]
 
-    def _advance(self, groups: Sequence[_Group], level: Level) -> None:
-        """Apply one level to passages until enough is saved."""
+    def _advance(self, groups: Sequence[_Group], level: LevelName) -> None:
+        """Apply one level to passages until enough is saved.
+
+        Passages that save nothing reach the level together with the next passage that does.
+        """
         before = self.frontier
         pending = Load()
         for group in groups:
             if self._is_enough(level):
                 return
-            ahead = [
+            indexes = [
                 index
                 for index in group.indexes
-                if group.position > self._positions[self._field(index, level)]
+                if group.position > self._positions[self._find_field(index, level)]
             ]
-            for index in ahead:
-                pending += self._saving(index, self._history.levels_at(index, before), level)
-            if ahead and (pending.tokens > 0 or pending.media > 0):
-                self._positions |= {self._field(index, level): group.position for index in ahead}
+            for index in indexes:
+                levels = self._history.levels_at(index, before)
+                pending += self._measure_saving(index, levels, level)
+            if indexes and (pending.tokens > 0 or pending.media > 0):
+                fields = {self._find_field(index, level) for index in indexes}
+                self._positions |= dict.fromkeys(fields, group.position)
                 self._missing -= pending
                 pending = Load()
 
     def _queue_reduced_steps(self, steps: Sequence[_Group]) -> None:
-        """Put the steps that are already reduced into the queues."""
+        """Put the steps that an earlier move has reduced into the queues."""
         if self._is_enough("texts"):
             return
         frontier = self.frontier
@@ -221,11 +228,12 @@ class _FrontierMove:
             elif self._positions["folded"] < group.position <= self._positions["tool_results"]:
                 self._enqueue(self._lines, group)
 
-    def _advance_results(self, steps: Sequence[_Group], level: Level) -> None:
-        """Reduce results to previews or lines, one step at a time.
+    def _advance_results(self, steps: Sequence[_Group], level: LevelName) -> None:
+        """Reduce results to previews or lines, step by step, until enough is saved.
 
         Steps that save nothing are reduced together with the next step that saves tokens. After
-        that, older steps are reduced further if they exceed their part of the budget.
+        each of these, the oldest reduced steps are reduced further if they exceed their part of the
+        budget.
         """
         pending = Load()
         pending_groups: list[_Group] = []
@@ -236,7 +244,7 @@ class _FrontierMove:
                 return
             pending_groups.append(group)
             for index in group.indexes:
-                pending += self._saving(index, self._levels[index], level)
+                pending += self._measure_saving(index, self._levels[index], level)
             if pending.tokens > 0:
                 self._missing -= pending
                 for pending_group in pending_groups:
@@ -244,7 +252,7 @@ class _FrontierMove:
                 pending, pending_groups = Load(), []
                 self._limit_reduced_steps()
 
-    def _apply(self, group: _Group, level: Level) -> None:
+    def _apply(self, group: _Group, level: LevelName) -> None:
         """Reduce the results of steps to a level."""
         self._positions[_STEP_FIELDS[level]] = group.position
         for index in group.indexes:
@@ -259,29 +267,31 @@ class _FrontierMove:
             self._lines_with_arguments.append(group)
 
     def _update_tokens(self, queue: _StepQueue, group: _Group) -> None:
-        queue.put(group, sum(self._tokens(index, self._levels[index]) for index in group.indexes))
+        queue.put(
+            group, sum(self._count_tokens(index, self._levels[index]) for index in group.indexes)
+        )
 
     def _limit_reduced_steps(self) -> None:
         """Reduce the oldest reduced steps further, while they exceed their part of the budget.
 
-        Previews become lines. Of steps that have lines, the arguments are cut; then the steps are
-        folded. Nothing is reduced once enough load is saved.
+        Previews become lines. If there are too many lines, the arguments of their steps are cut,
+        and then the steps are folded. This ends as soon as enough load is saved.
         """
         max_tokens = (self._history.options.max_tokens or 0) // _REDUCED_STEPS_DIVISOR
         while self._previews.tokens > max_tokens and not self._is_enough("results"):
             group = self._previews.oldest
             for index in group.indexes:
-                self._missing -= self._saving(index, self._levels[index], "results")
+                self._missing -= self._measure_saving(index, self._levels[index], "results")
             self._apply(group, "results")
         while self._lines.tokens > max_tokens and not self._is_enough("results"):
-            level: Level = "arguments" if self._lines_with_arguments else "folded"
+            level: LevelName = "arguments" if self._lines_with_arguments else "folded"
             group = (
                 self._lines_with_arguments.popleft()
                 if self._lines_with_arguments
                 else self._lines.oldest
             )
             for index in group.indexes:
-                self._missing -= self._saving(index, self._levels[index], level)
+                self._missing -= self._measure_saving(index, self._levels[index], level)
                 self._levels[index] = self._levels[index]._replace(**{level: True})
             self._positions[level] = group.position
             if level == "folded":
@@ -289,46 +299,57 @@ class _FrontierMove:
             else:
                 self._update_tokens(self._lines, group)
 
-    def _tokens(self, index: int, levels: Levels) -> int:
-        """Return the tokens of a reduced step; 0 if one of its results is protected."""
+    def _count_tokens(self, index: int, levels: Levels) -> int:
+        """Return the tokens of a reduced step; 0 if one of its results cannot be reduced now.
+
+        Otherwise one long result, such as a pinned page, would cause all other steps to be folded.
+        """
         history = self._history
         passage = history.passages[index]
-        is_whole = index in history.pinned_steps or (
+        has_whole_result = index in history.pinned_steps or (
             not levels.recalled
             and any(map(history.has_raised_priority, history.turns[passage.start : passage.stop]))
         )
-        if is_whole:
+        if has_whole_result:
             return 0
         return self._meter.measure_turns(history.shorten_passage(index, levels)).tokens
 
-    def _saving(self, index: int, levels: Levels, level: Level) -> Load:
-        """Return the load that is saved by applying a level to a passage."""
+    def _measure_saving(self, index: int, levels: Levels, level: LevelName) -> Load:
+        """Return the load that is saved by reducing a passage to one more level.
+
+        Args:
+            index: The index of the passage.
+            levels: The levels that it has reached.
+            level: The level to add. If it is `folded`, the passage counts as folded from now on.
+        """
         history, meter = self._history, self._meter
         if getattr(levels, level):
             return Load()
         turns = history.shorten_passage(index, levels)
         if level != "folded":
-            reached = dict.fromkeys(self._implied_levels(index, level), True)
+            reached = dict.fromkeys(self._find_implied_levels(index, level), True)
             shortened = history.shorten_passage(index, levels._replace(**reached))
             return meter.measure_saving(turns, shortened)
         if index in history.pinned_steps:
             return Load()
         folded_neighbours = (index - 1 in self._folded) + (index + 1 in self._folded)
         self._folded.add(index)
-        # Folding a passage adds a fold, extends one, or joins two.
+        # A folded passage adds a fold, extends a neighbour, or joins two neighbours into one.
         return meter.measure_turns(turns) - Load((1 - folded_neighbours) * _FOLD_TOKENS)
 
-    def _is_enough(self, level: Level) -> bool:
-        """Return whether nothing has to be saved any more that this level can save."""
+    def _is_enough(self, level: LevelName) -> bool:
+        """Return whether a level does not have to be applied to further passages."""
         missing = self._missing
         exceeds_media = missing.media > 0 or missing.base64_chars > 0
         return missing.tokens <= 0 and not (exceeds_media and level == "media")
 
-    def _implied_levels(self, index: int, level: Level) -> Sequence[Level]:
-        """Return the weaker levels that a level implies, and the level itself."""
-        is_chained = isinstance(self._history.passages[index], Step) and level in _CHAIN
-        return _CHAIN[: _CHAIN.index(level) + 1] if is_chained else [level]
+    def _find_implied_levels(self, index: int, level: LevelName) -> Sequence[LevelName]:
+        """Return the weaker levels that a level implies at a passage, and the level itself."""
+        if isinstance(self._history.passages[index], Step) and level in _IMPLYING_LEVELS:
+            return _IMPLYING_LEVELS[: _IMPLYING_LEVELS.index(level) + 1]
+        return [level]
 
-    def _field(self, index: int, level: Level) -> str:
+    def _find_field(self, index: int, level: LevelName) -> str:
+        """Return the field of `Frontier` with the position of a level for a passage."""
         is_step = isinstance(self._history.passages[index], Step)
         return (_STEP_FIELDS if is_step else _MESSAGE_FIELDS)[level]

@@ -6,7 +6,7 @@ Source: `context`, "Budget".
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple
 
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.conversation import (
@@ -52,10 +52,18 @@ class Load:
         )
 
 
-_ItemKey: TypeAlias = tuple[int | None, str, str]
-"""The `seq` of the entry of an item, the id of the call it answers, and its JSON pointer."""
+class _ItemKey(NamedTuple):
+    """Identifies an item of a conversation, before and after its turn is resolved."""
 
-_LINE = Load(24)
+    seq: int | None
+    """The `seq` of its entry."""
+    call_id: str
+    """The id of the call, for an item of a tool result; else empty."""
+    pointer: str
+    """The JSON pointer of the item in its entry."""
+
+
+_LINE_LOAD = Load(24)
 """The load of the line for a medium that the target does not support."""
 
 
@@ -64,8 +72,9 @@ class LoadMeter:
 
     Args:
         profile: The target.
-        resolved: The same turns after resolving, which have the final form of each medium. With
-            `None`, each medium counts as if it were attached unchanged.
+        resolved: The turns after the media ladder has decided on the form of each medium. A medium
+            counts as much as its form. With `None`, each medium counts as if it were attached
+            unchanged.
     """
 
     def __init__(self, profile: Profile, resolved: Sequence[ResolvedTurn] | None = None) -> None:
@@ -92,7 +101,7 @@ class LoadMeter:
         return load
 
     def measure_saving(self, old: Sequence[ComposedTurn], new: Sequence[ComposedTurn]) -> Load:
-        """Return the load that is saved if `old` turns are replaced by `new` ones."""
+        """Return the load that is saved if the turns in `old` are replaced by those in `new`."""
         if len(old) == len(new):
             # Turns that are in both lists save nothing and need not be measured.
             pairs = [(a, b) for a, b in zip(old, new, strict=True) if a is not b]
@@ -120,8 +129,11 @@ class LoadMeter:
             return Load(self._rule.text(item.instead or ""))
         if self._resolved is None:
             is_supported = self._profile.rule(item.kind) is not None
-            return Load(self._rule.medium(_as_attached(item)), 1) if is_supported else _LINE
-        resolved = self._resolved.get((item.seq or turn.seq, turn.call_id, item.pointer), ())
+            return (
+                Load(self._rule.medium(_attach_unchanged(item)), 1) if is_supported else _LINE_LOAD
+            )
+        key = _ItemKey(item.seq or turn.seq, turn.call_id, item.pointer)
+        resolved = self._resolved.get(key, ())
         return sum(map(self._measure_resolved_item, resolved), Load())
 
     def _measure_resolved_item(self, item: TextItem | MediaItem) -> Load:
@@ -133,20 +145,20 @@ class LoadMeter:
 def _group_items(
     resolved: Sequence[ResolvedTurn],
 ) -> Mapping[_ItemKey, Sequence[TextItem | MediaItem]]:
-    """Return texts and media by their keys; the lines about a medium have the medium's key."""
+    """Return the texts and media of turns by key; a line about a medium has the medium's key."""
     items: defaultdict[_ItemKey, list[TextItem | MediaItem]] = defaultdict(list)
     for turn in resolved:
         for item in turn.items:
             if isinstance(item, MediaItem):
-                key = (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer)
+                key = _ItemKey(item.medium.seq or turn.seq, turn.call_id, item.medium.pointer)
                 items[key].append(item)
             elif isinstance(item, TextItem):
-                items[item.seq or turn.seq, turn.call_id, item.pointer].append(item)
+                items[_ItemKey(item.seq or turn.seq, turn.call_id, item.pointer)].append(item)
     return items
 
 
-def _as_attached(medium: Medium) -> MediaItem:
-    """Return a medium as if it were attached to a message unchanged."""
+def _attach_unchanged(medium: Medium) -> MediaItem:
+    """Return the attachment that a medium becomes if the media ladder does not change it."""
     address = medium.source.url if isinstance(medium.source, Address) else None
     return MediaItem(
         *(medium, medium.source, medium.kind, medium.mime_type),

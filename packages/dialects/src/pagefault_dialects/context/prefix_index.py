@@ -16,7 +16,7 @@ from pagefault_dialects.context.steps import (
     FoldSummary,
     MessagePassage,
     Step,
-    is_added_answer,
+    is_added_result,
     split_passages,
     summarize_turns,
 )
@@ -174,7 +174,7 @@ class PrefixIndex:
                 passages.append(run)
                 if not is_late[passage.start] and first.seq is not None:
                     tools = frozenset(call.name for call in first.calls)
-                    lacks_answer = any(map(is_added_answer, passage_turns))
+                    lacks_answer = any(map(is_added_result, passage_turns))
                     steps_by_seq[first.seq].append((UnansweredStep(steps, tools), lacks_answer))
             elif first.seq is not None:
                 passages.append(_index_message(passage, first, recorded.get(first.seq, ())))
@@ -355,7 +355,7 @@ def _refer_to_turn(
 
     An answer that Pagefault has added has no record, and is returned itself.
     """
-    if is_added_answer(turn):
+    if is_added_result(turn):
         return turn
     calls = tuple(_PairedCall(call.call_id, call.name, call.entry_position) for call in turn.calls)
     for index, item in enumerate(recorded):

@@ -1,8 +1,8 @@
-"""Steps of a history, and the counts of folded runs.
+"""Steps of a history, and the counts of a fold, which replaces steps and messages by one line.
 
-A step is one turn of the assistant that calls tools, with the answers to its calls. All other turns
+A step is one turn of the assistant that calls tools, with the results of its calls. All other turns
 are messages of the system, the user, or the assistant. Steps are numbered from 1, from the oldest
-on, so appending a step changes no number.
+on, so appending a step does not change the numbers of earlier steps.
 
 Source: `context`, "Budget".
 """
@@ -17,23 +17,23 @@ from pagefault_dialects.pages.one_line import one_line
 from pagefault_dialects.texts.cuts import cut_short
 
 MAX_TOOLS = 6
-"""The number of tools that a fold names; the others are counted together."""
+"""The number of tools that the line of a fold names; other tools are counted together."""
 
-_LONGEST_NAME = 40
+_MAX_TOOL_NAME_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A turn of the assistant with calls, and its answers."""
+    """A turn of the assistant with calls, and the turns with their results."""
 
     number: int
     """The number in the history, from 1."""
     start: int
     """The index of the turn with the calls."""
     stop: int
-    """The index after the last answer."""
+    """The index after the last result."""
     position: int
-    """The position that frontiers compare: the `seq` of the turn with the calls."""
+    """The position of its turns; see `turn_positions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,20 @@ class MessagePassage:
     start: int
     """The index of the turn."""
     stop: int
-    """The index after it."""
+    """The index after the turn."""
     position: int
-    """The position that frontiers compare: its `seq`."""
+    """The position of the turn; see `turn_positions`."""
 
 
 Passage: TypeAlias = Step | MessagePassage
-"""A step or a message; each is evicted as a whole."""
+"""A step or a message. All turns of a passage are evicted together."""
 
 
 def turn_positions(turns: Sequence[ComposedTurn]) -> Sequence[int]:
-    """Return the position of each turn: the `seq` of its step, or its own `seq` outside of steps.
+    """Return the position of each turn, by which frontiers say how far content is evicted.
 
-    Positions never decrease, and appending turns changes no earlier position. Turns without a
+    The position of a result is that of its call, and the position of any other turn is its `seq`.
+    Positions never decrease, and appending turns does not change earlier positions. Turns without a
     session have the positions 1, 2, 3 and so on.
     """
     if all(turn.seq is None for turn in turns):
@@ -73,17 +74,17 @@ def turn_positions(turns: Sequence[ComposedTurn]) -> Sequence[int]:
 def split_passages(
     turns: Sequence[ComposedTurn], folded: Mapping[str, "FoldSummary"] = MappingProxyType({})
 ) -> Iterator[Passage]:
-    """Split a conversation into steps and the messages between them; yield them in order.
+    """Yield the steps of a conversation and the messages between them, in order.
 
     Args:
-        turns: The conversation, calls and answers paired.
+        turns: The conversation, with calls and results paired.
         folded: The counts of folded runs, by the id of the call in the step that replaces the run.
     """
     positions = turn_positions(turns)
     index = number = 0
     while index < len(turns):
         start, index = index, index + 1
-        # An answer that is rendered alone has no call before it.
+        # A result that is rendered alone has no call before it, and is a step by itself.
         if not turns[start].calls and turns[start].role != "tool":
             yield MessagePassage(start, index, positions[start])
             continue
@@ -96,7 +97,7 @@ def split_passages(
 
 @dataclass(frozen=True, slots=True)
 class FoldSummary:
-    """Counts of a run of steps and messages; the counts of two runs can be added with `+`."""
+    """Counts of a run: of consecutive steps and messages. Runs are joined with `+`."""
 
     first_step: int = 0
     """The number of the first step; 0 without steps."""
@@ -143,11 +144,13 @@ class FoldSummary:
         return f"{sentence} read_text @entries:{self.from_seq}-{self.to_seq} {lists}."
 
     def _subject(self) -> str:
-        """Return what the run consists of, such as `Steps 3 to 7 and 2 messages`."""
-        is_one = self.first_step == self.last_step
-        steps = f"Steps {self.first_step} to {self.last_step}"
-        if is_one:
-            steps = f"Step {self.first_step}"
+        """Return the subject of the line, such as `Steps 3 to 7 and 2 messages`."""
+        is_one_step = self.first_step == self.last_step
+        steps = (
+            f"Step {self.first_step}"
+            if is_one_step
+            else f"Steps {self.first_step} to {self.last_step}"
+        )
         messages = f"{self.messages} message{'' if self.messages == 1 else 's'}"
         if not self.steps:
             return messages
@@ -170,30 +173,30 @@ def summarize_turns(
     Args:
         turns: The turns of the step, or the message.
         number: The number of the step; 0 for a message.
-        is_late: The step repeats a call whose answer came late, so its calls are not counted.
+        is_late: True if the step repeats a call whose result came late; it is counted already.
     """
     tools: dict[str, int] = {}
     for call in () if is_late else turns[0].calls:
-        name = short_tool_name(call.name)
+        name = shorten_tool_name(call.name)
         tools[name] = tools.get(name, 0) + 1
-    seqs = [turn.seq for turn in turns if turn.seq is not None and not is_added_answer(turn)]
+    seqs = [turn.seq for turn in turns if turn.seq is not None and not is_added_result(turn)]
     return FoldSummary(
         first_step=number,
         last_step=number,
         messages=0 if number else 1,
         steps=1 if number else 0,
-        failed=sum(turn.is_error and not is_added_answer(turn) for turn in turns),
+        failed=sum(turn.is_error and not is_added_result(turn) for turn in turns),
         from_seq=min(seqs, default=turns[0].seq),
         to_seq=max(seqs, default=turns[0].seq),
         tools=tools,
     )
 
 
-def short_tool_name(tool_name: str) -> str:
-    """Return the name of a tool on one line, shortened."""
-    return cut_short(one_line(tool_name[: 2 * _LONGEST_NAME]), _LONGEST_NAME)
+def shorten_tool_name(tool_name: str) -> str:
+    """Return the name of a tool on one line, cut to 40 characters."""
+    return cut_short(one_line(tool_name[: 2 * _MAX_TOOL_NAME_CHARS]), _MAX_TOOL_NAME_CHARS)
 
 
-def is_added_answer(turn: ComposedTurn) -> bool:
-    """Return whether Pagefault added this answer to a call that has none."""
+def is_added_result(turn: ComposedTurn) -> bool:
+    """Return whether Pagefault added this result for a call that has none."""
     return turn.role == "tool" and any(isinstance(item, SyntheticNote) for item in turn.items)

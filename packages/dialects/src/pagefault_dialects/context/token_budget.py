@@ -1,5 +1,8 @@
 """The token budget of a rendering: how much is evicted, and the error if a budget is too small.
 
+A rendering within a budget is a loop: render at a frontier, measure, and call `next_frontier`,
+until the frontier does not move any more.
+
 Source: `context`, "Budget" and "A prefix that stays".
 """
 
@@ -17,22 +20,24 @@ from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.ladder import ResolvedTurns
 
-# A quarter of the limit is evicted at once, so that the turns after it evict nothing.
+# Eviction makes room for a quarter of the limit, so that the next turns need no eviction.
 _BATCHES_IN_LIMIT = 4
+# Added to the budget that an error recommends, since counts are estimates.
 _SPARE_TOKENS = 64
 # The shares of protected turns grow with the budget, and can take nine tenths of what is added. So
-# a budget is raised by a multiple of the missing tokens.
+# each attempt raises the budget by a multiple of the missing tokens.
 _TOKENS_PER_MISSING_TOKEN = 4
-_MAX_TRIES = 16
+_MAX_ATTEMPTS = 16
 
 
 def excess_load(load: int, limit: int | None, batch: int | None) -> int:
-    """Return how many tokens have to be evicted to fit a limit, with room for the turns after it.
+    """Return how many tokens have to be evicted for a conversation to fit a limit.
 
     Args:
-        load: The tokens at present.
+        load: The tokens of the conversation.
         limit: The most tokens; `None` without a limit.
-        batch: The room that is made below the limit; `None` for a quarter of it.
+        batch: The tokens to evict below the limit, as room for the next turns; `None` for a quarter
+            of the limit.
     """
     if limit is None or load <= limit:
         return 0
@@ -41,13 +46,13 @@ def excess_load(load: int, limit: int | None, batch: int | None) -> int:
 
 
 def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: ResolvedTurns) -> Frontier:
-    """Return the next frontier to try for a conversation to fit its limits; the same if it fits.
+    """Return the next frontier to try; the same one if the conversation fits its limits.
 
     Protected turns are shortened only if nothing else can be evicted.
 
     Args:
         history: The conversation.
-        frontier: The last frontier that was tried.
+        frontier: The frontier of the last attempt.
         resolved: The conversation as it is rendered at that frontier.
 
     Raises:
@@ -59,7 +64,8 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: Resolve
     if excess == Load():
         return frontier
     if excess.tokens > 0:
-        # The estimate depends on positions alone, so any earlier frontier leads to the same move.
+        # The estimate depends on the frontier alone, not on the moves that led to it. So any of
+        # these frontiers leads to the same next one.
         estimate = estimate_tokens(history, frontier, meter)
         estimated = excess.tokens - load.tokens + estimate
         excess = replace(excess, tokens=estimated if estimated > 0 else excess.tokens)
@@ -85,7 +91,11 @@ def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, meter: Load
 
 
 def _excess(resolved: ResolvedTurns, load: Load, options: RenderOptions) -> Load:
-    """Return the load that has to be evicted for a conversation to fit its limits."""
+    """Return the load that has to be evicted for a conversation to fit its limits.
+
+    If a request has too many or too large media, a quarter of the media or of their base64 is
+    evicted in addition, as room for the next turns.
+    """
     batch = 0 if options.frontier is None else options.evict_batch
     tokens = excess_load(load.tokens, options.max_tokens, batch)
     if options.frontier is None:
@@ -101,22 +111,28 @@ def _excess(resolved: ResolvedTurns, load: Load, options: RenderOptions) -> Load
 def _budget_too_small(
     history: EvictableTurns, frontier: Frontier, tokens: int
 ) -> InvalidPayloadError:
-    """Return the error for a budget that the shortest form exceeds, with one that is enough."""
+    """Return the error for a budget that the shortest form exceeds; it names a sufficient budget.
+
+    Args:
+        history: The conversation.
+        frontier: The frontier at which nothing more can be evicted.
+        tokens: The tokens of the conversation at this frontier.
+    """
     floor = history.make_floor(frontier)
     max_tokens = history.options.max_tokens or 0
     other_tokens = tokens - _floor_tokens(history, frontier, max_tokens)
-    enough = max(max_tokens + 2 * (tokens - max_tokens), 2 * floor.system_tokens) + _SPARE_TOKENS
-    for _ in range(_MAX_TRIES):
-        missing = other_tokens + _floor_tokens(history, frontier, enough) + _SPARE_TOKENS - enough
+    budget = max(max_tokens + 2 * (tokens - max_tokens), 2 * floor.system_tokens) + _SPARE_TOKENS
+    for _ in range(_MAX_ATTEMPTS):
+        missing = other_tokens + _floor_tokens(history, frontier, budget) + _SPARE_TOKENS - budget
         if missing <= 0:
             break
-        enough += _TOKENS_PER_MISSING_TOKEN * missing
+        budget += _TOKENS_PER_MISSING_TOKEN * missing
     parts = ", ".join(f"{name} {count}" for name, count in floor.count_parts())
     return InvalidPayloadError(
         f"`maxTokens` is {max_tokens}, and what is never left out takes about "
         f"{tokens} tokens even at its shortest: {parts}. Raise the limit, shorten the system "
         "message, or unpin pages.",
-        faults=[Fault("/maxTokens", f"must be {enough} or more for this history")],
+        faults=[Fault("/maxTokens", f"must be {budget} or more for this history")],
         code="budget-too-small",
     )
 

@@ -18,12 +18,12 @@ from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
 from pagefault_dialects.texts.file_texts import FileText
 
-# Images of these types whose pixels were not counted when they were stored are unreadable.
-_MEASURED = DECODED_TYPES | {"image/tiff"}
-# The longest side of an image that gets less than this many bytes, to make room for newer ones.
-_TIGHT_SIDE = 1_024
+# The size in pixels of sound images of these types is known: it is measured when they are stored.
+_MEASURED_TYPES = DECODED_TYPES | {"image/tiff"}
+# If the room for an image is below 1 MiB, its longer side is limited to 1,024 pixels as well.
 _AMPLE_BYTES = 1 << 20
-# A smaller image gets 256 KiB or more.
+_TIGHT_SIDE = 1_024
+# A smaller image may always have 256 KiB, as a power of two.
 _MIN_ROOM_BITS = 18
 
 
@@ -34,9 +34,9 @@ class Obstacle:
     code: str
     reason: str
     fixable_by_resize: bool = False
-    """True if an image derived from the medium could be sent."""
+    """True if an image derived from the medium could be sent instead."""
     becomes: Literal["smaller", "larger", "repaired"] = "smaller"
-    """The rung of that image on the ladder."""
+    """The name of the derived image in the loss account."""
 
 
 _EVICTED = Obstacle(
@@ -50,10 +50,10 @@ _COLLECTED = Obstacle(
 
 @dataclass(frozen=True, slots=True)
 class MediumRef:
-    """A medium of a conversation."""
+    """A medium of a conversation, with its turn."""
 
     index: int
-    """Its index among all media in reading order, from the oldest."""
+    """The index among all media in reading order, from the oldest."""
     turn: ComposedTurn
     medium: Medium
 
@@ -88,7 +88,7 @@ class MediaLimits:
         self._options = options
         rule = profile.media.get("image")
         self.max_image_base64 = rule.max_base64 if rule else None
-        self.max_side = self._side(rule, refs) if rule else None
+        self.max_side = self._find_max_side(rule, refs) if rule else None
         self.min_side = rule.min_side if rule else None
 
     def find_obstacle(self, ref: MediumRef) -> Obstacle | None:
@@ -114,7 +114,7 @@ class MediaLimits:
         )
 
     def max_media(self, kind: MediaClass) -> int | None:
-        """Return the most media of a class."""
+        """Return the most media of a class in one rendering; `None` without a limit."""
         rule = self._profile.media.get(kind)
         limits = (
             rule.max_count if rule else None,
@@ -139,14 +139,16 @@ class MediaLimits:
         medium = ref.medium
         if medium.is_line or self._check_role(ref) or self._check_address(ref):
             return False
-        can_be_made = medium.mime_type in DECODED_TYPES and bool(self.image_types())
-        return self._check_type(medium) is None or can_be_made or self.find_wav(ref) is not None
+        can_be_converted = medium.mime_type in DECODED_TYPES and bool(self.image_types())
+        if self._check_type(medium) is None or can_be_converted:
+            return True
+        return self.find_wav(ref) is not None
 
     def find_wav(self, ref: MediumRef) -> WavFile | None:
         """Return the WAV file to attach instead of audio samples without a header.
 
-        Return `None` if the target takes the samples unchanged or takes no WAV, and for other
-        media.
+        The result is `None` for other media, if the target takes the samples unchanged, and if it
+        does not take WAV files.
         """
         medium, rule = ref.medium, self._profile.rule(ref.medium.kind)
         has_bytes = not medium.is_line and not isinstance(medium.source, Address)
@@ -185,7 +187,7 @@ class MediaLimits:
     def _check_address(self, ref: MediumRef) -> Obstacle | None:
         medium = ref.medium
         rule = self._profile.rule(medium.kind)
-        # A kind that is not accepted at all is the obstacle of `_check_type`.
+        # `_check_type` returns the obstacle for a kind that is not accepted at all.
         if rule is None or not isinstance(medium.source, Address):
             return None
         if medium.damage is not None:
@@ -239,7 +241,8 @@ class MediaLimits:
     def _accepts(self, mime_type: str) -> bool:
         return self._options.accept is None or matches(mime_type, self._options.accept)
 
-    def _side(self, rule: MediaRule, refs: Sequence[MediumRef]) -> int | None:
+    def _find_max_side(self, rule: MediaRule, refs: Sequence[MediumRef]) -> int | None:
+        """Return the most pixels of the longer side of an image, given the number of images."""
         if rule.max_side_of_many is None:
             return rule.max_side
         # Only the images count that would be attached if none had too many pixels.
@@ -251,12 +254,10 @@ class MediaLimits:
             for ref in refs
         )
         max_images = self.max_media("image")
-        many, side = rule.max_side_of_many
-        return (
-            side
-            if min(images, max_images if max_images is not None else images) > many
-            else rule.max_side
-        )
+        if max_images is not None:
+            images = min(images, max_images)
+        many, side_of_many = rule.max_side_of_many
+        return side_of_many if images > many else rule.max_side
 
 
 def _shorter_side(medium: Medium) -> int:
@@ -283,18 +284,18 @@ def can_be_resized(medium: Medium) -> bool:
 
 
 def _check_bytes(medium: Medium) -> Obstacle | None:
-    """Return why the bytes of a medium are unusable."""
+    """Return the obstacle of a medium whose bytes are unusable; `None` if they are not."""
     if isinstance(medium.source, Address):
         return None
     if medium.damage is not None and not medium.damage.is_repairable:
         return Obstacle("unreadable", medium.damage.detail)
-    if medium.mime_type in _MEASURED and medium.hints.width is None:
+    if medium.mime_type in _MEASURED_TYPES and medium.hints.width is None:
         return Obstacle("unreadable", f"The bytes are not those of a sound {medium.mime_type}.")
     return None
 
 
 def _check_damage(medium: Medium) -> Obstacle | None:
-    """Return why a damaged image is not sent unchanged, although its picture is whole."""
+    """Return the obstacle of an image that is damaged but can be repaired; `None` otherwise."""
     if (damage := medium.damage) is None:
         return None
     return Obstacle(damage.code, damage.detail, fixable_by_resize=True, becomes="repaired")
@@ -302,7 +303,7 @@ def _check_damage(medium: Medium) -> Obstacle | None:
 
 @dataclass(frozen=True, slots=True)
 class MediaPlan:
-    """The media to load, each by its index among all media in reading order."""
+    """The media to load before a conversation is resolved, by `MediumRef.index`."""
 
     images: Mapping[int, ImageRecipe] = field(default_factory=dict)
     """The images to derive."""
@@ -314,21 +315,21 @@ class MediaPlan:
 
 @dataclass(frozen=True, slots=True)
 class LoadedMedia:
-    """The loaded media of a plan, by the same indexes; failed ones are missing."""
+    """The loaded media of a plan, by `MediumRef.index`, without those that could not be loaded."""
 
     images: Mapping[int, DerivedImage] = field(default_factory=dict)
     texts: Mapping[int, FileText] = field(default_factory=dict)
-    costly: Mapping[int, str] = field(default_factory=dict)
-    """Why images were not decoded: a sentence for each."""
+    decode_refusals: Mapping[int, str] = field(default_factory=dict)
+    """For each image that was not decoded, since this would cost too much, a sentence about it."""
     wavs: Mapping[int, DerivedImage] = field(default_factory=dict)
     """WAV files of stored samples, derived like images."""
 
-    def explain(self, ref: MediumRef, obstacle: Obstacle) -> Obstacle:
-        """Return an obstacle; if its image was not decoded, with that in the reason."""
-        reason = self.costly.get(ref.index) if obstacle.fixable_by_resize else None
-        if reason is None:
+    def add_refusal(self, ref: MediumRef, obstacle: Obstacle) -> Obstacle:
+        """Return an obstacle with the sentence of `decode_refusals` added to its reason, if any."""
+        refusal = self.decode_refusals.get(ref.index) if obstacle.fixable_by_resize else None
+        if refusal is None:
             return obstacle
-        return replace(obstacle, reason=f"{obstacle.reason} {reason}")
+        return replace(obstacle, reason=f"{obstacle.reason} {refusal}")
 
 
 def plan_media(
@@ -345,15 +346,15 @@ def plan_media(
     refs = list_media(turns)
     limits = MediaLimits(profile, options, refs)
     obstacles = {ref.index: limits.find_obstacle(ref) for ref in refs}
-    readable = (
+    texts = (
         ref.index
         for ref in refs
-        if obstacles[ref.index] is not None and _is_worth_reading(ref.medium, profile)
+        if obstacles[ref.index] is not None and _can_become_text(ref.medium, profile)
     )
     wavs = {ref.index: wav for ref in refs if (wav := limits.find_wav(ref))}
-    stored = (index for index in wavs if isinstance(refs[index].medium.source, StoredBytes))
+    stored_wavs = (index for index in wavs if isinstance(refs[index].medium.source, StoredBytes))
     images = _plan_images(refs, obstacles, limits, max_base64, wavs)
-    return MediaPlan(images, frozenset(readable), frozenset(stored))
+    return MediaPlan(images, frozenset(texts), frozenset(stored_wavs))
 
 
 def _plan_images(
@@ -363,48 +364,59 @@ def _plan_images(
     max_base64: int,
     wavs: Mapping[int, WavFile],
 ) -> dict[int, ImageRecipe]:
+    """Return the recipes of the images to derive, by `MediumRef.index`.
+
+    Media are planned from the newest to the oldest, so an older image gets the characters of base64
+    that newer media do not use.
+
+    Args:
+        refs: All media.
+        obstacles: Why each medium cannot be sent unchanged, by `MediumRef.index`.
+        limits: The limits of the target.
+        max_base64: The most characters of base64 in one rendering.
+        wavs: The WAV files that replace samples, by `MediumRef.index`.
+    """
     types = limits.image_types()
     max_images = limits.max_media("image")
-    planned: dict[int, ImageRecipe] = {}
-    used, images = 0, 0
-    # From the newest to the oldest: an older image gets the room that newer media leave.
+    recipes: dict[int, ImageRecipe] = {}
+    used_chars, images = 0, 0
     for ref in reversed(refs):
         medium, obstacle = ref.medium, obstacles[ref.index]
-        size = limits.base64_chars(ref)
+        chars = limits.base64_chars(ref)
         if ref.index in wavs:
-            obstacle, size = None, base64_length(wavs[ref.index].size_bytes)
-        has_smaller = bool(types) and can_be_resized(medium)
-        if obstacle is not None and not (has_smaller and obstacle.fixable_by_resize):
+            obstacle, chars = None, base64_length(wavs[ref.index].size_bytes)
+        is_resizable = bool(types) and can_be_resized(medium)
+        if obstacle is not None and not (is_resizable and obstacle.fixable_by_resize):
             continue
         if ref.media_class == "image":
             images += 1
             if max_images is not None and images > max_images:
-                # It is not attached at all.
+                # An image beyond the limit becomes a text.
                 continue
         if obstacle is not None and limits.max_image_base64 is not None:
-            size = min(size, limits.max_image_base64)
+            chars = min(chars, limits.max_image_base64)
         recipe = None if obstacle is None else _make_recipe(types, limits, medium, None)
-        if has_smaller and used + size > max_base64:
-            recipe = _make_recipe(types, limits, medium, max_base64 - used)
-            size = base64_length(recipe.max_bytes or 0)
+        if is_resizable and used_chars + chars > max_base64:
+            recipe = _make_recipe(types, limits, medium, max_base64 - used_chars)
+            chars = base64_length(recipe.max_bytes or 0)
         if recipe is not None:
-            planned[ref.index] = recipe
-        if used + size <= max_base64:
-            used += size
-    return planned
+            recipes[ref.index] = recipe
+        if used_chars + chars <= max_base64:
+            used_chars += chars
+    return recipes
 
 
 def _make_recipe(
-    types: tuple[str, ...], limits: MediaLimits, medium: Medium, room: int | None
+    types: tuple[str, ...], limits: MediaLimits, medium: Medium, max_chars: int | None
 ) -> ImageRecipe:
-    """Return the recipe of an image within the target's limits, and within a room.
+    """Return the recipe of an image within the target's limits, and within `max_chars`.
 
     Args:
         types: The types that it may be encoded as.
         limits: The limits of the target.
         medium: The image.
-        room: The most characters of base64; `None` for no other limit than the target's. It is
-            rounded down to a power of two in bytes, so that renderings share derived images.
+        max_chars: The most characters of base64; `None` for no other limit than the target's. In
+            bytes, it is rounded down to a power of two, so that renderings share derived images.
     """
     max_base64 = limits.max_image_base64
     max_bytes = None if max_base64 is None else max_base64 // 4 * 3
@@ -412,16 +424,16 @@ def _make_recipe(
         # A PNG of few pixels is small, and lossless.
         lossless = tuple(mime_type for mime_type in types if mime_type == "image/png") or types
         return ImageRecipe(lossless, limits.max_side, max_bytes, limits.min_side)
-    if room is None:
+    if max_chars is None:
         return ImageRecipe(types, limits.max_side, max_bytes)
-    room_bytes = 1 << max(_MIN_ROOM_BITS, (max(room, 1) // 4 * 3).bit_length() - 1)
-    side = _TIGHT_SIDE if limits.max_side is None else min(_TIGHT_SIDE, limits.max_side)
+    room_bytes = 1 << max(_MIN_ROOM_BITS, (max(max_chars, 1) // 4 * 3).bit_length() - 1)
     if room_bytes >= _AMPLE_BYTES:
         return ImageRecipe(types, limits.max_side, min(room_bytes, max_bytes or room_bytes))
-    return ImageRecipe(types, side, room_bytes)
+    return ImageRecipe(types, min(_TIGHT_SIDE, limits.max_side or _TIGHT_SIDE), room_bytes)
 
 
-def _is_worth_reading(medium: Medium, profile: Profile) -> bool:
+def _can_become_text(medium: Medium, profile: Profile) -> bool:
+    """Return whether a medium is a text file that is read, to be rendered as text."""
     if medium.words is not None or medium.instead is not None or medium.size_bytes is None:
         return False
     return is_text_file(medium) and profile.text_file_chars > 0

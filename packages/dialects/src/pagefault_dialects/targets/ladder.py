@@ -2,9 +2,9 @@
 
     original → smaller image → caption, transcript or text → one line
 
-A medium goes down a rung at a time until it fits the target, and until all media together do. If
-there are too many, the oldest go down first. Every step is an entry of the loss account, and a text
-tells the model about it.
+Each of these forms is a *rung*. A medium goes down rung by rung until it fits the target, and until
+all media of the conversation fit together. If there are too many media, the oldest go down first.
+Each step down is an entry of the loss account, and a text in the conversation tells the model.
 
 Source: `providers`, degradation ladder.
 """
@@ -55,20 +55,20 @@ from pagefault_dialects.targets.medium_forms import (
     limit_count,
     limit_size,
     make_loss_entry,
-    record_path,
+    make_record_request,
 )
 from pagefault_dialects.targets.native_blocks import TurnBlocks, find_turn_blocks, items_of_block
 from pagefault_dialects.targets.native_messages import (
     NativeRun,
     find_home_runs,
-    media_range,
-    media_ranges,
+    find_media_range,
+    find_media_ranges,
     refers_to_all,
 )
 from pagefault_dialects.targets.profile import MediaClass, Profile
 from pagefault_dialects.targets.thoughts import takes_thought, takes_thoughts, without_signature
 
-_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
+_MEDIA_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 
 
 Sign = Callable[[str], str]
@@ -77,19 +77,18 @@ Sign = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTurns:
-    """Turns with all media resolved, and the loss account, in reading order.
-
-    `loss_of_turns` has the number of loss entries of each turn.
-    """
+    """Turns whose media have the form in which they are sent, and the loss account."""
 
     turns: tuple[ResolvedTurn, ...]
     loss: tuple[LossEntry, ...]
+    """The entries of the loss account, in reading order."""
     loss_of_turns: tuple[int, ...] = field(default=(), compare=False)
+    """The number of loss entries of each turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The ladder of one target."""
+    """The media ladder of one target and rendering."""
 
     profile: Profile
     """The target."""
@@ -99,36 +98,38 @@ class Ladder:
     max_base64: int
     """The most characters of base64 in one rendering."""
     sign: Sign | None
-    """Signs URLs of stored media, if such are requested."""
+    """Signs URLs of stored media; `None` unless signed URLs are requested."""
 
     def resolve(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> ResolvedTurns:
         """Return the conversation in the forms that the target accepts.
 
         Args:
             turns: The conversation.
-            loaded: The media loaded for its plan.
+            loaded: The media that `plan_media` has planned for this conversation.
         """
         refs = list_media(turns)
         limits = MediaLimits(self.profile, self.options, refs)
         obstacles = [limits.find_obstacle(ref) for ref in refs]
-        ranges = media_ranges(turns)
+        ranges = find_media_ranges(turns)
+        # Consecutive turns that can be written as they were sent, if their media allow that.
         runs = find_home_runs(turns, self.profile, self.options, refs, obstacles)
-        in_runs = {index for run in runs for index in media_range(run, ranges)}
+        in_runs = {index for run in runs for index in find_media_range(run, ranges)}
         forms = [
             self._choose_form(
                 ref, obstacle, loaded, limits.find_wav(ref), is_in_run=ref.index in in_runs
             )
             for ref, obstacle in zip(refs, obstacles, strict=True)
         ]
-        for kind in _CLASSES:
+        for kind in _MEDIA_CLASSES:
             limit_count(forms, kind, limits.max_media(kind))
         limit_size(forms, self.max_base64)
         written: dict[int, tuple[Node, ...]] = {}
         for run in runs:
-            written |= _write_run(run, [forms[index] for index in media_range(run, ranges)])
+            run_forms = [forms[index] for index in find_media_range(run, ranges)]
+            written |= _write_run(run, run_forms)
         resolved = [
-            self._resolve_turn(turn, [forms[index] for index in range_], written.get(turn_index))
-            for turn_index, (turn, range_) in enumerate(zip(turns, ranges, strict=True))
+            self._resolve_turn(turn, [forms[index] for index in media], written.get(turn_index))
+            for turn_index, (turn, media) in enumerate(zip(turns, ranges, strict=True))
         ]
         return ResolvedTurns(
             tuple(turn for turn, _ in resolved),
@@ -149,17 +150,17 @@ class Ladder:
 
         Args:
             ref: The medium.
-            obstacle: Why it cannot be sent unchanged.
+            obstacle: Why it cannot be sent unchanged; `None` if it can.
             loaded: The loaded media.
-            wav: The WAV file to attach instead of samples without a header.
-            is_in_run: Whether its message is to be written as it was sent.
+            wav: The WAV file to attach instead, for samples without a header.
+            is_in_run: True if its message is written as it was sent, unless its media prevent that.
         """
         medium = ref.medium
-        if wav is not None and not is_in_run and (attachment := self._as_wav(ref, loaded, wav)):
+        if wav is not None and not is_in_run and (attachment := self._attach_wav(ref, loaded, wav)):
             # Adding the header does not change the sound, so this is still the original.
             return MediumForm(ref, attachment)
         text = loaded.texts.get(ref.index) if medium.words is None else None
-        excerpt = None if text is None else text.abridged(_reading_call(ref))
+        excerpt = None if text is None else text.abridged(_make_reading_call(ref))
         derived = loaded.images.get(ref.index)
         form = MediumForm(
             ref,
@@ -170,12 +171,12 @@ class Ladder:
             is_first_picture=derived is not None and derived.is_first_picture,
         )
         if obstacle is not None:
-            form.ignored_obstacle = loaded.explain(ref, obstacle)
+            form.ignored_obstacle = loaded.add_refusal(ref, obstacle)
             if not is_in_run:
                 form.apply_obstacle()
         return form
 
-    def _as_wav(self, ref: MediumRef, loaded: LoadedMedia, wav: WavFile) -> MediaItem | None:
+    def _attach_wav(self, ref: MediumRef, loaded: LoadedMedia, wav: WavFile) -> MediaItem | None:
         medium = ref.medium
         if isinstance(medium.source, InlineBytes):
             properties = replace(medium, mime_type=WAV_TYPE, size_bytes=wav.size_bytes)
@@ -199,7 +200,7 @@ class Ladder:
         Args:
             ref: The medium.
             source: The bytes to attach.
-            properties: The type, the size and the hints of these bytes.
+            properties: Has the type, the size and the hints of these bytes.
         """
         medium = ref.medium
         address: str | None = None
@@ -228,22 +229,23 @@ class Ladder:
         Args:
             turn: The turn.
             forms: The forms of its media, in order.
-            written: The sent messages to write for the turn; `None` if its items are written.
+            written: The messages of the turn as they were sent; `None` if the target writes the
+                items of the turn.
         """
-        is_error_text = turn.is_error and not self.profile.has_error_flag
-        if written is None and _is_resolved(turn) and not is_error_text:
+        needs_error_line = turn.is_error and not self.profile.has_error_flag
+        if written is None and _is_resolved(turn) and not needs_error_line:
             return turn, []
         items: list[ResolvedItem] = []
         loss: list[LossEntry] = []
-        if is_error_text:
+        if needs_error_line:
             items.append(TextItem("", ERROR_LINE))
-        following = iter(forms)
+        next_forms = iter(forms)
         blocks = TurnBlocks(turn)
         if written is None:
             blocks = find_turn_blocks(turn, forms, self.profile, self.options)
         for item in turn.items:
             loss += blocks.loss(item)
-            form = next(following) if isinstance(item, Medium) else None
+            form = next(next_forms) if isinstance(item, Medium) else None
             if (block := blocks.find(item)) is not None:
                 items += items_of_block(block, item, form)
                 continue
@@ -262,10 +264,10 @@ class Ladder:
         """Return the items that replace an item, and its loss.
 
         Args:
-            turn: Its turn.
+            turn: The turn of the item.
             item: The item.
             form: The form of the item, if it is a medium.
-            is_written: Whether the message is written as it was sent.
+            is_written: True if the message of the turn is written as it was sent.
         """
         if isinstance(item, TextItem | DataItem):
             return self._with_label(item), []
@@ -278,7 +280,8 @@ class Ladder:
         if isinstance(item, Omission):
             if is_written or self._is_rendered_elsewhere(turn, item):
                 return [], []
-            restore, seq = item.restore or record_path(turn, item), item.seq or turn.seq
+            restore = item.restore or make_record_request(turn, item)
+            seq = item.seq or turn.seq
             return [], [make_loss_entry(item, item.pointer, item.what, item.to, restore, seq)]
         return ([], []) if form is None else (form.items(), form.steps)
 
@@ -286,15 +289,15 @@ class Ladder:
         self, turn: ComposedTurn, block: ProviderBlock
     ) -> tuple[list[ResolvedItem], list[LossEntry]]:
         """Return a block unchanged for its provider, and as text for other providers."""
-        is_of_model = block.code != "reasoning" or takes_thought(block.model, self.options)
-        if self.profile.takes_block(block, turn.role) and is_of_model:
-            own = {self.profile.home: block.forms[self.profile.home]}
-            return [replace(block, forms=own)], []
+        is_taken_thought = block.code != "reasoning" or takes_thought(block.model, self.options)
+        if self.profile.takes_block(block, turn.role) and is_taken_thought:
+            home_form = {self.profile.home: block.forms[self.profile.home]}
+            return [replace(block, forms=home_form)], []
         if is_cache_mark(block):
             return [], []
         words: list[ResolvedItem] = [TextItem(block.pointer, block.words)] if block.words else []
         to = "text" if words else "nothing"
-        restore, seq = record_path(turn, block), block.seq or turn.seq
+        restore, seq = make_record_request(turn, block), block.seq or turn.seq
         return words, [make_loss_entry(block, block.pointer, block.what, to, restore, seq)]
 
     def _with_label(self, item: TextItem | DataItem) -> list[ResolvedItem]:
@@ -314,17 +317,17 @@ class Ladder:
         return self.profile.takes_structured(turn.structured[0])
 
 
-def _reading_call(ref: MediumRef) -> str:
-    """Return the call that reads a whole text file; empty if a model cannot read it."""
+def _make_reading_call(ref: MediumRef) -> str:
+    """Return the text of the call that reads a whole text file; empty if the file is not stored."""
     handle = handle_of(ref.medium, ref.turn.entry_seq(ref.medium.seq))
     return f'read_text("{handle}")' if handle else ""
 
 
 def _write_run(run: NativeRun, forms: Sequence[MediumForm]) -> dict[int, tuple[Node, ...]]:
-    """Return the messages of a run, by the indexes of its turns.
+    """Return the messages of a run as they were sent, by the indexes of its turns.
 
-    The first turn has all messages, the others none. If the media of the run are not all unchanged,
-    the result is empty, and the obstacles that were ignored are applied.
+    The first turn has all messages, and the other turns have none. If a medium of the run has
+    another form than the original, the result is empty, and obstacles that were ignored apply.
     """
     stored = find_stored_media(forms)
     if stored is None or not refers_to_all(run, stored):
@@ -336,9 +339,9 @@ def _write_run(run: NativeRun, forms: Sequence[MediumForm]) -> dict[int, tuple[N
 
 
 def _is_resolved(turn: ComposedTurn) -> TypeGuard[ResolvedTurn]:
-    """Return whether a turn has nothing to resolve; most have only texts."""
+    """Return whether a turn has nothing to resolve; most turns have only texts."""
     return all(
-        item.label is None is item.block
+        item.label is None and item.block is None
         if isinstance(item, TextItem)
         else isinstance(item, DataItem)
         for item in turn.items

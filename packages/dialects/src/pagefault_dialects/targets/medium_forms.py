@@ -1,4 +1,8 @@
-"""The form of each medium in a rendering: attached, as a smaller image, or as text."""
+"""The form of each medium in a rendering: an attachment, a smaller image, or a text.
+
+The media ladder makes a `MediumForm` for each medium, and moves it down rung by rung until all
+media fit the target.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,16 +35,16 @@ from pagefault_dialects.texts.file_texts import FileText
 
 @dataclass(slots=True)
 class MediumForm:
-    """The current form of a medium."""
+    """The form of a medium, which changes while the medium goes down the ladder."""
 
     ref: MediumRef
     """The medium."""
     attachment: MediaItem | None
     """The attachment; `None` if the medium is replaced by text."""
     smaller: MediaItem | None = None
-    """The smaller image that it can step down to."""
+    """The smaller image that can replace the original."""
     words: AlternativeText | None = None
-    """The text that can replace it."""
+    """The text that can replace the medium."""
     text: FileText | None = None
     """The text that `words` is an excerpt of, if the medium is a text file."""
     is_first_picture: bool = False
@@ -48,30 +52,30 @@ class MediumForm:
     rung: Rung = "original"
     """The current rung of the ladder."""
     steps: list[LossEntry] = field(default_factory=list)
-    """The loss entries of the steps so far, in order."""
+    """The loss entries of the steps down so far, in order."""
     ignored_obstacle: Obstacle | None = None
-    """The obstacle that is ignored if the message of the medium is written as it was sent."""
+    """The obstacle that applies only if the message is not written as it was sent."""
 
     @property
     def base64_chars(self) -> int:
-        """The characters of base64 that it takes in a request."""
+        """The characters of base64 that the form takes in a request."""
         if self.attachment is None or self.attachment.address is not None:
             return 0
         return base64_length(self.attachment.size_bytes)
 
     @property
     def is_smaller_useful(self) -> bool:
-        """True if the smaller image takes less of a request."""
+        """True if there is a smaller image, and it takes less of a request."""
         if self.smaller is None:
             return False
         return base64_length(self.smaller.size_bytes) < self.base64_chars
 
     def step_down(self, obstacle: Obstacle, *, to_text: bool) -> None:
-        """Replace the medium by its smaller or repaired image, or by text.
+        """Replace the original by the derived image, or an image by text.
 
         Args:
             obstacle: The reason.
-            to_text: Replace it by text even if there is an image.
+            to_text: True to replace it by text even if there is a derived image.
         """
         if self.smaller is not None and not to_text:
             self._move_to(obstacle.becomes, obstacle)
@@ -83,7 +87,7 @@ class MediumForm:
                 self._note_text(self.text)
 
     def apply_obstacle(self) -> None:
-        """Step down because of the ignored obstacle, if there is one."""
+        """Step down because of `ignored_obstacle`, if there is one."""
         obstacle, self.ignored_obstacle = self.ignored_obstacle, None
         if obstacle is not None and self.rung == "original":
             self.step_down(obstacle, to_text=not obstacle.fixable_by_resize)
@@ -140,31 +144,31 @@ class MediumForm:
     def _note_step(self, from_: str, to: str, obstacle: Obstacle) -> None:
         medium = self.ref.medium
         seq = medium.seq or self.ref.turn.seq
-        restore = _restoring_request(self.ref)
+        restore = _make_restoring_request(self.ref)
         self.steps.append(make_loss_entry(obstacle, medium.pointer, from_, to, restore, seq))
 
 
-def _restoring_request(ref: MediumRef) -> str:
-    """Return the request that reads the original of a medium."""
+def _make_restoring_request(ref: MediumRef) -> str:
+    """Return the HTTP request, such as `GET /path`, that reads the original of a medium."""
     match ref.medium.source:
         case StoredBytes(resource_id=resource_id):
             return f"GET /api/resources/{resource_id}/content"
         case Address(url=url):
             return f"GET {url}"
         case InlineBytes():
-            return record_path(ref.turn, ref.medium)
+            return make_record_request(ref.turn, ref.medium)
 
 
-def record_path(turn: ComposedTurn, item: Medium | Omission | ProviderBlock) -> str:
-    """Return the request that reads the record of an item."""
+def make_record_request(turn: ComposedTurn, item: Medium | Omission | ProviderBlock) -> str:
+    """Return the HTTP request, such as `GET /path`, that reads the record of an item."""
     if item.seq is None:
         return f"GET {turn.origin}"
-    entries, _, _ = turn.origin.rpartition("/")
-    return f"GET {entries}/{item.seq}"
+    list_path, _, _ = turn.origin.rpartition("/")
+    return f"GET {list_path}/{item.seq}"
 
 
 def find_stored_media(forms: Iterable[MediumForm]) -> dict[str, MediaItem] | None:
-    """Return the stored media by their ids; `None` if any medium is not original."""
+    """Return the stored media by their resource ids; `None` if any medium is not an original."""
     stored: dict[str, MediaItem] = {}
     for form in forms:
         if form.attachment is None or form.rung != "original":
@@ -194,7 +198,7 @@ def limit_size(forms: Sequence[MediumForm], max_base64: int) -> None:
         f"All media together may have {size_words(max_base64)} of base64; the newest stay.",
     )
     for form in forms:
-        # A medium that does not fit alone would first evict all others, and then itself.
+        # Otherwise a medium that does not fit alone would first push all other media down.
         while form.base64_chars > max_base64:
             form.step_down(obstacle, to_text=not form.is_smaller_useful)
     total = sum(form.base64_chars for form in forms)
@@ -217,7 +221,16 @@ def make_loss_entry(
     restore: str,
     seq: int | None,
 ) -> LossEntry:
-    """Return the loss entry of a step, an omission or an addition."""
+    """Return the loss entry of a step down, an omission or an addition.
+
+    Args:
+        cause: Has the code and the reason.
+        pointer: The JSON pointer of the value in its record.
+        from_: What the record has there.
+        to: What the rendering has instead.
+        restore: How to read the original.
+        seq: The entry; ignored for an omission that replaces a run of entries.
+    """
     run = cause.run if isinstance(cause, Omission) else None
     from_seq, to_seq, count = run or (None, None, None)
     return LossEntry(

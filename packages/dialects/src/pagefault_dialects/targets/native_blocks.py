@@ -1,6 +1,7 @@
-"""Native blocks: even if a message changes, its unchanged blocks are written as they were sent.
+"""Native blocks: blocks of the target's own dialect, which are written as they were sent.
 
-A block may have members that no item represents; these are kept that way.
+If a message has changed, it is not written as it was sent; see `native_messages.py`. Blocks in it
+that have not changed still are. So they keep members that no item of the turn represents.
 """
 
 from collections import defaultdict
@@ -26,24 +27,26 @@ from pagefault_dialects.targets.medium_forms import (
     MediumForm,
     find_stored_media,
     make_loss_entry,
-    record_path,
+    make_record_request,
 )
 from pagefault_dialects.targets.native_messages import find_references, is_item_accepted, write_node
 from pagefault_dialects.targets.profile import Profile
 
-# Members that become part of the text if the block itself is not written.
-_WORDS = frozenset({"context", "title"})
+# Members that are rendered as text if the block itself is not written, and so are no loss.
+_RENDERED_MEMBERS = frozenset({"context", "title"})
 _REASON = "What the block says had to be changed, so that it is written without."
 
 
 @dataclass(frozen=True, slots=True)
 class TurnBlocks:
-    """The native blocks of a turn."""
+    """The native blocks of a turn, and how they are written."""
 
     turn: ComposedTurn
     written: Mapping[int, NativeBlock | None] = field(default_factory=dict)
-    """Each block as it is written, by the `id()` of the block; `None` if its items are written."""
+    """Each block as it is written, by the `id()` of the block. With `None`, the target writes the
+    items of the block instead."""
     _reported: set[int] = field(default_factory=set)
+    """The `id()` of blocks whose loss entries were returned."""
 
     def find(self, item: Item) -> NativeBlock | None:
         """Return the block that is written for an item; `None` if the item itself is written."""
@@ -61,13 +64,14 @@ class TurnBlocks:
         if isinstance(item, DataItem | SyntheticNote) or id(block) in self._reported:
             return []
         self._reported.add(id(block))
-        known = {value.what for value in self.turn.items if isinstance(value, Omission)} | _WORDS
-        names = dict.fromkeys(name for name in block.members if name not in known)
+        omitted = {value.what for value in self.turn.items if isinstance(value, Omission)}
+        no_loss = omitted | _RENDERED_MEMBERS
+        names = dict.fromkeys(name for name in block.members if name not in no_loss)
         notes = [Omission(item.pointer, name, "no-place", _REASON, seq=item.seq) for name in names]
         return [
             make_loss_entry(
                 *(note, note.pointer, note.what, note.to),
-                record_path(self.turn, note),
+                make_record_request(self.turn, note),
                 note.seq or self.turn.seq,
             )
             for note in notes
@@ -88,8 +92,8 @@ def find_turn_blocks(
     """Return the native blocks of a turn, and their written forms.
 
     Args:
-        turn: A turn whose message is rewritten.
-        forms: The forms of its media.
+        turn: A turn whose message is not written as it was sent.
+        forms: The forms of its media, in order.
         profile: The target.
         options: The options of the rendering.
     """
@@ -100,13 +104,13 @@ def find_turn_blocks(
             indexes[id(block)].append(index)
     if not indexes:
         return TurnBlocks(turn)
-    following = iter(forms)
-    form_of_items = [next(following) if isinstance(item, Medium) else None for item in turn.items]
+    next_forms = iter(forms)
+    item_forms = [next(next_forms) if isinstance(item, Medium) else None for item in turn.items]
     written = {
-        key: _write_block(
-            turn, slice(of_block[0], of_block[-1] + 1), form_of_items, profile, options
+        block_id: _write_block(
+            turn, slice(item_indexes[0], item_indexes[-1] + 1), item_forms, profile, options
         )
-        for key, of_block in indexes.items()
+        for block_id, item_indexes in indexes.items()
     }
     return TurnBlocks(turn, written)
 
@@ -118,7 +122,15 @@ def _write_block(
     profile: Profile,
     options: RenderOptions,
 ) -> NativeBlock | None:
-    """Return the block of these items as it is written; `None` if its items are written."""
+    """Return a block as it is written; `None` if the target writes the items of the block instead.
+
+    Args:
+        turn: The turn with the block.
+        indexes: The indexes of the items that were read from the block.
+        forms: The form of each item of the turn that is a medium; else `None`.
+        profile: The target.
+        options: The options of the rendering.
+    """
     items = turn.items[indexes]
     blocks = [block_of(item) for item in items]
     first = blocks[0]

@@ -1,10 +1,10 @@
-"""Native messages: messages of the target's own dialect are written as they were sent.
+"""Native messages: messages of the target's own dialect, which are written as they were sent.
 
-A message is read as turns, and composing a conversation may change them: answers move after their
+A message is read as turns, and composing a conversation may change these: results move after their
 calls, ids are adapted to the target, old content is evicted, images are made smaller. If no turn of
-a message has changed, and the target's requests have such messages, the message itself is written,
-with the bytes of stored media instead of their references. The target's `as_request` drops the
-members that only responses have.
+a message has changed, and requests to the target may have such messages, the message itself is
+written, with the bytes of stored media in place of references to them. `Profile.as_request` drops
+the members that only responses have.
 """
 
 import re
@@ -37,25 +37,28 @@ from pagefault_dialects.targets.profile import Profile, matches
 from pagefault_dialects.targets.thoughts import holds_thoughts, takes_thoughts
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
-# The arguments that a model wrote stay unchanged: a reference in them is no medium.
-_ARGUMENTS = frozenset({"arguments", "input", "args"})
-_DATA_URIS = frozenset({"url", "image_url", "file_data"})
-# Media are never deeper in a message; deeper values are written unchanged.
+# Members with arguments that a model wrote. A reference in them stays a text.
+_ARGUMENT_MEMBERS = frozenset({"arguments", "input", "args"})
+# Members whose base64 is in a `data:` URI.
+_DATA_URI_MEMBERS = frozenset({"url", "image_url", "file_data"})
+# No dialect has media at a greater depth of a message; deeper values are written unchanged.
 _MAX_MEDIA_DEPTH = 12
 # In a message without media, values below this depth are encoded at once.
 _MAX_TREE_DEPTH = 3
-# Types of blocks of other dialects. Anthropic's own types have no common prefix.
-_TYPES_OF_OTHERS = frozenset(
+# Types of blocks that Anthropic does not have. Its own types are many, and have no common prefix.
+_FOREIGN_BLOCK_TYPES = frozenset(
     {
         *("image_url", "input_audio", "file", "refusal", "input_text", "output_text"),
         *("input_image", "input_file", "tool-call", "tool-result", "resource", "resource_link"),
         *("audio", "video", "function_call", "tool_call", "reasoning"),
     }
 )
+# The types of calls of functions and their results, in OpenAI's Responses.
 _FUNCTION_ITEMS = ("function_call", "function_call_output")
 _TYPES_WITH_SOURCE = frozenset({"image", "document"})
 
 MediaByResource: TypeAlias = Mapping[str, MediaItem]
+"""Media by the ids of their resources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class NativeRun:
     stop: int
     """The index after the last turn."""
     messages: tuple[tuple[NativeMessage, JsonObject], ...]
-    """Each message, and its form in the target's requests."""
+    """Each message as it was sent, and as requests to the target have it."""
 
     def write(self, media: MediaByResource) -> tuple[Node, ...]:
         """Return the messages with the bytes of media instead of references to them."""
@@ -77,12 +80,12 @@ class NativeRun:
 def find_native_runs(
     turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
 ) -> Iterator[NativeRun]:
-    """Yield the runs of turns that can be written as they were sent, not considering media."""
+    """Yield the runs of turns that can be written as they were sent, if their media allow that."""
     if profile.as_request is None:
         return
     start = 0
     while start < len(turns):
-        run = _run_at(turns, start, profile, options) if turns[start].natives else None
+        run = _find_run_at(turns, start, profile, options) if turns[start].natives else None
         if run is not None:
             yield run
         start = start + 1 if run is None else run.stop
@@ -95,7 +98,7 @@ def find_home_runs(
     refs: Sequence[MediumRef],
     obstacles: Sequence[Obstacle | None],
 ) -> list[NativeRun]:
-    """Return the runs of turns that are written as they were sent if all their media fit.
+    """Return the runs of turns that are written as they were sent, if all media fit a request.
 
     Args:
         turns: The conversation.
@@ -104,18 +107,19 @@ def find_home_runs(
         refs: All media.
         obstacles: Why each medium cannot be sent unchanged.
     """
-    ranges = media_ranges(turns)
+    ranges = find_media_ranges(turns)
     runs = [
         run
         for run in find_native_runs(turns, profile, options)
         if all(
-            _may_stay(profile, refs[index], obstacles[index]) for index in media_range(run, ranges)
+            _may_stay(profile, refs[index], obstacles[index])
+            for index in find_media_range(run, ranges)
         )
     ]
-    return _drop_without_partners(runs, turns)
+    return _drop_runs_without_partners(runs, turns)
 
 
-def media_ranges(turns: Sequence[ComposedTurn]) -> list[range]:
+def find_media_ranges(turns: Sequence[ComposedTurn]) -> list[range]:
     """Return the indexes of the media of each turn, among all media."""
     ranges: list[range] = []
     start = 0
@@ -126,16 +130,16 @@ def media_ranges(turns: Sequence[ComposedTurn]) -> list[range]:
     return ranges
 
 
-def media_range(run: NativeRun, ranges: Sequence[range]) -> range:
-    """Return the indexes of the media of a run; `ranges` are those of `media_ranges`."""
+def find_media_range(run: NativeRun, ranges: Sequence[range]) -> range:
+    """Return the indexes of the media of a run, given the result of `find_media_ranges`."""
     return range(ranges[run.start].start, ranges[run.stop - 1].stop)
 
 
 def _may_stay(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bool:
-    """Return whether a medium may stay in a message of the target's own dialect.
+    """Return whether a medium may be sent unchanged in a message of the target's own dialect.
 
-    Some obstacles do not apply there. A picture that a model made, or a file at an address that
-    only its provider loads, can be sent in no other form.
+    Some obstacles do not apply there, since the provider accepts what it has sent itself: a picture
+    that a model made, or a file at a URL that only the provider can load.
     """
     if obstacle is None:
         return True
@@ -152,13 +156,16 @@ def _may_stay(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bo
     return False
 
 
-def _drop_without_partners(runs: list[NativeRun], turns: Sequence[ComposedTurn]) -> list[NativeRun]:
-    """Return runs without those that have one half of a provider-defined call.
+def _drop_runs_without_partners(
+    runs: list[NativeRun], turns: Sequence[ComposedTurn]
+) -> list[NativeRun]:
+    """Return the runs without those that have only one half of a provider-defined call.
 
-    A call and its answer have to be written alike. Outside of runs, both are written as those of a
-    function, so a run with a provider-defined call or answer needs the other half in a run too.
+    The halves of a call are the call and its result. Outside of runs, they are written as the call
+    of a function. A provider rejects a provider-defined half with a half of a function, so if one
+    half is in a run, the other half has to be in a run too.
     """
-    provider_calls = {run.start: _provider_calls(run) for run in runs}
+    provider_calls = {run.start: _find_provider_calls(run) for run in runs}
     while any(provider_calls[run.start] for run in runs):
         in_runs = {index for run in runs for index in range(run.start, run.stop)}
         outside = {
@@ -167,16 +174,16 @@ def _drop_without_partners(runs: list[NativeRun], turns: Sequence[ComposedTurn])
             if index not in in_runs
             for call_id in (turn.call_id, *(call.call_id for call in turn.calls))
         }
-        kept = [run for run in runs if provider_calls[run.start].isdisjoint(outside)]
-        if len(kept) == len(runs):
+        remaining = [run for run in runs if provider_calls[run.start].isdisjoint(outside)]
+        if len(remaining) == len(runs):
             break
-        # A dropped run may have the other half of a call in another run.
-        runs = kept
+        # A dropped run may have had the other half of a call in a remaining run, so check again.
+        runs = remaining
     return runs
 
 
-def _provider_calls(run: NativeRun) -> set[str]:
-    """Return the ids of the calls and answers of a run that are not those of functions."""
+def _find_provider_calls(run: NativeRun) -> set[str]:
+    """Return the ids of the calls in a run, or of results, that are not those of functions."""
     return {
         request["call_id"]
         for _, request in run.messages
@@ -188,10 +195,10 @@ def refers_to_all(run: NativeRun, media: MediaByResource) -> bool:
     """Return whether the messages of a run refer to all of these media."""
     if not media:
         return True
-    found = {
+    references = {
         reference for native, _ in run.messages for reference in find_references(native.message)
     }
-    return media.keys() <= found
+    return media.keys() <= references
 
 
 def write_runs(
@@ -200,39 +207,42 @@ def write_runs(
     *,
     content: str = "",
 ) -> list[Node]:
-    """Return the messages of turns: some as they were sent, and those that `write` makes.
+    """Return the messages of turns: those with `written` as they were sent, others by `write`.
 
     Args:
         turns: Resolved turns.
         write: Writes the messages of turns that are not written as they were sent.
-        content: The member with the blocks of a message. If it is not empty, the answers of
-            consecutive messages are joined into one message.
+        content: The member with the blocks of a message. If it is not empty, consecutive messages
+            with results are joined into one message.
     """
     messages: list[Node] = []
-    was_answer = False
+    ends_with_result = False
     for is_native, group in groupby(turns, key=lambda turn: turn.written is not None):
         run = [*group]
         for part in ([turn] for turn in run) if is_native else [run]:
-            sent = [*(part[0].written or ())] if is_native else write(part)
-            if content and was_answer and part[0].role == "tool" and sent:
-                messages[-1] = _append_blocks(messages[-1], sent.pop(0), content)
-            messages += sent
-            was_answer = part[-1].role == "tool"
+            new_messages = [*(part[0].written or ())] if is_native else write(part)
+            if content and ends_with_result and part[0].role == "tool" and new_messages:
+                messages[-1] = _append_blocks(messages[-1], new_messages.pop(0), content)
+            messages += new_messages
+            ends_with_result = part[-1].role == "tool"
     return messages
 
 
 def _append_blocks(message: Node, following: Node, content: str) -> Node:
-    """Return a message with the blocks of the message after it appended."""
-    both = [item for item in (message, following) if isinstance(item, dict)]
-    contents = [item[content] for item in both]
+    """Return a message with the blocks of the following message appended."""
+    messages = [item for item in (message, following) if isinstance(item, dict)]
+    contents = [item[content] for item in messages]
     blocks = [block for item in contents if isinstance(item, list) for block in item]
-    return {**both[0], content: blocks}
+    return {**messages[0], content: blocks}
 
 
 def select_request_members(
     message: JsonObject, request_members: frozenset[str], response_members: frozenset[str]
 ) -> JsonObject | None:
-    """Return a message with the members of requests only; `None` if unknown ones have content.
+    """Return a message with the members of requests only.
+
+    Unknown members are dropped if they have no content, such as null and empty lists. If another
+    member is unknown, the result is `None`.
 
     Args:
         message: The message as it was sent.
@@ -246,22 +256,26 @@ def select_request_members(
 
 
 def has_only_own_blocks(blocks: Sequence[JsonValue]) -> bool:
-    """Return whether all blocks are typed, with types that no other dialect uses."""
+    """Return whether all blocks have types, and all of these are types of Anthropic."""
     return bool(blocks) and all(
         isinstance(block, dict)
         and isinstance(kind := block.get("type"), str)
-        and kind not in _TYPES_OF_OTHERS
+        and kind not in _FOREIGN_BLOCK_TYPES
         and (kind not in _TYPES_WITH_SOURCE or isinstance(block.get("source"), dict))
         for block in blocks
     )
 
 
-def _run_at(
+def _find_run_at(
     turns: Sequence[ComposedTurn], start: int, profile: Profile, options: RenderOptions
 ) -> NativeRun | None:
-    """Return the run of the messages that a turn was read from; `None` if it has changed."""
+    """Return the run that begins at a turn.
+
+    The result is `None` if a turn of its messages has changed, or if the target does not accept one
+    of the messages.
+    """
     natives = turns[start].natives
-    original = _original_turns(natives)
+    original = _read_turns_of(natives)
     stop = start + len(original)
     current = turns[start:stop]
     if len(current) < len(original) or not all(map(_is_unchanged, current, original)):
@@ -283,8 +297,11 @@ def _run_at(
     return NativeRun(start, stop, tuple(messages))
 
 
-def _original_turns(natives: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
-    """Return the turns that were read from one message, or the one turn of several items."""
+def _read_turns_of(natives: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
+    """Return the turns that were read from a message.
+
+    Several messages are items of OpenAI's Responses that were joined into one turn.
+    """
     if len(natives) == 1:
         return natives[0].turns
     turns = [turn for native in natives for turn in native.turns]
@@ -295,7 +312,7 @@ def _original_turns(natives: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
 
 
 def _is_unchanged(current: ComposedTurn, original: ComposedTurn) -> bool:
-    """Return whether a turn equals the turn that was read, and answers the same call."""
+    """Return whether a turn equals the turn that was read from its message."""
     return (
         current.role == original.role
         and len(current.items) == len(original.items)
@@ -322,7 +339,7 @@ def _is_unchanged_item(current: Item, original: Item) -> bool:
 
 
 def _is_accepted(turn: ComposedTurn, profile: Profile, options: RenderOptions) -> bool:
-    """Return whether a target accepts a turn unchanged, not considering its media."""
+    """Return whether a target accepts a turn unchanged, apart from limits of its media."""
     if turn.is_error and not profile.has_error_flag:
         return False
     if not all(_is_call_accepted(call, profile) for call in turn.calls):
@@ -338,9 +355,9 @@ def _is_call_accepted(call: TurnCall, profile: Profile) -> bool:
 
 
 def is_item_accepted(item: Item, profile: Profile, options: RenderOptions) -> bool:
-    """Return whether a target accepts an item unchanged.
+    """Return whether a target accepts an item unchanged, apart from limits of media.
 
-    The limits of media are not considered, only options because of which media are written anew.
+    A medium is not accepted if the options require that it is written in another way.
     """
     if isinstance(item, TextItem):
         return profile.takes_blank_texts or bool(item.text.strip())
@@ -351,14 +368,10 @@ def is_item_accepted(item: Item, profile: Profile, options: RenderOptions) -> bo
         is_signed = is_stored and options.media == "signed-url"
         is_plain = item.claimed_type is None and not item.is_in_text
         return is_plain and not is_signed and options.detail is None
-    return isinstance(item, DataItem | Omission) and _is_of_dialect(item)
-
-
-def _is_of_dialect(item: DataItem | Omission) -> bool:
-    """Return whether an item is omitted only because of its dialect."""
-    if isinstance(item, DataItem):
-        return True
-    return item.code in ("reasoning", "no-place") and item.to == "nothing"
+    if isinstance(item, Omission):
+        # Other dialects omit the value; the message as it was sent has it.
+        return item.code in ("reasoning", "no-place") and item.to == "nothing"
+    return isinstance(item, DataItem)
 
 
 def find_references(message: JsonValue, depth: int = 0) -> Iterator[str]:
@@ -370,7 +383,7 @@ def find_references(message: JsonValue, depth: int = 0) -> Iterator[str]:
             yield match[1]
     elif isinstance(message, dict):
         for name, value in message.items():
-            if name not in _ARGUMENTS and name != "text":
+            if name not in _ARGUMENT_MEMBERS and name != "text":
                 yield from find_references(value, depth + 1)
     elif isinstance(message, list):
         for value in message:
@@ -378,10 +391,10 @@ def find_references(message: JsonValue, depth: int = 0) -> Iterator[str]:
 
 
 def write_node(value: JsonValue, media: MediaByResource, name: str = "", depth: int = 0) -> Node:
-    """Return a message, or a part of one, with the bytes of media instead of their references.
+    """Return a message, or a value in it, with the bytes of media in place of references to them.
 
     Args:
-        value: The message or part.
+        value: The message, or the value.
         media: The media, by the ids of their resources.
         name: The name of the member with the value.
         depth: The depth of the value in the message.
@@ -393,7 +406,7 @@ def write_node(value: JsonValue, media: MediaByResource, name: str = "", depth: 
     if not isinstance(value, dict | list):
         return cast(Node, value)
     is_deep = depth > _MAX_MEDIA_DEPTH or (not media and depth > _MAX_TREE_DEPTH)
-    if is_deep or name in _ARGUMENTS:
+    if is_deep or name in _ARGUMENT_MEMBERS:
         return JsonLeaf(value)
     if isinstance(value, list):
         return [write_node(item, media, name, depth + 1) for item in value]
@@ -404,5 +417,5 @@ def write_node(value: JsonValue, media: MediaByResource, name: str = "", depth: 
 def _write_bytes(attachment: MediaItem, name: str) -> Node:
     if attachment.address is not None:
         return attachment.address
-    is_uri = name in _DATA_URIS
+    is_uri = name in _DATA_URI_MEMBERS
     return Base64Leaf(attachment, f"data:{attachment.mime_type};base64," if is_uri else "")
