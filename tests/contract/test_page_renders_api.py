@@ -105,8 +105,8 @@ def test_recording_is_shown_to_whoever_hears(client: httpx.Client, target: str) 
     uri = upload(client, WAV, filename="a.wav")["uri"]
     put(client, modality="audio", content=f"@{uri}", transcript="Hello there.")
     record = rendering(client, PATH, target, level=0)
-    rule = TARGETS[target].rule("audio")
-    takes = bool(rule and rule.takes("audio/wav"))
+    rule = TARGETS[target].find_media_rule("audio")
+    takes = bool(rule and rule.accepts_type("audio/wav"))
     assert shows(record, WAV) == takes
     assert steps(record) == (
         [] if takes else [("/content", "original", "transcript", "type-not-taken")]

@@ -414,10 +414,11 @@ def test_files_of_an_interaction_are_shown(client: httpx.Client, target: str) ->
     ask(client, rich(*(file["uri"] for file in files)))
     record = rendering(client, SESSION_RENDER, target)
     place = "/interaction/input/parts/0/attachments"
-    takes = [TARGETS[target].rule(kind) for kind in ("binary", "text")]
+    takes = [TARGETS[target].find_media_rule(kind) for kind in ("binary", "text")]
     types = ["application/pdf", "text/csv"]
     taken = [
-        bool(rule and rule.takes(mime_type)) for rule, mime_type in zip(takes, types, strict=True)
+        bool(rule and rule.accepts_type(mime_type))
+        for rule, mime_type in zip(takes, types, strict=True)
     ]
     words = ["placeholder", "placeholder" if target == "text" else "text"]
     assert [shows(record, content) for content in (PDF, CSV)] == taken

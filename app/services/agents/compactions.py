@@ -149,7 +149,7 @@ class Compactions:
                 items = items[beginning.index + 1 :]
             tokens += await self._count_items(project_id, request.members, items)
             if tools := request.members.get("tools"):
-                tokens += _PROFILE.tokens.text(json_text(tools))
+                tokens += _PROFILE.tokens.count_text(json_text(tools))
         return InputTokenCount(object="response.input_tokens", input_tokens=tokens)
 
     def _read(self, body: bytes) -> _Request:
@@ -211,7 +211,7 @@ class Compactions:
 
 def _tokens(resolved: ResolvedTurns, profile: Profile) -> int:
     system, turns = split_system_text(resolved.turns, profile)
-    return profile.tokens.turns(turns, system)
+    return profile.tokens.count_turns(turns, system)
 
 
 def _find_trailing_items(items: Sequence[JsonValue]) -> Sequence[JsonObject]:

@@ -280,7 +280,7 @@ class SessionRenders:
                     project_id,
                     session_id,
                     max_tokens=options.memory_tokens,
-                    count=profile.tokens.text,
+                    count=profile.tokens.count_text,
                 )
             )
         items = (TextItem("", "\n\n".join(texts)),)

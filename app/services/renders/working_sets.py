@@ -84,7 +84,7 @@ class WorkingSets:
                 session_id=session_id,
                 target=profile.target,
                 profile=f"{profile.target}/{profile.version}",
-                tokens_est=profile.tokens.turns(turns, system),
+                tokens_est=profile.tokens.count_turns(turns, system),
                 max_tokens=options.max_tokens,
                 frontier=measured.frontier.wire(),
                 entries=tuple(measured.entries()),
@@ -153,10 +153,10 @@ class _MeasuredRendering:
         self._media_tokens: Counter[_TurnKey] = Counter()
         for turn in resolved:
             key = _turn_key(turn)
-            self._tokens[key] += profile.tokens.turn(turn)
+            self._tokens[key] += profile.tokens.count_turn(turn)
             media = [item for item in turn.items if isinstance(item, MediaItem)]
             self._media[key] += len(media)
-            self._media_tokens[key] += sum(map(profile.tokens.medium, media))
+            self._media_tokens[key] += sum(map(profile.tokens.count_medium, media))
         self._calls: defaultdict[RecalledObject, list[int]] = defaultdict(list)
         for call_id, recall in history.recalls.items():
             if call_id not in prefix_summary.recall_counts:

@@ -46,7 +46,7 @@ def build_document(
     document = _assemble(_write_messages(turns, profile, options), system, resolved.loss, profile)
     document |= _find_open_calls(turns, profile)
     if options.count_tokens:
-        document["tokensEst"] = profile.tokens.turns(turns, system)
+        document["tokensEst"] = profile.tokens.count_turns(turns, system)
     return document
 
 
@@ -132,7 +132,7 @@ def build_session_document(
     document = _assemble(new_messages, new_system, loss, profile)
     document |= _find_open_calls(turns, profile)
     if options.count_tokens:
-        document["tokensEst"] = profile.tokens.turns(new_turns, new_system)
+        document["tokensEst"] = profile.tokens.count_turns(new_turns, new_system)
     document |= {"prefixHash": [digest.hex() for digest in hashes], "lastSeq": last_seq}
     if since:
         begins_with_answer = bool(new_turns) and new_turns[0].role == "tool"
@@ -212,7 +212,7 @@ def _split_message(message: Node) -> tuple[Node, Sequence[Node]]:
 def _write_messages(
     turns: Sequence[ResolvedTurn], profile: Profile, options: RenderOptions
 ) -> Sequence[Node]:
-    detail = profile.detail(options.detail) or profile.default_detail
+    detail = profile.fit_detail(options.detail) or profile.default_detail
     return profile.write(turns, profile, detail)
 
 

@@ -47,7 +47,7 @@ def attached(kind: ResourceKind, hints: MediaHints, size_bytes: int = 0) -> Medi
     ],
 )
 def test_media_cost_the_tokens_that_models_count(attachment: MediaItem, tokens: int) -> None:
-    assert BY_AREA.turns([turn("user", attachment)]) == 4 + tokens
+    assert BY_AREA.count_turns([turn("user", attachment)]) == 4 + tokens
 
 
 @pytest.mark.parametrize(
@@ -94,23 +94,23 @@ def test_texts_are_counted_by_a_tokenizer(text: str, tokens: int) -> None:
 
 
 def test_counts_are_raised_for_a_tokenizer_that_finds_more() -> None:
-    assert TokenRule(text_percent=120).text("word " * 99) == 120
+    assert TokenRule(text_percent=120).count_text("word " * 99) == 120
     assert TARGETS["anthropic"].tokens == TokenRule(tokens_by_area, 120)
 
 
 def test_results_and_the_system_cost_their_words() -> None:
-    assert BY_AREA.turns([answer(text_item("one two three"), TextItem("", ""))]) == 4 + 3
-    assert BY_AREA.turns([answer(DataItem("", {"a": [1, 2]}))]) == 4 + 7
-    assert BY_AREA.turns([], "one two") == 2
+    assert BY_AREA.count_turns([answer(text_item("one two three"), TextItem("", ""))]) == 4 + 3
+    assert BY_AREA.count_turns([answer(DataItem("", {"a": [1, 2]}))]) == 4 + 7
+    assert BY_AREA.count_turns([], "one two") == 2
 
 
 def test_calls_cost_their_names_and_arguments() -> None:
     calling = replace(
         turn("assistant"), calls=(TurnCall("c", "shoot", {"at": "x"}), TurnCall("d", "f", {}))
     )
-    assert BY_AREA.turns([calling]) == 4 + (1 + 5) + (1 + 1)
+    assert BY_AREA.count_turns([calling]) == 4 + (1 + 5) + (1 + 1)
 
 
 def test_turns_add_up() -> None:
     one = turn("user", text_item("one two"))
-    assert BY_AREA.turns([one, one, one], "one") == 3 * 6 + 1
+    assert BY_AREA.count_turns([one, one, one], "one") == 3 * 6 + 1

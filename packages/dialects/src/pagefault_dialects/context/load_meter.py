@@ -87,7 +87,7 @@ class LoadMeter:
         system, turns = split_system_text(resolved, self._profile)
         media = (item for turn in resolved for item in turn.items if isinstance(item, MediaItem))
         chars = [_base64_chars(medium) for medium in media]
-        return Load(self._rule.turns(turns, system), len(chars), sum(chars))
+        return Load(self._rule.count_turns(turns, system), len(chars), sum(chars))
 
     def measure_turns(self, turns: Iterable[ComposedTurn]) -> Load:
         """Return the load of turns together."""
@@ -111,26 +111,30 @@ class LoadMeter:
     def count_call_tokens(self, calls: Iterable[TurnCall]) -> int:
         """Return the tokens of calls."""
         return sum(
-            self._rule.text(call.name) + self._rule.text(json_text(call.arguments))
+            self._rule.count_text(call.name) + self._rule.count_text(json_text(call.arguments))
             for call in calls
         )
 
     def count_text_tokens(self, text: str) -> int:
         """Return the tokens of a text."""
-        return self._rule.text(text)
+        return self._rule.count_text(text)
 
     def _measure_item(self, turn: ComposedTurn, item: Item) -> Load:
         if isinstance(item, ProviderBlock):
             form = item.forms.get(self._profile.home)
-            return Load(self._rule.text(item.words if form is None else json_text(dict(form))))
+            return Load(
+                self._rule.count_text(item.words if form is None else json_text(dict(form)))
+            )
         if not isinstance(item, Medium):
-            return Load(self._rule.text(text_of(item) or ""))
+            return Load(self._rule.count_text(text_of(item) or ""))
         if item.is_line:
-            return Load(self._rule.text(item.instead or ""))
+            return Load(self._rule.count_text(item.instead or ""))
         if self._resolved is None:
-            is_supported = self._profile.rule(item.kind) is not None
+            is_supported = self._profile.find_media_rule(item.kind) is not None
             return (
-                Load(self._rule.medium(_attach_unchanged(item)), 1) if is_supported else _LINE_LOAD
+                Load(self._rule.count_medium(_attach_unchanged(item)), 1)
+                if is_supported
+                else _LINE_LOAD
             )
         key = _ItemKey(item.seq or turn.seq, turn.call_id, item.pointer)
         resolved = self._resolved.get(key, ())
@@ -138,8 +142,8 @@ class LoadMeter:
 
     def _measure_resolved_item(self, item: TextItem | MediaItem) -> Load:
         if isinstance(item, TextItem):
-            return Load(self._rule.text(item.text))
-        return Load(self._rule.medium(item), 1, _base64_chars(item))
+            return Load(self._rule.count_text(item.text))
+        return Load(self._rule.count_medium(item), 1, _base64_chars(item))
 
 
 def _group_items(

@@ -88,8 +88,8 @@ def _group_media(turns: Sequence[ComposedTurn]) -> dict[tuple[int | None, str], 
 
 def _is_untyped_link(medium: Medium, profile: Profile) -> bool:
     """Return whether a medium is a link of an unknown type, which the target loads by itself."""
-    rule = profile.rule(medium.kind)
-    loads_link = isinstance(medium.source, Address) and rule and rule.loads(medium.source.url)
+    rule = profile.find_media_rule(medium.kind)
+    loads_link = isinstance(medium.source, Address) and rule and rule.accepts_url(medium.source.url)
     return bool(loads_link) and medium.mime_type == "application/octet-stream"
 
 
@@ -100,7 +100,7 @@ def _find_limit(
 
     Several allowed types or schemes are returned as one text.
     """
-    media = profile.rule(medium.kind)
+    media = profile.find_media_rule(medium.kind)
     if rule.limit is None or media is None:
         return None
     value = getattr(media, rule.limit)

@@ -1,8 +1,8 @@
-"""Messages as JSON trees with leaves in place of media, and their encoding.
+"""JSON documents with media: the nodes that targets build, and `json_pieces`, which encodes them.
 
-A target builds its messages as plain JSON, with a `Base64Leaf` in place of the bytes of a medium.
-`json_pieces` encodes them. A stored medium is a piece of its own, which is read only when the JSON
-is sent.
+A target builds its messages as plain JSON, with a `Base64Leaf` in place of the base64 of a medium.
+In the encoded document, a stored medium is a piece of its own, whose bytes are read from the blob
+store only when the document is sent.
 """
 
 import hashlib
@@ -35,15 +35,16 @@ from pagefault_dialects.texts.json_strings import MediaMarks
 
 @dataclass(frozen=True, slots=True)
 class Base64Leaf:
-    """A JSON string: the base64 of an attachment's bytes, after a prefix in ASCII."""
+    """A JSON string that consists of `head` and the base64 of an attachment's bytes."""
 
     attachment: MediaItem
     head: str = ""
+    """The beginning of the string, such as `data:image/png;base64,`; ASCII."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLeaf:
-    """A JSON value from a record, of any depth, which is encoded unchanged."""
+    """A JSON value from a record, which may be deeply nested, and is encoded unchanged."""
 
     value: JsonValue
 
@@ -51,29 +52,31 @@ class JsonLeaf:
 Node: TypeAlias = (
     "str | int | float | bool | list[Node] | dict[str, Node] | Base64Leaf | JsonLeaf | None"
 )
-"""A message, or a part of one."""
+"""A document, a message or a part of a message."""
 
-# Encoding this number of messages takes about a millisecond.
-_ITEMS_AT_ONCE = 64
+# Encoding so many messages takes about a millisecond.
+_BATCH_ITEMS = 64
 
 WriteMedium: TypeAlias = Callable[[MediaItem], Node]
+"""Returns the block of an attachment."""
 WriteText: TypeAlias = Callable[[str], list[Node]]
+"""Returns the blocks of a text, which may be none."""
 
 
 def base64_leaf(attachment: MediaItem) -> Node:
-    """Return a leaf for an attachment's base64; if references are requested, its reference."""
+    """Return a leaf for the base64 of an attachment; if references are requested, its reference."""
     return attachment.address if attachment.is_reference else Base64Leaf(attachment)
 
 
 def data_uri_of(attachment: MediaItem) -> Node:
-    """Return the URL or the reference of an attachment; a leaf for its `data:` URI otherwise."""
+    """Return the URL or the reference of an attachment; without them, a leaf for a `data:` URI."""
     if attachment.address is not None:
         return attachment.address
     return Base64Leaf(attachment, f"data:{attachment.mime_type};base64,")
 
 
 def text_of(item: Item | ResolvedItem) -> str | None:
-    """Return the text of an item, or its JSON; `None` for other items."""
+    """Return the text of a text item, or the JSON of a value; `None` for other items."""
     if isinstance(item, TextItem):
         return item.text
     return json_text(item.value) if isinstance(item, DataItem) else None
@@ -85,7 +88,7 @@ def join_texts(texts: Iterable[str | None]) -> str:
 
 
 def file_name_of(attachment: MediaItem) -> str:
-    """Return an attachment's file name, with the extension by which providers know its type."""
+    """Return the file name of an attachment, with an extension that fits its type."""
     name = attachment.filename or "file"
     if mime_type_for_filename(name) == canonical_mime_type(attachment.mime_type):
         return name
@@ -93,7 +96,7 @@ def file_name_of(attachment: MediaItem) -> str:
 
 
 def text_block(text: str) -> list[Node]:
-    """Return the block of a text, as in most dialects."""
+    """Return the block of a text, as most dialects have it."""
     return [{"type": "text", "text": text}]
 
 
@@ -102,7 +105,7 @@ def visible_text_block(text: str) -> list[Node]:
     return [] if text.isspace() else text_block(text)
 
 
-def own_block(block: ProviderBlock) -> dict[str, Node]:
+def copy_provider_block(block: ProviderBlock) -> dict[str, Node]:
     """Return a block in the provider's own format, unchanged."""
     [form] = block.forms.values()
     return {
@@ -112,7 +115,10 @@ def own_block(block: ProviderBlock) -> dict[str, Node]:
 
 
 def native_block_of(item: ResolvedItem) -> NativeBlock | None:
-    """Return the block that is written in place of an item, if there is one."""
+    """Return the native block that is written in place of an item; `None` without one.
+
+    Such a block is in the target's own dialect, and is written as it was sent.
+    """
     block = None if isinstance(item, DataItem) else item.block
     return None if block is None or block.node is None else block
 
@@ -120,21 +126,25 @@ def native_block_of(item: ResolvedItem) -> NativeBlock | None:
 def blocks_of(
     items: Iterable[ResolvedItem], medium: WriteMedium, text: WriteText = text_block
 ) -> list[Node]:
-    """Return the blocks of items: `text(…)` of each non-empty text, `medium(…)` of each attachment.
+    """Return the blocks of items.
 
-    Blocks of the provider, and native blocks that were kept, are not changed.
+    Args:
+        items: The items. Provider blocks and native blocks in them are written unchanged.
+        medium: Returns the block of an attachment.
+        text: Returns the blocks of a text; it is not called for an empty text.
     """
     blocks: list[Node] = []
     last: NativeBlock | None = None
     for item in items:
         native = native_block_of(item)
         if native is not None:
+            # Consecutive items of one native block are written once.
             blocks += [native.node] if native is not last else []
             last = native
         elif isinstance(item, MediaItem):
             blocks.append(medium(item))
         elif isinstance(item, ProviderBlock):
-            blocks.append(own_block(item))
+            blocks.append(copy_provider_block(item))
         elif words := text_of(item):
             blocks += text(words)
     return blocks
@@ -143,7 +153,7 @@ def blocks_of(
 def content_of(
     items: Sequence[ResolvedItem], medium: WriteMedium, text: WriteText = text_block
 ) -> str | list[Node]:
-    """Return one string if there is only text, else the blocks of `blocks_of`."""
+    """Return one string if the items are only texts; else the result of `blocks_of`."""
     if any(isinstance(item, MediaItem | ProviderBlock) for item in items):
         return blocks_of(items, medium, text)
     return join_texts(map(text_of, items))
@@ -155,15 +165,14 @@ def json_pieces(document: Node) -> Rendering:
     Long lists are encoded in batches, since other threads cannot run while the encoder does.
 
     Args:
-        document: A tree of small depth, whose members and items keep their order. A value of a
-            record, which may be deeply nested, is in a `JsonLeaf`.
+        document: The document. Values of records, which may be deeply nested, are in a `JsonLeaf`.
     """
     marks = MediaMarks()
     encoder = json.JSONEncoder(
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),
-        default=partial(_leaf, place=partial(_leaf_text, marks=marks)),
+        default=partial(_encode_leaf, encode_base64=partial(_base64_text, marks=marks)),
     )
     try:
         text = b"".join(map(_encode_utf8, _encode_in_batches(document, encoder)))
@@ -175,7 +184,7 @@ def json_pieces(document: Node) -> Rendering:
 
 
 def _encode_in_batches(document: Node, encoder: json.JSONEncoder) -> Iterator[str]:
-    """Yield the JSON of a document, a batch of the items of its lists at a time."""
+    """Yield the JSON of a document, with at most 64 items of its lists at a time."""
     if not isinstance(document, dict):
         yield encoder.encode(document)
         return
@@ -183,18 +192,19 @@ def _encode_in_batches(document: Node, encoder: json.JSONEncoder) -> Iterator[st
     for name, member in document.items():
         yield f"{separator}{json_text(name)}:"
         separator = ","
-        if not isinstance(member, list) or len(member) <= _ITEMS_AT_ONCE:
+        if not isinstance(member, list) or len(member) <= _BATCH_ITEMS:
             yield encoder.encode(member)
             continue
-        for start in range(0, len(member), _ITEMS_AT_ONCE):
+        for start in range(0, len(member), _BATCH_ITEMS):
             yield "," if start else "["
-            yield encoder.encode(member[start : start + _ITEMS_AT_ONCE])[1:-1]
+            # Without the brackets of the batch.
+            yield encoder.encode(member[start : start + _BATCH_ITEMS])[1:-1]
         yield "]"
     yield "}" if document else "{}"
 
 
 def node_digest(node: Node) -> bytes:
-    """Return a digest of a node's text, without reading media."""
+    """Return a digest of a node, in which the digests of stored media stand for their bytes."""
     try:
         text = _DIGEST_ENCODER.encode(node)
     except (TypeError, RecursionError):
@@ -202,18 +212,22 @@ def node_digest(node: Node) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _leaf(leaf: object, *, place: Callable[[Base64Leaf], JsonValue]) -> JsonValue:
-    """Return the value of a leaf; raise the encoder's error for other objects."""
+def _encode_leaf(leaf: object, *, encode_base64: Callable[[Base64Leaf], JsonValue]) -> JsonValue:
+    """Return the JSON value of a leaf, for the `default` of an encoder.
+
+    Raises:
+        TypeError: The object is no leaf.
+    """
     if isinstance(leaf, Base64Leaf):
-        return place(leaf)
+        return encode_base64(leaf)
     if isinstance(leaf, JsonLeaf):
         return leaf.value
     msg = "neither JSON nor a leaf"
     raise TypeError(msg)
 
 
-def _leaf_identity(leaf: Base64Leaf) -> JsonValue:
-    """Return a value that is unique to a leaf's text."""
+def _base64_identity(leaf: Base64Leaf) -> JsonValue:
+    """Return a value that is equal for two leaves only if their strings are equal."""
     source = leaf.attachment.source
     if isinstance(source, InlineBytes):
         return [leaf.head, hashlib.sha256(source.data).hexdigest()]
@@ -223,12 +237,14 @@ def _leaf_identity(leaf: Base64Leaf) -> JsonValue:
 
 # Created once, since that takes as long as encoding a short message.
 _DIGEST_ENCODER = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), default=partial(_leaf, place=_leaf_identity)
+    ensure_ascii=False,
+    separators=(",", ":"),
+    default=partial(_encode_leaf, encode_base64=_base64_identity),
 )
 
 
-def _leaf_text(leaf: Base64Leaf, marks: MediaMarks) -> str:
-    """Return the string of a leaf: the base64 of its bytes, or a mark if they are stored."""
+def _base64_text(leaf: Base64Leaf, marks: MediaMarks) -> str:
+    """Return the string of a leaf. For a stored medium, a placeholder is in place of the base64."""
     source, size_bytes = leaf.attachment.source, leaf.attachment.size_bytes
     if isinstance(source, InlineBytes):
         return leaf.head + pybase64.b64encode(source.data).decode()
@@ -237,7 +253,7 @@ def _leaf_text(leaf: Base64Leaf, marks: MediaMarks) -> str:
 
 
 def _write_node(node: Node, marks: MediaMarks) -> Iterator[str]:
-    """Yield the JSON of a document, value by value; slower, but of any depth."""
+    """Yield the JSON of a document, value by value. This is slow, but has no limit of depth."""
     if isinstance(node, dict):
         yield "{"
         for index, (name, member) in enumerate(node.items()):
@@ -252,7 +268,7 @@ def _write_node(node: Node, marks: MediaMarks) -> Iterator[str]:
             yield from _write_node(item, marks)
         yield "]"
     elif isinstance(node, Base64Leaf):
-        yield json_text(_leaf_text(node, marks))
+        yield json_text(_base64_text(node, marks))
     else:
         yield json_text(node.value if isinstance(node, JsonLeaf) else node)
 

@@ -34,7 +34,13 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.model.resource import resource_kind
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, base64_leaf, own_block, text_of
+from pagefault_dialects.targets.base64_leaves import (
+    JsonLeaf,
+    Node,
+    base64_leaf,
+    copy_provider_block,
+    text_of,
+)
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.native_messages import select_request_members
 from pagefault_dialects.targets.profile import MediaClass, Profile, media_class
@@ -196,7 +202,7 @@ class _Writer:
         # A mark after the calls was read before them.
         end = len(turn.items) - sum(1 for _ in takewhile(is_cache_mark, reversed(turn.items)))
         blocks = self._blocks(turn.items[:end], turn.origin)
-        marks = [own_block(item) for item in turn.items[end:] if is_cache_mark(item)]
+        marks = [copy_provider_block(item) for item in turn.items[end:] if is_cache_mark(item)]
         for call in turn.calls:
             use: Node = {
                 "toolUseId": self._profile.call_id.fit(call.call_id),
@@ -216,7 +222,7 @@ class _Writer:
             marks: list[Node] = []
             for item in turn.items:
                 if is_cache_mark(item):
-                    marks.append(own_block(item))
+                    marks.append(copy_provider_block(item))
                 elif isinstance(item, MediaItem) and (turn.is_error or _class_of(item) == "audio"):
                     inside.append(attached_line(item, _WHERE))
                     is_document = _class_of(item) == "document"
@@ -249,7 +255,7 @@ class _Writer:
             elif isinstance(item, MediaItem):
                 blocks.append(_medium(item))
             elif isinstance(item, ProviderBlock):
-                blocks.append(own_block(item))
+                blocks.append(copy_provider_block(item))
             elif may_hold_json and isinstance(item, DataItem) and isinstance(item.value, dict):
                 blocks.append({"json": JsonLeaf(item.value)})
             else:

@@ -110,7 +110,7 @@ class MediaLimits:
         rule = self._profile.media.get("image")
         encodable = ("image/jpeg", "image/png", "image/webp")
         return tuple(
-            item for item in encodable if rule and rule.takes(item) and self._accepts(item)
+            item for item in encodable if rule and rule.accepts_type(item) and self._accepts(item)
         )
 
     def max_media(self, kind: MediaClass) -> int | None:
@@ -125,7 +125,7 @@ class MediaLimits:
     def base64_chars(self, ref: MediumRef) -> int:
         """Return the characters of base64 that an unchanged medium takes in a request."""
         medium = ref.medium
-        rule = self._profile.rule(medium.kind)
+        rule = self._profile.find_media_rule(medium.kind)
         takes_urls = rule and rule.addresses and ref.turn.role in self._profile.address_roles
         is_sent_by_url = self._options.media == "signed-url" and takes_urls
         is_not_inline = self._options.media == "reference" or is_sent_by_url
@@ -150,12 +150,12 @@ class MediaLimits:
         The result is `None` for other media, if the target takes the samples unchanged, and if it
         does not take WAV files.
         """
-        medium, rule = ref.medium, self._profile.rule(ref.medium.kind)
+        medium, rule = ref.medium, self._profile.find_media_rule(ref.medium.kind)
         has_bytes = not medium.is_line and not isinstance(medium.source, Address)
         if rule is None or not has_bytes or self._check_role(ref) or not self._check_type(medium):
             return None
         wav = plan_wav_file(medium.mime_type, medium.size_bytes or 0)
-        if wav is None or not (rule.takes(WAV_TYPE) and self._accepts(WAV_TYPE)):
+        if wav is None or not (rule.accepts_type(WAV_TYPE) and self._accepts(WAV_TYPE)):
             return None
         limit = rule.max_base64
         return wav if limit is None or base64_length(wav.size_bytes) <= limit else None
@@ -169,8 +169,10 @@ class MediaLimits:
         )
 
     def _check_type(self, medium: Medium) -> Obstacle | None:
-        rule = self._profile.rule(medium.kind)
-        if rule is None or not (rule.takes(medium.mime_type) or _is_loaded_by_url(medium, rule)):
+        rule = self._profile.find_media_rule(medium.kind)
+        if rule is None or not (
+            rule.accepts_type(medium.mime_type) or _is_loaded_by_url(medium, rule)
+        ):
             return Obstacle(
                 "type-not-taken",
                 f"{self._profile.target} takes no {medium.mime_type}.",
@@ -186,13 +188,13 @@ class MediaLimits:
 
     def _check_address(self, ref: MediumRef) -> Obstacle | None:
         medium = ref.medium
-        rule = self._profile.rule(medium.kind)
+        rule = self._profile.find_media_rule(medium.kind)
         # `_check_type` returns the obstacle for a kind that is not accepted at all.
         if rule is None or not isinstance(medium.source, Address):
             return None
         if medium.damage is not None:
             return Obstacle(medium.damage.code, medium.damage.detail)
-        if self._profile.loads(medium.source.url, medium.kind, ref.turn.role):
+        if self._profile.accepts_url(medium.source.url, medium.kind, ref.turn.role):
             return None
         return Obstacle(
             "address-not-taken",
@@ -201,7 +203,7 @@ class MediaLimits:
         )
 
     def _check_size(self, medium: Medium) -> Obstacle | None:
-        rule = self._profile.rule(medium.kind)
+        rule = self._profile.find_media_rule(medium.kind)
         if rule is None or medium.size_bytes is None:
             return None
         if rule.max_base64 is not None and base64_length(medium.size_bytes) > rule.max_base64:
@@ -266,7 +268,7 @@ def _shorter_side(medium: Medium) -> int:
 
 def _is_loaded_by_url(medium: Medium, rule: MediaRule) -> bool:
     """Return whether a medium is an image of unknown type at a URL that the target loads."""
-    is_at_address = isinstance(medium.source, Address) and rule.loads(medium.source.url)
+    is_at_address = isinstance(medium.source, Address) and rule.accepts_url(medium.source.url)
     return is_at_address and medium.mime_type == "image/*" and medium.kind == "image"
 
 

@@ -211,14 +211,14 @@ class Ladder:
             address, is_reference = f"@blob:{source.resource_id}", True
         elif isinstance(source, StoredBytes) and self.sign is not None:
             url = self.sign(source.resource_id)
-            is_loaded = self.profile.loads(url, medium.kind, ref.turn.role)
+            is_loaded = self.profile.accepts_url(url, medium.kind, ref.turn.role)
             address = url if is_loaded else None
         size_bytes = properties.size_bytes or 0
         return MediaItem(
             *(medium, source, medium.kind, properties.mime_type, size_bytes, properties.hints),
             address=address,
             is_reference=is_reference,
-            detail=self.profile.detail(self.options.detail or medium.detail),
+            detail=self.profile.fit_detail(self.options.detail or medium.detail),
         )
 
     def _resolve_turn(

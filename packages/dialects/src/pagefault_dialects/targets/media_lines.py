@@ -1,4 +1,4 @@
-"""The lines in place of media and next to them, and `text`, the target of text alone.
+"""The lines of text that replace media or describe them, and the target `text`, which has no media.
 
 Source: `providers`, degradation ladder: `[Video: demo.mp4 (5.2 MB)]`.
 """
@@ -22,9 +22,10 @@ from pagefault_dialects.targets.profile import Profile
 
 ERROR_LINE = "[The tool reported an error.]"
 
-_NAMES: dict[ResourceKind, str] = {"image": "Image", "audio": "Audio", "video": "Video"}
+_KIND_NAMES: dict[ResourceKind, str] = {"image": "Image", "audio": "Audio", "video": "Video"}
+# A name or a URL that is in this much of a text is not repeated before it.
 _HEAD_CHARS = 8_192
-_LONGEST_LABEL = 2_048
+_MAX_LABEL_CHARS = 2_048
 _UNITS = ("kB", "MB", "GB", "TB")
 
 
@@ -43,47 +44,54 @@ def size_words(size_bytes: int) -> str:
 def medium_words(medium: Medium) -> str:
     """Return the description of a medium: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
     name = bracketed_name(medium.filename) if medium.filename else medium.mime_type
-    return f"{_NAMES.get(medium.kind, 'File')}: {name}{_size(medium)}"
+    return f"{_KIND_NAMES.get(medium.kind, 'File')}: {name}{_size(medium)}"
 
 
 def placeholder(medium: Medium) -> str:
-    """Return the one line in the place of a medium."""
+    """Return the line that replaces a medium: `[Video: demo.mp4 (5.2 MB)]`."""
     return f"[{medium_words(medium)}]"
 
 
 def attached_line(attachment: MediaItem, where: str) -> str:
-    """Return a tool answer's line with the place of its medium: `[Image: a.png (3.0 kB), …]`."""
+    """Return the line in a result that says where its medium is: `[Image: a.png (3.0 kB), …]`."""
     return f"[{medium_words(attachment.medium)}, {where}]"
 
 
 def frame_line(turn: ResolvedTurn, attachment: MediaItem, call_id: str) -> str:
-    """Return the line before a medium that follows the answer it belongs to."""
+    """Return the line before a medium of a result that is sent in a later message."""
     tool = one_line(turn.tool_name) or "without a name"
     return f"{medium_words(attachment.medium)}, from the tool {tool}, call {call_id}:"
 
 
 def label_line(label: BlockLabel, text: str) -> str | None:
-    """Return the line before a text with its name and address.
+    """Return the line before a text with its name and URL.
 
-    Return `None` if the text begins with them, as that of a link does.
+    The result is `None` if the beginning of the text has both already, as the text of a link does.
     """
     head = text[:_HEAD_CHARS]
-    named = (label.name, label.uri)
-    labels = [bracketed_name(item)[:_LONGEST_LABEL] for item in named if item and item not in head]
+    labels = [
+        bracketed_name(item)[:_MAX_LABEL_CHARS]
+        for item in (label.name, label.uri)
+        if item and item not in head
+    ]
     return f"[{', '.join(dict.fromkeys(labels))}]" if labels else None
 
 
 def write_text(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return resolved turns as messages of `text`: one text for each turn.
+    """Return resolved turns as messages of the target `text`: one text for each turn.
 
-    It is for people and for models that accept only text. A medium is replaced by its line. The
-    answer of a tool follows a header with its call, and a call is one line, whatever its arguments
-    are.
+    They are for people and for models that accept only text. A medium is replaced by its line. A
+    result follows a header with its call, and a call is always one line.
+
+    Args:
+        turns: The turns, which have no media.
+        profile: The target.
+        detail: Not used; this target has no images.
     """
-    return [{"role": turn.role, "content": _words(turn, profile)} for turn in turns]
+    return [{"role": turn.role, "content": _write_turn(turn, profile)} for turn in turns]
 
 
-def _words(turn: ResolvedTurn, profile: Profile) -> str:
+def _write_turn(turn: ResolvedTurn, profile: Profile) -> str:
     words = join_texts(map(text_of, turn.items))
     if turn.role != "tool":
         return join_texts((words, "\n".join(_call_line(call, profile) for call in turn.calls)))

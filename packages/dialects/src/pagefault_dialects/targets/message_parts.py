@@ -1,6 +1,8 @@
-"""The parts of a target's messages whose order matters: texts, calls, answers and thoughts.
+"""Readers of targets' messages, which return the parts whose order matters.
 
-The readers share no code with the modules that write the messages, so that they check them.
+These parts are texts, calls, answers (the results of calls) and thoughts. `sequence_rules.py`
+checks their order. The readers share no code with the modules that write messages, since tests
+check those modules with them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,6 +12,7 @@ from typing import Literal, TypeAlias
 from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 
 Side: TypeAlias = Literal["system", "user", "assistant", "tool"]
+"""The role of a message, by one name for all targets."""
 
 _SIDES: dict[str, Side] = {
     "system": "system",
@@ -20,8 +23,9 @@ _SIDES: dict[str, Side] = {
     "AIMessageChunk": "assistant",
     "tool": "tool",
 }
-_TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
-_THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning-file"})
+_TEXT_TYPES = frozenset({"text", "input_text", "output_text", "refusal"})
+_THOUGHT_TYPES = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning-file"})
+# Members of messages of Chat Completions, besides `content` and `tool_calls`.
 _THOUGHT_MEMBERS = ("reasoning", "reasoning_content", "thinking", "reasoning_details")
 _OTHER_MEMBERS = ("refusal", "audio", "images")
 
@@ -36,15 +40,17 @@ class MessagePart:
     """The JSON pointer to the part."""
     text: str = ""
     call_id: str | None = None
-    """The id of a call or an answer; `None` if the message has none."""
+    """The id of the call, for a call or an answer; `None` if the message has no id."""
     name: str | None = None
-    """The tool of a call or an answer; `None` if the message does not name it."""
+    """The tool, for a call or an answer; `None` if the message does not name the tool."""
     arguments: JsonValue = None
+    """The arguments of a call, as the message has them."""
     is_signed: bool = False
     """True if a call, a thought or an empty text has the model's signature."""
     is_error: bool = False
+    """True if an answer is marked as failed."""
     kinds: frozenset[str] = frozenset()
-    """The kinds of the blocks of an answer."""
+    """The kinds of the parts of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,6 @@ class MessageParts:
     pointer: str
     """The JSON pointer to the message."""
     side: Side
-    """The role of the message, in the words of this module."""
     parts: tuple[MessagePart, ...]
 
     def of_kind(self, kind: str) -> list[MessagePart]:
@@ -63,6 +68,7 @@ class MessageParts:
 
 
 MessageReader: TypeAlias = Callable[[JsonObject, str], MessageParts]
+"""Reads a message, given the message and the JSON pointer to it."""
 
 
 def read_chat(message: JsonObject, pointer: str) -> MessageParts:
@@ -106,7 +112,7 @@ def read_chat(message: JsonObject, pointer: str) -> MessageParts:
 
 
 def read_text(message: JsonObject, pointer: str) -> MessageParts:
-    """Read a message of `text`, in which calls and answers are text, and which may be empty."""
+    """Read a message of the target `text`. Its calls and answers are text, which may be empty."""
     parts = (MessagePart("other", pointer),)
     return MessageParts(pointer, _parse_side(text_member(message, "role")), parts)
 
@@ -277,7 +283,13 @@ def _parse_side(role: str) -> Side:
 def _read_parts(
     content: JsonValue, pointer: str, *, is_single_block: bool = False
 ) -> list[MessagePart]:
-    """Return the parts of a content: a text, or blocks; empty for an empty text."""
+    """Return the parts of content, which is a text or blocks.
+
+    Args:
+        content: The content.
+        pointer: The JSON pointer to it.
+        is_single_block: True if the message has one block instead of an array.
+    """
     if isinstance(content, str):
         return [MessagePart("text", pointer, text=content)] if content else []
     parts: list[MessagePart] = []
@@ -292,10 +304,10 @@ def _read_parts(
 
 def _read_block(block: JsonObject, pointer: str) -> MessagePart:
     kind = text_member(block, "type")
-    if kind in _TEXTS:
+    if kind in _TEXT_TYPES:
         text = text_member(block, "text") or text_member(block, "refusal")
         return MessagePart("text", pointer, text=text)
-    if kind in _THOUGHTS:
+    if kind in _THOUGHT_TYPES:
         is_signed = kind != "thinking" or bool(block.get("signature"))
         return MessagePart("thought", pointer, is_signed=is_signed)
     if kind == "tool_use":

@@ -143,7 +143,7 @@ def _may_stay(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bo
     """
     if obstacle is None:
         return True
-    medium, rule = ref.medium, profile.rule(ref.medium.kind)
+    medium, rule = ref.medium, profile.find_media_rule(ref.medium.kind)
     match obstacle.code:
         case "no-media-here":
             return True
@@ -151,7 +151,7 @@ def _may_stay(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bo
             return rule is not None and not rule.addresses
         case "type-not-taken":
             if isinstance(medium.source, Address) and rule is not None:
-                return rule.loads(medium.source.url)
+                return rule.accepts_url(medium.source.url)
             return matches(medium.mime_type, profile.home_types)
     return False
 

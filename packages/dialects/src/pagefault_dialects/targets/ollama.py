@@ -16,8 +16,8 @@ from pagefault_dialects.targets.base64_leaves import (
     JsonLeaf,
     Node,
     base64_leaf,
+    copy_provider_block,
     join_texts,
-    own_block,
     text_of,
 )
 from pagefault_dialects.targets.profile import Profile
@@ -50,7 +50,7 @@ def _message(turn: ResolvedTurn, profile: Profile) -> dict[str, Node]:
         message["images"] = images
     for item in turn.items:
         if isinstance(item, ProviderBlock):
-            message |= own_block(item)
+            message |= copy_provider_block(item)
     if turn.role == "tool":
         message["tool_name"] = profile.tool_name.fit(turn.tool_name)
     if turn.calls:

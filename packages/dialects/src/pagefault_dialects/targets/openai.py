@@ -35,10 +35,10 @@ from pagefault_dialects.targets.base64_leaves import (
     Node,
     base64_leaf,
     content_of,
+    copy_provider_block,
     data_uri_of,
     file_name_of,
     join_texts,
-    own_block,
     text_block,
     text_of,
 )
@@ -165,7 +165,9 @@ def _items(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail)
             continue
         for is_item, group in groupby(turn.items, _is_item):
             if is_item:
-                items += (own_block(item) for item in group if isinstance(item, ProviderBlock))
+                items += (
+                    copy_provider_block(item) for item in group if isinstance(item, ProviderBlock)
+                )
             elif content := content_of([*group], partial(_input, detail=detail), _input_text):
                 items.append({"type": "message", "role": turn.role, "content": content})
         for call in turn.calls:
@@ -195,7 +197,7 @@ def _messages(turn: ResolvedTurn, profile: Profile, detail: ImageDetail) -> list
     items: list[ResolvedItem] = []
     for item in turn.items:
         if isinstance(item, ProviderBlock) and item.code == "reasoning":
-            thoughts |= own_block(item)
+            thoughts |= copy_provider_block(item)
         else:
             items.append(item)
     content = content_of(items, partial(_medium, detail=detail))
@@ -236,7 +238,7 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile, detail: ImageDetai
                 texts.append(attached_line(item, _WHERE))
                 media += [*text_block(frame_line(turn, item, call_id)), _medium(item, detail)]
             elif isinstance(item, ProviderBlock):
-                media += [*text_block(f"From the call {call_id}:"), own_block(item)]
+                media += [*text_block(f"From the call {call_id}:"), copy_provider_block(item)]
             else:
                 texts.append(text_of(item))
         messages.append({"role": "tool", "tool_call_id": call_id, "content": join_texts(texts)})

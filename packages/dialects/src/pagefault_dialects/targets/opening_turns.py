@@ -80,7 +80,7 @@ def split_system_text(
         return "", turns
     leading = _count_leading_system(turns)
     following = tuple(map(_as_user_turn, turns[leading:]))
-    if not profile.has_system_apart:
+    if not profile.has_separate_system:
         return "", (*turns[:leading], *following)
     system = join_texts(text_of(item) for turn in turns[:leading] for item in turn.items)
     return system, following

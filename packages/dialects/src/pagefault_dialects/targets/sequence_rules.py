@@ -1,8 +1,12 @@
-"""The rules for the order and the completeness of a target's messages.
+"""The rules of each target for the order and the completeness of messages.
 
-The types of SDKs accept a call without its answer, but providers refuse it. These rules check
-messages as they are sent, by the documentation of the providers. They share no code with the
+The types of SDKs accept a call without its result, but providers refuse it. `find_sequence_faults`
+checks messages as they are sent, by rules from the documentation of the providers. The doctor uses
+it to diagnose histories, and tests use it to check renderings. So it shares no code with the
 modules that write messages.
+
+In this module and in `message_parts.py`, `answer` is the kind of a part that has the result of a
+call, and the *side* of a message is its role: system, user, assistant or tool.
 
 Source: `providers`; the documentation of the providers; `mistral-common`,
 `MistralRequestValidatorV3`; error messages of Gemini ("function call turn comes immediately after a
@@ -38,7 +42,7 @@ from pagefault_dialects.targets.message_parts import (
 )
 from pagefault_dialects.targets.rules import make_finding, shorten_quote
 
-_READABLE = re.compile(r"[\S\s]{1,512}")
+_ANY_TEXT = re.compile(r"[\S\s]{1,512}")
 _OPENAI_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -47,55 +51,55 @@ class SequenceRules:
     """The sequence rules of one target."""
 
     read: MessageReader
-    """Reads one of its messages."""
-    call_id: re.Pattern[str] = _READABLE
-    """The pattern of its call ids."""
-    tool_name: re.Pattern[str] = _READABLE
-    """The pattern of its tool names."""
+    """Reads a message of the target."""
+    call_id: re.Pattern[str] = _ANY_TEXT
+    """The pattern of ids of calls."""
+    tool_name: re.Pattern[str] = _ANY_TEXT
+    """The pattern of names of tools."""
     has_ids: bool = True
     """True if calls and answers have ids; else an answer belongs to the next call of its tool."""
     ids_are_optional: bool = False
-    """True if a call and its answer may lack ids."""
+    """True if a call and its answer may have no ids."""
     merges_sides: bool = False
-    """True if consecutive messages of one side are merged."""
+    """True if the provider merges consecutive messages of one side."""
     alternates: bool = False
-    """True if user and assistant have to alternate."""
+    """True if messages of the user and of the assistant have to alternate."""
     starts_with_user: bool = False
-    """True if the first message has to be the user's."""
-    system: Literal["anywhere", "first", "apart"] = "anywhere"
-    """Where system messages may be; with `apart`, outside of the list of messages."""
+    """True if the first message has to be a message of the user."""
+    system: Literal["anywhere", "first", "separate"] = "anywhere"
+    """Where system messages may be; with `separate`, outside of the list of messages."""
     takes_blank_texts: bool = True
     """True if a text may be blank."""
     has_results_first: bool = False
     """True if answers have to precede other blocks of the user."""
     has_text_results: bool = False
-    """True if an answer may have only text."""
+    """True if an answer may have text only."""
     has_text_errors: bool = False
     """True if the answer of a failed call has to be text."""
     has_text_arguments: bool = False
     """True if the arguments of a call are a JSON object as text."""
     has_reply_to_results: bool = False
     """True if an assistant message is required between results and the user."""
-    has_call_behind_user: bool = False
-    """True if calls have to follow the user or results directly."""
+    has_call_after_user: bool = False
+    """True if a message with calls has to follow a message of the user, or results, directly."""
     has_signed_calls: bool = False
-    """True if the first call of each message after the last user text has to be signed."""
+    """True if the first call of each message after the user's newest text has to be signed."""
     has_signed_thoughts: bool = False
     """True if thoughts have to be signed."""
     continues_thoughts: bool = False
     """True if a thought has to be followed by a text or a call."""
     has_no_trailing_space: bool = False
-    """True if the last message, if it is the assistant's, may not end in white space."""
+    """True if a last message of the assistant may not end in white space."""
 
 
-def _up_to(max_chars: int, characters: str) -> re.Pattern[str]:
+def _compile_pattern(max_chars: int, characters: str) -> re.Pattern[str]:
     return re.compile(f"{characters}{{1,{max_chars}}}")
 
 
 _user_first_rules = partial(
     SequenceRules,
     starts_with_user=True,
-    system="apart",
+    system="separate",
     takes_blank_texts=False,
     has_results_first=True,
 )
@@ -105,14 +109,14 @@ SEQUENCE_RULES: Mapping[str, SequenceRules] = MappingProxyType(
         "openai-compat": SequenceRules(read_chat, tool_name=_OPENAI_NAME, has_text_arguments=True),
         "openai-chat": SequenceRules(
             read_chat,
-            call_id=_up_to(40, r"[\S\s]"),
+            call_id=_compile_pattern(40, r"[\S\s]"),
             tool_name=_OPENAI_NAME,
             has_text_results=True,
             has_text_arguments=True,
         ),
         "openai-responses": SequenceRules(
             read_item,
-            call_id=_up_to(64, r"[\S\s]"),
+            call_id=_compile_pattern(64, r"[\S\s]"),
             tool_name=_OPENAI_NAME,
             merges_sides=True,
             has_text_arguments=True,
@@ -120,8 +124,8 @@ SEQUENCE_RULES: Mapping[str, SequenceRules] = MappingProxyType(
         ),
         "anthropic": _user_first_rules(
             read_anthropic,
-            call_id=_up_to(64, r"[a-zA-Z0-9_-]"),
-            tool_name=_up_to(128, r"[a-zA-Z0-9_-]"),
+            call_id=_compile_pattern(64, r"[a-zA-Z0-9_-]"),
+            tool_name=_compile_pattern(128, r"[a-zA-Z0-9_-]"),
             merges_sides=True,
             has_text_errors=True,
             has_signed_thoughts=True,
@@ -132,13 +136,13 @@ SEQUENCE_RULES: Mapping[str, SequenceRules] = MappingProxyType(
             read_gemini,
             tool_name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
             ids_are_optional=True,
-            has_call_behind_user=True,
+            has_call_after_user=True,
             has_signed_calls=True,
         ),
         "bedrock": _user_first_rules(
             read_bedrock,
-            call_id=_up_to(64, r"[a-zA-Z0-9_.:-]"),
-            tool_name=_up_to(64, r"[a-zA-Z0-9_-]"),
+            call_id=_compile_pattern(64, r"[a-zA-Z0-9_.:-]"),
+            tool_name=_compile_pattern(64, r"[a-zA-Z0-9_-]"),
             alternates=True,
             has_text_errors=True,
         ),
@@ -152,7 +156,7 @@ SEQUENCE_RULES: Mapping[str, SequenceRules] = MappingProxyType(
             has_reply_to_results=True,
         ),
         "ollama": SequenceRules(read_chat, has_ids=False),
-        "mcp": SequenceRules(read_anthropic, merges_sides=True, system="apart"),
+        "mcp": SequenceRules(read_anthropic, merges_sides=True, system="separate"),
         "langchain": SequenceRules(read_chat),
         "vercel": SequenceRules(read_vercel),
         "vercel-6": SequenceRules(read_vercel),
@@ -171,7 +175,7 @@ def find_sequence_faults(
     open_calls: Collection[str] = (),
     pointers: Sequence[str] | None = None,
 ) -> list[Finding]:
-    """Find where the messages of a target violate its rules of order and completeness.
+    """Return where the messages of a target violate its rules of order and completeness.
 
     Args:
         messages: A whole history, as it is sent.
@@ -180,36 +184,38 @@ def find_sequence_faults(
         pointers: JSON pointers to the messages; `/messages/0` and so on by default.
 
     Returns:
-        The violations, each with its pointer; empty if the target accepts the messages.
+        The violations in the order of the messages; empty if the target accepts the messages.
     """
     rules = SEQUENCE_RULES[target]
     pointers = pointers or [f"/messages/{index}" for index in range(len(messages))]
-    sent = [
+    parsed = [
         rules.read(message, pointer)
         for message, pointer in zip(messages, pointers, strict=True)
         if isinstance(message, dict)
     ]
-    groups = [*_group(sent, merges_sides=rules.merges_sides)]
+    merged = [*_merge_messages(parsed, merges_sides=rules.merges_sides)]
     faults = [
-        *_check_pairs(groups, rules, open_calls),
-        *_check_calls(sent, rules),
-        *_check_order(sent, groups, rules),
-        *_check_thoughts(groups, rules),
-        *_check_ending(sent, rules),
-        *(fault for message in sent for fault in _check_content(message, rules)),
+        *_check_pairs(merged, rules, open_calls),
+        *_check_calls(parsed, rules),
+        *_check_order(parsed, merged, rules),
+        *_check_thoughts(merged, rules),
+        *_check_ending(parsed, rules),
+        *(fault for message in parsed for fault in _check_content(message, rules)),
     ]
     if rules.has_signed_calls:
-        faults += _check_signatures(sent)
-    order = {message.pointer: index for index, message in enumerate(sent)}
-    for message in sent:
+        faults += _check_signatures(parsed)
+    order = {message.pointer: index for index, message in enumerate(parsed)}
+    for message in parsed:
         order |= dict.fromkeys((part.pointer for part in message.parts), order[message.pointer])
     return sorted(faults, key=lambda fault: order[fault.pointer])
 
 
-def _group(sent: Iterable[MessageParts], *, merges_sides: bool) -> Iterator[MessageParts]:
-    """Yield messages, merging neighbours that count as one: answers, or all of one side."""
+def _merge_messages(
+    messages: Iterable[MessageParts], *, merges_sides: bool
+) -> Iterator[MessageParts]:
+    """Yield messages; consecutive messages of results, or of any one side, are merged."""
     last: MessageParts | None = None
-    for message in sent:
+    for message in messages:
         is_same = last is not None and last.side == message.side
         if last is not None and is_same and (merges_sides or message.side == "tool"):
             last = MessageParts(last.pointer, last.side, (*last.parts, *message.parts))
@@ -222,35 +228,36 @@ def _group(sent: Iterable[MessageParts], *, merges_sides: bool) -> Iterator[Mess
 
 
 def _check_pairs(
-    groups: Sequence[MessageParts], rules: SequenceRules, open_calls: Collection[str]
+    messages: Sequence[MessageParts], rules: SequenceRules, open_calls: Collection[str]
 ) -> Iterator[Finding]:
     """Yield calls without an answer directly after them, and answers without a call before."""
     waiting: list[MessagePart] = []
-    called: dict[str | None, MessagePart] = {}
-    answered: set[str | None] = set()
-    all_ids = {part.call_id for group in groups for part in group.of_kind("call")} - {None}
-    for group in groups:
-        for answer in group.of_kind("answer"):
+    earlier_ids: set[str | None] = set()
+    answered_ids: set[str | None] = set()
+    all_ids = {part.call_id for message in messages for part in message.of_kind("call")} - {None}
+    for message in messages:
+        for answer in message.of_kind("answer"):
             call_id = answer.call_id
             if (call := _find_call(answer, waiting, rules)) is not None:
                 waiting.remove(call)
-                answered.add(call_id)
-            elif call_id in answered and call_id is not None:
-                yield _fault("duplicate-answer", answer, call_id)
-            elif call_id in called:
-                yield _fault("late-answer", answer, call_id)
+                answered_ids.add(call_id)
+            elif call_id in answered_ids and call_id is not None:
+                yield _make_fault("duplicate-answer", answer, call_id)
+            elif call_id in earlier_ids:
+                yield _make_fault("late-answer", answer, call_id)
             else:
-                yield _fault("wrong-order" if call_id in all_ids else "no-call", answer, call_id)
+                code = "wrong-order" if call_id in all_ids else "no-call"
+                yield _make_fault(code, answer, call_id)
         yield from _check_unanswered(waiting, open_calls)
-        waiting = group.of_kind("call")
-        called |= {call.call_id: call for call in waiting if call.call_id is not None}
+        waiting = message.of_kind("call")
+        earlier_ids |= {call.call_id for call in waiting} - {None}
     yield from _check_unanswered(waiting, open_calls)
 
 
 def _find_call(
     answer: MessagePart, waiting: Sequence[MessagePart], rules: SequenceRules
 ) -> MessagePart | None:
-    """Return the waiting call of an answer: by its id, or else the next one of its tool."""
+    """Return the waiting call of an answer: the call with its id, or else the next of its tool."""
     for call in waiting:
         if answer.call_id is not None and call.call_id is not None and rules.has_ids:
             if answer.call_id == call.call_id:
@@ -263,42 +270,44 @@ def _find_call(
 def _check_unanswered(
     waiting: Iterable[MessagePart], open_calls: Collection[str]
 ) -> Iterator[Finding]:
-    # A call without an id counts as open if any call may be open.
     for call in waiting:
-        if call.call_id not in open_calls and not (call.call_id is None and open_calls):
-            yield _fault("no-answer", call, call.call_id)
+        # A call without an id counts as open if any call may be open.
+        may_be_open = bool(open_calls) if call.call_id is None else call.call_id in open_calls
+        if not may_be_open:
+            yield _make_fault("no-answer", call, call.call_id)
 
 
-def _check_calls(sent: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
+def _check_calls(messages: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
     """Yield calls with an invalid id, name or arguments, and calls whose id was used before."""
     used: set[str | None] = set()
-    for part in (item for message in sent for item in message.parts):
+    for part in (item for message in messages for item in message.parts):
         if part.kind not in ("call", "answer"):
             continue
         yield from _check_names(part, rules)
         if part.kind != "call":
             continue
         if part.call_id in used:
-            yield _fault("duplicate-id", part, part.call_id)
+            yield _make_fault("duplicate-id", part, part.call_id)
         used |= {part.call_id} - {None}
         if not _is_object(part.arguments, as_text=rules.has_text_arguments):
-            yield _fault("bad-arguments", part, str(part.arguments))
+            yield _make_fault("bad-arguments", part, str(part.arguments))
 
 
 def _check_names(part: MessagePart, rules: SequenceRules) -> Iterator[Finding]:
     call_id, name = part.call_id, part.name
     if call_id is None and rules.has_ids and not rules.ids_are_optional:
-        yield _fault("no-id", part, None)
+        yield _make_fault("no-id", part, None)
     elif call_id is not None and rules.call_id.fullmatch(call_id) is None:
-        yield _fault("bad-id", part, call_id)
+        yield _make_fault("bad-id", part, call_id)
     must_have_name = part.kind == "call" or name is not None
     if must_have_name and rules.tool_name.fullmatch(name or "") is None:
-        yield _fault("bad-name", part, name)
+        yield _make_fault("bad-name", part, name)
 
 
 def _is_object(arguments: JsonValue, *, as_text: bool) -> bool:
-    """Return whether arguments are an object; with `as_text`, the JSON text of one."""
+    """Return whether arguments are an object; with `as_text`, the JSON text of an object."""
     if not as_text or not isinstance(arguments, str):
+        # With `as_text`, an empty object stands for a call that has no arguments to check.
         return isinstance(arguments, dict) and not (as_text and arguments)
     try:
         return isinstance(json.loads(arguments), dict)
@@ -307,35 +316,35 @@ def _is_object(arguments: JsonValue, *, as_text: bool) -> bool:
 
 
 def _check_order(
-    sent: Sequence[MessageParts], groups: Sequence[MessageParts], rules: SequenceRules
+    messages: Sequence[MessageParts], merged: Sequence[MessageParts], rules: SequenceRules
 ) -> Iterator[Finding]:
     """Yield messages whose side is not allowed at their position."""
-    others = [group for group in groups if group.side != "system"]
+    others = [message for message in merged if message.side != "system"]
     if others and rules.starts_with_user and not _is_said_by_user(others[0]):
         yield make_finding("no-beginning", others[0].pointer, actual=others[0].side)
     has_begun = False
-    for message in sent:
+    for message in messages:
         is_system = message.side == "system"
         has_begun = has_begun or not is_system
-        if is_system and rules.system == "apart":
+        if is_system and rules.system == "separate":
             yield make_finding("system-among-messages", message.pointer)
         elif is_system and has_begun and rules.system == "first":
             yield make_finding("late-system", message.pointer)
-    for before, message in pairwise(sent):
+    for before, message in pairwise(messages):
         if rules.alternates and before.side == message.side:
             yield make_finding("same-side-twice", message.pointer, actual=message.side)
         needs_reply = rules.has_reply_to_results and before.side == "tool"
         if needs_reply and message.side not in ("tool", "assistant"):
             yield make_finding("no-reply", message.pointer, actual=message.side)
         calls = message.of_kind("call")
-        if calls and rules.has_call_behind_user and before.side == "assistant":
-            yield _fault("late-call", calls[0], calls[0].call_id)
+        if calls and rules.has_call_after_user and before.side == "assistant":
+            yield _make_fault("late-call", calls[0], calls[0].call_id)
 
 
-def _check_ending(sent: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
-    """Yield white space at the end of the last message, if it is the assistant's."""
-    last = sent[-1].parts[-1:] if sent and sent[-1].side == "assistant" else ()
-    for part in last:
+def _check_ending(messages: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
+    """Yield white space at the end of the last message, if that is a message of the assistant."""
+    is_assistant = bool(messages) and messages[-1].side == "assistant"
+    for part in messages[-1].parts[-1:] if is_assistant else ():
         if rules.has_no_trailing_space and part.text != part.text.rstrip():
             yield make_finding("trailing-space", part.pointer)
 
@@ -344,32 +353,32 @@ def _is_said_by_user(message: MessageParts) -> bool:
     return message.side == "user" and not message.of_kind("answer")
 
 
-def _check_signatures(sent: Sequence[MessageParts]) -> Iterator[Finding]:
-    """Yield first calls of messages after the user's newest message that are not signed."""
+def _check_signatures(messages: Sequence[MessageParts]) -> Iterator[Finding]:
+    """Yield the unsigned first call of each message after the newest message of the user."""
     newest = max(
-        (index for index, message in enumerate(sent) if _is_said_by_user(message)), default=-1
+        (index for index, message in enumerate(messages) if _is_said_by_user(message)), default=-1
     )
-    for message in sent[newest + 1 :]:
+    for message in messages[newest + 1 :]:
         for call in message.of_kind("call")[:1]:
             if not call.is_signed:
-                yield _fault("unsigned-call", call, call.call_id)
+                yield _make_fault("unsigned-call", call, call.call_id)
 
 
-def _check_thoughts(groups: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
-    """Yield thoughts without a signature, and those without a text or a call after them.
+def _check_thoughts(messages: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
+    """Yield thoughts without a signature, and thoughts without a text or a call after them.
 
     A thought at the end of the history is allowed, since the text after it may still come.
     """
-    for index, group in enumerate(groups):
-        thoughts = group.of_kind("thought")
+    for index, message in enumerate(messages):
+        thoughts = message.of_kind("thought")
         if rules.has_signed_thoughts:
             yield from (
                 make_finding("unsigned-thought", thought.pointer)
                 for thought in thoughts
                 if not thought.is_signed
             )
-        is_ended = index < len(groups) - 1 and group.parts[-1:] == (*thoughts[-1:],)
-        is_misplaced = group.side != "assistant" or is_ended
+        ends_message = message.parts[-1:] == (*thoughts[-1:],) and index < len(messages) - 1
+        is_misplaced = message.side != "assistant" or ends_message
         if rules.continues_thoughts and thoughts and is_misplaced:
             yield make_finding("misplaced-thought", thoughts[-1].pointer)
 
@@ -387,14 +396,14 @@ def _check_content(message: MessageParts, rules: SequenceRules) -> Iterator[Find
                 yield make_finding("empty-content", part.pointer, actual=shorten_quote(part.text))
             continue
         if has_other_content and rules.has_results_first:
-            yield _fault("results-not-first", part, part.call_id)
+            yield _make_fault("results-not-first", part, part.call_id)
         if rules.has_text_results and not part.kinds <= {"text"}:
-            yield _fault("media-in-result", part, ", ".join(sorted(part.kinds)))
+            yield _make_fault("media-in-result", part, ", ".join(sorted(part.kinds)))
         if part.is_error and rules.has_text_errors and part.kinds != {"text"}:
-            rule = "media-in-error" if part.kinds else "empty-content"
-            yield _fault(rule, part, ", ".join(sorted(part.kinds)))
+            code = "media-in-error" if part.kinds else "empty-content"
+            yield _make_fault(code, part, ", ".join(sorted(part.kinds)))
 
 
-def _fault(rule: str, part: MessagePart, actual: str | None) -> Finding:
+def _make_fault(code: str, part: MessagePart, actual: str | None) -> Finding:
     value = None if actual is None else shorten_quote(actual)
-    return make_finding(rule, part.pointer, actual=value, call_id=part.call_id)
+    return make_finding(code, part.pointer, actual=value, call_id=part.call_id)

@@ -70,7 +70,7 @@ _openai_profile = partial(
 _strict_profile = partial(
     Profile,
     has_error_flag=True,
-    has_system_apart=True,
+    has_separate_system=True,
     starts_with_user=True,
     takes_blank_texts=False,
 )
@@ -220,7 +220,7 @@ _ROWS = (
         home="mcp",
         as_request=mcp.as_request,
         accepts_block=mcp.accepts_block,
-        has_system_apart=True,
+        has_separate_system=True,
         takes_structured=mcp.takes_structured,
         has_resources=True,
     ),
@@ -239,7 +239,7 @@ _ROWS = (
         home="vercel",
         as_request=vercel.as_request,
         accepts_block=vercel.has_part,
-        has_system_apart=True,
+        has_separate_system=True,
     ),
     _framework_profile(
         "vercel-6",
@@ -248,7 +248,7 @@ _ROWS = (
         home="vercel",
         as_request=vercel.as_request_6,
         accepts_block=vercel.has_part_6,
-        has_system_apart=True,
+        has_separate_system=True,
     ),
     _framework_profile(
         "pydantic-ai",

