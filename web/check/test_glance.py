@@ -540,4 +540,10 @@ def test_errors_of_the_header_lead_to_the_last_lines_of_what_failed(
     tab.page.get_by_role("link", name="1 error").click()
     expect(tab.page.locator(".line-failed")).to_contain_text("no rule to make target 'all'")
     expect(tab.page.locator(".line-failed")).not_to_contain_text("FAILURES")
+    # Its card says once that it failed, and not that a result is one.
+    tab.page.locator(".line-failed .line-open").click()
+    card = tab.page.locator(".call-card.failed")
+    expect(card).to_contain_text("no rule to make target")
+    expect(card.get_by_text("Failed", exact=True)).to_have_count(1)
+    expect(card).not_to_contain_text("Result of a tool")
     expect(tab.page).to_have_url(re.compile("failed=1"))

@@ -22,6 +22,8 @@ VIEWS = {
     "/search?q=checkout": "Search",
     f"/compare?a={shop.SESSION}&b=other": "Compare",
     "/doctor": "Doctor",
+    f"/doctor?session={shop.SESSION}&target=anthropic": "Doctor",
+    "/file": "File",
     "/pages": "Pages",
     f"/pages/{shop.CHART_PAGE}": shop.CHART_PAGE,
     "/upload": "Upload",
@@ -54,16 +56,17 @@ def open_filters(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 768, 1_440, 2_560])
-def test_nothing_is_cut_off_in_any_view(
+def test_nothing_is_cut_off_and_all_is_accessible_in_any_view(
     filled_service: LiveService, open_tab: OpenTab, width: int
 ) -> None:
-    tab = open_tab(filled_service, viewport={"width": width, "height": 900})
+    tab = add_axe(open_tab(filled_service, viewport={"width": width, "height": 900}))
     for path, title in VIEWS.items():
         tab.open(path)
         expect(tab.page.get_by_role("heading", level=1, name=title).first).to_be_visible()
         expect(tab.page.locator("[role=status]:has-text('Loading')")).to_have_count(0)
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert tab.page.evaluate(_CUT_OFF) == [], path
+        assert_accessible(tab)
 
 
 def test_lines_stay_short_enough_to_be_read_on_a_wide_screen(
@@ -112,6 +115,7 @@ def test_keys_find_their_way_through_a_session(tab_of_everything: Tab) -> None:
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard")
     expect(dialog.get_by_text("Next error")).to_be_visible()
+    expect(page.locator("button", has_text="?")).to_have_attribute("aria-label", "Keyboard")
     dialog.get_by_label("Single letters are keys").uncheck()
     dialog.get_by_role("button", name="Close").click()
     page.keyboard.press("j")

@@ -477,17 +477,21 @@ def test_image_that_is_sent_as_it_is_has_the_whole_dialog(
     assert_accessible(tab)
 
 
-def test_recording_has_no_figure_of_tokens_that_is_of_its_text_alone(
+def test_files_have_no_figure_of_tokens_that_is_of_their_text_alone(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
     clip = file_block("click.mp4", drawings.click_clip(), "video/mp4")
+    report = file_block("report.pdf", drawn_pdf(1), "application/pdf")
     results = [
         shop.tool_result("record", "c1", shop.content(clip)),
-        shop.tool_result("record", "c2", shop.content(shop.text("Recorded it."), clip)),
+        shop.tool_result("report", "c2", shop.content(report)),
+        shop.tool_result("record", "c3", shop.content(shop.text("Recorded it."), clip)),
     ]
     shop.written(writer, results)
     tab = open_tab(open_service)
     tab.open(f"/sessions/{shop.SESSION}")
     cards = tab.page.locator(".call-facts")
     expect(cards.last).to_contain_text("tokens of text")
-    expect(cards.first).not_to_contain_text("tokens")
+    for card in (cards.first, cards.nth(1)):
+        expect(card).to_contain_text("1 file kept")
+        expect(card).not_to_contain_text("tokens")

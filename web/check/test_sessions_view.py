@@ -173,6 +173,8 @@ def test_two_sessions_are_compared(
     tab.page.get_by_label("Second session").select_option(OTHER)
     summary = "1 the same, 1 differ, 0 only in the first, 1 only in the second."
     expect(tab.page.get_by_text(summary)).to_be_visible()
+    # A result counts as a call, also where no message has the call.
+    expect(tab.page.get_by_role("row", name="Calls")).to_have_text("Calls11")
     tab.page.get_by_text("Show the difference").click()
     expect(tab.page.locator(".hljs-addition", has_text="It is eleven.")).to_be_visible()
     expect(tab.page.locator(".hljs-deletion", has_text="It is ten.")).to_be_visible()
@@ -495,7 +497,13 @@ def test_mark_that_is_refused_is_said(
     assert field.evaluate("field => field.validity.patternMismatch")
     field.fill("one-more")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("/tags")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("/tags")
+    # The bullets of a failure stand inside of its frame.
+    frame, item = alert.bounding_box(), alert.get_by_role("listitem").first.bounding_box()
+    assert frame is not None
+    assert item is not None
+    assert item["x"] - frame["x"] > 24
     expect(field).to_have_value("one-more")
     assert_accessible(tab)
 

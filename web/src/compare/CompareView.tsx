@@ -11,6 +11,8 @@ import { numberText, spanText } from "../shared/formats";
 import { usePageTitle } from "../shared/usePageTitle";
 import { useSkipTarget } from "../shell/skipTargets";
 import { COMPARE } from "../words/compare";
+import { toolsIn } from "../timeline/finding/filter";
+import { rowsOf } from "../timeline/rows";
 import { SHELL } from "../words/shell";
 import { TIMELINE } from "../words/timeline";
 import { PairDifference } from "./PairDifference";
@@ -194,7 +196,7 @@ function factsOf(entries: readonly OutlineEntry[]): Record<keyof typeof COMPARE.
       : Date.parse(last.createdAt) - Date.parse(first.createdAt);
   return {
     entries: numberText(entries.length),
-    calls: numberText(sum(({ calls }) => calls.length)),
+    calls: numberText(toolsIn(rowsOf(entries)).reduce((total, [, calls]) => total + calls, 0)),
     failures: numberText(sum(({ failed }) => Number(failed))),
     images: numberText(sum(({ images }) => images)),
     tokens: numberText(sum(({ tokensEst }) => tokensEst)),

@@ -17,10 +17,13 @@ export function FileView() {
   return (
     <div className="file-view">
       {opened === null ? (
-        <Empty title={FILE.noneTitle}>
-          <p>{FILE.none}</p>
-          <OpenFile />
-        </Empty>
+        <section className="view">
+          <h1>{FILE.title}</h1>
+          <Empty title={FILE.noneTitle}>
+            <p>{FILE.none}</p>
+            <OpenFile />
+          </Empty>
+        </section>
       ) : (
         <Opened {...opened} />
       )}

@@ -23,7 +23,10 @@ export function ResultBody({ shown }: { shown: SessionEntry }) {
       </>
     );
   }
-  const blocks = blocksOfMessage({ ...entry }, source);
+  const all = blocksOfMessage({ ...entry }, source);
+  const [only] = all;
+  // The card itself says that it is the result of a tool.
+  const blocks = all.length === 1 && only?.kind === "result" ? only.blocks : all;
   const recording = faultedRecording(entry as HistoryMessage | PageFaultMessage);
   return (
     <>
