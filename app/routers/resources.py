@@ -71,7 +71,7 @@ from pagefault_dialects.json.pointers import parse_json_pointer
 from pagefault_dialects.media.file_names import disposition_filename
 from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.text_windows import LineRange, parse_line_range
-from pagefault_dialects.texts.excerpts import text_alone
+from pagefault_dialects.texts.excerpts import format_plain_text
 
 router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
 
@@ -465,7 +465,7 @@ async def get_resource_text(
         return unchanged
     piece = await text.read()
     if is_plain:
-        return text_response(api_request.request, text_alone(piece.found), etag=etag)
+        return text_response(api_request.request, format_plain_text(piece.found), etag=etag)
     record = text_record(piece.resource, piece.total_lines, piece.found, piece.charset)
     return record_response(api_request.request, record, etag=etag, headers={"Vary": "Accept"})
 

@@ -46,14 +46,20 @@ from pagefault_dialects.messages.message_media import find_media
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.page import Body, Modality, Page, PageFields
 from pagefault_dialects.pages.levels import derive_levels
-from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short, without_base64
+from pagefault_dialects.pages.one_line import one_line, quote, quote_short, without_base64
 from pagefault_dialects.pages.page_blocks import page_blocks
 from pagefault_dialects.pages.page_text import page_texts
 from pagefault_dialects.pages.sizes import page_tokens
 from pagefault_dialects.pages.typed_content import page_json
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.text_windows import parse_line_range, without_lone_surrogates
-from pagefault_dialects.texts.cuts import excerpt, head_and_tail, needs_preview, preview, sentences
+from pagefault_dialects.texts.cuts import (
+    excerpt,
+    keep_head_and_tail,
+    needs_preview,
+    preview,
+    take_sentences,
+)
 from pagefault_dialects.texts.excerpts import LineCollector, MatchCollector
 from pagefault_dialects.texts.json_strings import TextWriter
 from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndexer
@@ -200,16 +206,16 @@ def _video_page(text: str) -> None:
 
 
 def _lines(text: str) -> None:
-    quoted(text)
+    quote(text)
     one_line(text)
-    quoted_short(text, 200)
+    quote_short(text, 200)
     without_base64(text)
 
 
 def _cut(text: str) -> None:
     excerpt(text, max_chars=500, offset=len(text) // 2)
-    sentences(text, 800)
-    head_and_tail(text, 4_000)
+    take_sentences(text, 800)
+    keep_head_and_tail(text, 4_000)
     if needs_preview(text):
         preview(text, "blob:x")
 

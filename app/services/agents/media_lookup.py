@@ -22,7 +22,7 @@ from pagefault_dialects.model.conversation import InlineBytes, Medium
 from pagefault_dialects.model.media_handles import handle_of
 from pagefault_dialects.model.page import Level
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.pages.one_line import quoted_short
+from pagefault_dialects.pages.one_line import quote_short
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
 _MAX_REF_CHARS = 100
@@ -50,7 +50,7 @@ async def find_resource(records: Records, context: ToolContext, ref: str) -> Res
 def missing_ref_error(ref: str) -> WrongArgumentsError:
     """Return the error for an unknown reference."""
     return WrongArgumentsError(
-        f"There is no {quoted_short(ref, _MAX_REF_CHARS)} here. A ref is an @blob:… or @entry:… "
+        f"There is no {quote_short(ref, _MAX_REF_CHARS)} here. A ref is an @blob:… or @entry:… "
         "that you were shown; list_media names those there are. read_text also takes the id of a "
         "page; search_pages finds pages by words."
     )

@@ -40,7 +40,7 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Level, PageFilters
 from pagefault_dialects.model.resource import Resource, resource_kind
-from pagefault_dialects.pages.one_line import quoted, quoted_short
+from pagefault_dialects.pages.one_line import quote, quote_short
 from pagefault_dialects.tools.tool_arguments import (
     TOOLS,
     ListMediaArguments,
@@ -141,7 +141,7 @@ class MemoryTools:
                 context, lines, "{} more hits do not fit this answer: add a word."
             )
             return build_text_result("\n".join([*notice, *fitting, *other_lines]))
-        words = quoted_short(arguments.query, _LONGEST_ID_CHARS)
+        words = quote_short(arguments.query, _LONGEST_ID_CHARS)
         notice_none = f"No page has any of these words: {words}."
         return build_text_result(
             "\n".join(
@@ -192,7 +192,7 @@ class MemoryTools:
         page_id = next((owner_id for kind, owner_id in owners if kind == "page"), None)
         if page_id is None:
             return ()
-        return [f"Page {page_id} has words about it: page_fault({quoted(page_id)}, 2)."]
+        return [f"Page {page_id} has words about it: page_fault({quote(page_id)}, 2)."]
 
     async def _save_page(
         self, context: ToolContext, arguments: SavePageArguments
@@ -225,7 +225,7 @@ class MemoryTools:
         )
         page_id = written.page.page_id
         return build_text_result(
-            f"Saved as page {page_id}. Read it with page_fault({quoted(page_id)}, 0)."
+            f"Saved as page {page_id}. Read it with page_fault({quote(page_id)}, 0)."
         )
 
     async def _list_media(

@@ -34,7 +34,7 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Level
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.pages.effective_level import whole_text
-from pagefault_dialects.pages.one_line import quoted
+from pagefault_dialects.pages.one_line import quote
 from pagefault_dialects.text_windows import LineRange, parse_line_range
 from pagefault_dialects.texts.excerpts import LineCollector, LineExcerpt, MatchCollector, Matches
 from pagefault_dialects.texts.line_blocks import LineBlocks
@@ -98,13 +98,13 @@ class TextReader:
         if not existing:
             raise missing_ref_error(ref)
         if ref not in existing and len(existing) > 1:
-            calls = ", ".join(f"read_text({quoted(item)})" for item in existing)
+            calls = ", ".join(f"read_text({quote(item)})" for item in existing)
             raise WrongArgumentsError(f"These pages are there, one for each call: {calls}.")
         page_id, views = existing[0], self.faults.views
         view = await views.view(context.project_id, page_id, Level.FULL)
         text = await run_in_loop_if(view.is_quick, whole_text, view.page)
         if text is None:
-            call = f"page_fault({quoted(page_id)}, 0)"
+            call = f"page_fault({quote(page_id)}, 0)"
             raise WrongArgumentsError(f"Page {page_id} has no text. {call} shows it.")
         views.record_access(context.project_id, page_id)
         return f"page {page_id}", text
@@ -169,7 +169,7 @@ class TextReader:
         name = "list of entries"
         if query.grep is not None and start.total_lines > _MAX_SEARCHED:
             end = await self._measure(context, entries, _MAX_SEARCHED + 1)
-            next_ref = quoted(entries.ref_from(end.after_seq + 1))
+            next_ref = quote(entries.ref_from(end.after_seq + 1))
             name = f"list of entries up to {end.after_seq}, ref={next_ref} has the others"
             entries = EntryRange(entries.first, end.after_seq)
             start = await self._measure(context, entries)
@@ -219,7 +219,7 @@ class TextReader:
             take_lines, lines, max_chars, context.max_tokens
         )
         last_seq = lines[len(fitting) - 1][0] if fitting else entries.first
-        notice = f"; go on with ref={quoted(entries.ref_from(next_seq))}" if next_seq else ""
+        notice = f"; go on with ref={quote(entries.ref_from(next_seq))}" if next_seq else ""
         return "\n".join([f"[entries {entries.first} to {last_seq}{notice}]", *fitting])
 
     async def _read_lines(

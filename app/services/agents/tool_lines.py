@@ -8,7 +8,7 @@ from app.services.pages.page_lists import Hit
 from app.services.pages.stored_pages import read_descriptor, read_fields
 from pagefault_dialects.model.conversation import Medium, stored_medium
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.pages.one_line import duration_words, one_line, quoted, quoted_short
+from pagefault_dialects.pages.one_line import format_duration, one_line, quote, quote_short
 from pagefault_dialects.targets.tokens import count_tokens
 
 _HIT_CHARS = 200
@@ -43,8 +43,8 @@ def format_hits(hits: Sequence[Hit]) -> Sequence[str]:
 def format_match(match: SearchMatch) -> str:
     """Return a line for a match that is no page, such as `read_text("@entry:12") (tool_result)`."""
     is_medium = match.kind == "file" and match.modality != "text"
-    call = f"{'view_media' if is_medium else 'read_text'}({quoted(match.handle)})"
-    title = f", {quoted_short(match.title, _TITLE_CHARS)}" if match.title else ""
+    call = f"{'view_media' if is_medium else 'read_text'}({quote(match.handle)})"
+    title = f", {quote_short(match.title, _TITLE_CHARS)}" if match.title else ""
     start = f"{call} ({match.kind}{title})"
     return start + _shorten_text(match.snippet or "", _HIT_CHARS - len(start), _MATCH_TOKENS)
 
@@ -64,7 +64,7 @@ def _shorten_text(words: str, max_chars: int, max_tokens: int) -> str:
     """Return the part of a hit's text that fits after its id; empty if that is too short."""
     limit = max_chars
     while words and limit >= _MIN_CHARS and max_tokens >= _MIN_TOKENS:
-        short = f": {quoted_short(words, limit)}"
+        short = f": {quote_short(words, limit)}"
         tokens = count_tokens(short)
         if tokens <= max_tokens:
             return short
@@ -87,5 +87,5 @@ def format_medium(medium: Medium, handle: str) -> str:
     if hints.width and hints.height:
         words.append(f"{hints.width}{_TIMES}{hints.height}")
     if hints.duration_seconds is not None:
-        words.append(duration_words(hints.duration_seconds))
+        words.append(format_duration(hints.duration_seconds))
     return f"[{' '.join(words)}, {medium.mime_type}, {medium.size_bytes} bytes]"

@@ -40,7 +40,7 @@ from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import Body, Level, Page, PageFields, Representation, StoredPage
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.pages.levels import check_supplied
+from pagefault_dialects.pages.levels import check_supplied_level
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class PageChanges:
                 # The levels of a structured page are data. A level of an image is an image or text.
                 # All other levels are text.
                 resolved = await resolver.resolve(modality if keeps_modality else "text", content)
-                await anyio.to_thread.run_sync(check_supplied, page, level, resolved.body)
+                await anyio.to_thread.run_sync(check_supplied_level, page, level, resolved.body)
                 previous = find_supplied_levels(page.levels.values())
                 if previous.get(level) != resolved.body:
                     supplied = {**previous, level: resolved.body}

@@ -41,7 +41,7 @@ from pagefault_dialects.model.base import ClientId, Count, FrozenModel, faults_o
 from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.page import Level, LevelInput, PageForm
 from pagefault_dialects.model.render_options import ImageDetail, Rendering
-from pagefault_dialects.pages.one_line import quoted, quoted_short
+from pagefault_dialects.pages.one_line import quote, quote_short
 from pagefault_dialects.pages.typed_content import failure_json
 from pagefault_dialects.texts.cuts import cut_short
 from pagefault_dialects.turns.page_turns import PageFaultCall
@@ -145,7 +145,7 @@ def missing_page_error(
             "page", members=make_failure_members(page_id, error, request.tool_call_id)
         )
     reason = (
-        f"{quoted_short(page_id, _QUOTED_CHARS)} is no page id."
+        f"{quote_short(page_id, _QUOTED_CHARS)} is no page id."
         if page_id
         else "The page id is empty."
     )
@@ -164,7 +164,7 @@ def argument_error(
     wrong = ", and ".join(
         f"{fault.pointer[1:] or 'the body'}: {fault.detail}" for fault in faults[:3]
     )
-    call = f"page_fault({quoted(page_id)}, target_level=0)" if is_page_id(page_id) else ""
+    call = f"page_fault({quote(page_id)}, target_level=0)" if is_page_id(page_id) else ""
     instead = f" For the full content, send {call}." if call else ""
     return InvalidPayloadError(
         "The body is not what the route takes; `errors` says where.",
@@ -191,7 +191,7 @@ def make_failure_members(page_id: str, error: str, tool_call_id: str | None) -> 
 def _suggest_calls(existing: Sequence[str], level: Level) -> str | None:
     if not existing:
         return None
-    calls = [f"page_fault({quoted(item)}, target_level={int(level)})" for item in existing]
+    calls = [f"page_fault({quote(item)}, target_level={int(level)})" for item in existing]
     if len(calls) == 1:
         return f"Page {existing[0]} is there: send {calls[0]}."
     return f"These pages are there, one for each call: {', '.join(calls)}."

@@ -33,7 +33,7 @@ from pagefault_dialects.model.page import Body, Level, MediaForm, Page, Represen
 from pagefault_dialects.model.render_options import ImageDetail, JsonPiece, MediaPiece
 from pagefault_dialects.model.resource import Damage, parse_resource_id
 from pagefault_dialects.pages.effective_level import attached_image, effective_level
-from pagefault_dialects.pages.one_line import quoted
+from pagefault_dialects.pages.one_line import quote
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import page_json
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
@@ -362,7 +362,7 @@ def _make_cut_notice(page_id: str, max_tokens: int, is_whole: bool, offset: int)
     """Return a line for a model, with the call of `read_text` that reads the rest of a text."""
     offset_text = f", offset={offset}" if is_whole else ""
     verb = "reads on" if is_whole else "reads the whole page"
-    call = f"read_text({quoted(page_id)}{offset_text})"
+    call = f"read_text({quote(page_id)}{offset_text})"
     return f"an answer has {max_tokens} tokens at most; {call} {verb}"
 
 

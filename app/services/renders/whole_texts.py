@@ -12,7 +12,7 @@ from app.stores.records.resources import ResourceRecords
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem
 from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
-from pagefault_dialects.texts.cuts import preview, whole_length, whole_text_uri
+from pagefault_dialects.texts.cuts import find_whole_text_uri, measure_whole_text, preview
 from pagefault_dialects.turns.text_limits import find_limited_results
 
 # The limit of all whole texts of one rendering. Further texts stay previews.
@@ -42,7 +42,7 @@ async def read_whole_texts(
     free_chars = _MAX_WHOLE_CHARS
     items = (item for turn in find_limited_results(turns).values() for item in turn.items)
     for text in (item.text for item in items if isinstance(item, TextItem)):
-        uri, length = whole_text_uri(text), whole_length(text)
+        uri, length = find_whole_text_uri(text), measure_whole_text(text)
         if uri is not None and length <= min(max_chars, free_chars) and text not in resource_ids:
             # No resource has an empty id.
             resource_ids[text] = parse_resource_id(uri) or ""
@@ -57,7 +57,7 @@ async def read_whole_texts(
     for text, resource_id in resource_ids.items():
         resource = found.get(resource_id)
         # A character has at most four bytes, so a longer file cannot have this preview.
-        if resource is None or resource.size_bytes > 4 * whole_length(text):
+        if resource is None or resource.size_bytes > 4 * measure_whole_text(text):
             continue
         try:
             data = await read_whole(blobs, project_id, resource.digest)

@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from app.models.limits import Limits
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
-from pagefault_dialects.json.surrogates import lone_surrogates
+from pagefault_dialects.json.surrogates import find_lone_surrogates
 from pagefault_dialects.json.values import (
     JsonValue,
     may_have_surrogates,
@@ -14,7 +14,7 @@ from pagefault_dialects.json.values import (
     repair_surrogates,
 )
 from pagefault_dialects.model.normalized import LONE_SURROGATE_DETAIL, BodyWarning, more_warnings
-from pagefault_dialects.pages.one_line import quoted_short
+from pagefault_dialects.pages.one_line import quote_short
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _MAX_WARNINGS = 20
@@ -47,7 +47,7 @@ class BodyReader:
             keeps_spelling=True,
             make_object=keys.make_object,
         )
-        found = _warn_of_repeated_keys(keys.places(value))
+        found = _warn_of_repeated_keys(keys.find_pointers(value))
         if not may_have_surrogates(body):
             self.warnings = tuple(_limit_warnings(found))
             return value
@@ -61,7 +61,7 @@ def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterat
     Pointers are relative to the result, and empty for other members. The normalization yields the
     warnings for lone surrogates in the result.
     """
-    found = _warn_of_repeated_keys(keys.places(value), within="/result")
+    found = _warn_of_repeated_keys(keys.find_pointers(value), within="/result")
     if isinstance(value, dict) and may_have_surrogates(body):
         request = {name: member for name, member in value.items() if name != "result"}
         found = chain(found, map(_locate_outside_result, _find_lone_surrogates(request)))
@@ -84,7 +84,7 @@ def _warn_of_repeated_keys(
 ) -> Iterator[BodyWarning]:
     for pointer, key in found:
         inside = pointer.removeprefix(within) if pointer.startswith(within) else ""
-        short_key = quoted_short(without_lone_surrogates(key), _MAX_KEY_CHARS)
+        short_key = quote_short(without_lone_surrogates(key), _MAX_KEY_CHARS)
         where = "The object" if pointer else "The request"
         yield BodyWarning(
             "repeated-key",
@@ -94,5 +94,5 @@ def _warn_of_repeated_keys(
 
 
 def _find_lone_surrogates(value: JsonValue) -> Iterator[BodyWarning]:
-    for pointer, _ in lone_surrogates(value):
+    for pointer, _ in find_lone_surrogates(value):
         yield BodyWarning("lone-surrogate", without_lone_surrogates(pointer), LONE_SURROGATE_DETAIL)

@@ -36,7 +36,7 @@ from pagefault_dialects.texts.excerpts import (
     LineExcerpt,
     MatchCollector,
     Matches,
-    json_excerpt,
+    excerpt_json,
 )
 from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndex, LineIndexer
 
@@ -183,7 +183,7 @@ class ResourceTexts:
         first: int,
     ) -> None:
         """Read a text from the line `first` until the collector is full."""
-        start, line = index.place_before(first)
+        start, line = index.find_checkpoint(first)
         scan = _Scan(index.encoding, start, line, collector)
         opened = await self.blobs.open(project_id, resource.digest, start=start)
         async with aclosing(opened) as reader:
@@ -302,4 +302,4 @@ def _find_value(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
             "is there.",
             code="no-such-value",
         )
-    return json_excerpt(followed.value, pointer)
+    return excerpt_json(followed.value, pointer)

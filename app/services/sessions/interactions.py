@@ -34,7 +34,7 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.interactions import interaction_record
 from pagefault_dialects.errors import Fault
-from pagefault_dialects.json.pointers import first_difference
+from pagefault_dialects.json.pointers import find_first_difference
 from pagefault_dialects.json.values import json_text, parse_stored_json
 from pagefault_dialects.messages.message_references import find_references
 from pagefault_dialects.model.moments import moment_text
@@ -261,7 +261,7 @@ def _require_equal(output: ChatMessage, stored: bytes) -> None:
     earlier = ChatMessage.model_validate(parse_stored_json(stored))
     if "timestamp" not in output.model_fields_set:
         earlier = earlier.model_copy(update={"timestamp": output.timestamp})
-    difference = first_difference(earlier.dump(), output.dump())
+    difference = find_first_difference(earlier.dump(), output.dump())
     if difference is not None:
         raise ConflictError(
             "The interaction has another answer already, and an answer is set once; `errors` says "

@@ -37,7 +37,7 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, PayloadTooLargeError
-from pagefault_dialects.json.pointers import first_difference
+from pagefault_dialects.json.pointers import find_first_difference
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.media.embedded_data_uris import dump_forms
 from pagefault_dialects.messages.entry_reading import READER_VERSION
@@ -310,7 +310,7 @@ def _find_differences(earlier: StoredHistoryMessage, parsed: ParsedMessage) -> S
     if earlier.tool_call_id != parsed.tool_call_id:
         return [Fault("", f"answers what the entry with seq {earlier.seq} answers")]
     stored = parse_stored_json(earlier.sent)
-    found = first_difference(stored, parsed.value, passed_over=_is_moved)
+    found = find_first_difference(stored, parsed.value, passed_over=_is_moved)
     if found is not None:
         return [Fault(found, "is not what it is in the stored message")]
     pointer = next((medium.pointer for medium in parsed.media_strings), None)

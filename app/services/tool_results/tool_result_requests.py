@@ -29,7 +29,7 @@ from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
-from pagefault_dialects.json.values import JsonObject, JsonValue, parse_json, values_in
+from pagefault_dialects.json.values import JsonObject, JsonValue, iterate_values, parse_json
 from pagefault_dialects.messages.entry_reading import entry_calls, is_flat, read_entry
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.media import InMemoryMedia
@@ -132,7 +132,7 @@ def _has_spelled_numbers(message: JsonValue) -> bool:
     # `-0` is parsed as the integer 0, and `False` is not a number.
     return any(
         isinstance(item, float) or (item == 0 and item is not False)
-        for item, _ in values_in(message)
+        for item, _ in iterate_values(message)
     )
 
 

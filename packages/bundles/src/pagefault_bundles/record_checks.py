@@ -36,7 +36,7 @@ from pagefault_bundles.bundle_lines import (
 )
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.dialects.registry import DIALECTS
-from pagefault_dialects.json.pointers import unescape
+from pagefault_dialects.json.pointers import unescape_token
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.data_uris import split_data_uri
 from pagefault_dialects.media.embedded_data_uris import (
@@ -227,7 +227,7 @@ def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> No
     for pointer in forms:
         child = value
         for token in pointer.split("/")[1:]:
-            child = child[int(token) if isinstance(child, list) else unescape(token)]
+            child = child[int(token) if isinstance(child, list) else unescape_token(token)]
         require(isinstance(child, str), "has a form of a string that it does not contain")
         value = put_member(value, pointer, "")
 

@@ -15,7 +15,7 @@ from pagefault_dialects.context.cut_marks import (
     parse_argument_handle,
 )
 from pagefault_dialects.json.pointers import follow
-from pagefault_dialects.json.values import values_in
+from pagefault_dialects.json.values import iterate_values
 
 HANDLE = "@entry:12/arguments/1"
 
@@ -47,7 +47,7 @@ def shape(value: Any) -> Any:  # noqa: ANN401 - JSON
 
 def strings(value: Any) -> list[str]:  # noqa: ANN401 - JSON
     """Return the strings of a value, in order."""
-    return [node for node, _ in values_in(value) if isinstance(node, str)]
+    return [node for node, _ in iterate_values(value) if isinstance(node, str)]
 
 
 def test_long_string_keeps_its_beginning_and_names_the_call_that_reads_it() -> None:

@@ -14,10 +14,10 @@ from pagefault_dialects.json.large_json import (
     PIECE_NODES,
     Pieces,
     decode_in_pieces,
-    large_containers,
+    find_large_containers,
 )
 from pagefault_dialects.json.numbers import EXACT_HOOKS
-from pagefault_dialects.json.values import json_text, parse_json, values_in
+from pagefault_dialects.json.values import iterate_values, json_text, parse_json
 
 SMALL_PIECES = st.integers(3, 40)
 MANY = 50_000
@@ -85,11 +85,11 @@ def test_damaged_text_is_refused_as_the_whole_is(
 @pytest.mark.parametrize("text", WIDE.values(), ids=WIDE)
 def test_no_piece_of_a_wide_text_has_more_values_than_are_parsed_at_once(text: str) -> None:
     pieces = Pieces(text, {})
-    large = large_containers(text)
+    large = find_large_containers(text)
     sizes = [
-        sum(1 for _ in values_in(piece))
+        sum(1 for _ in iterate_values(piece))
         for container in large
-        for piece in pieces.of(container, lambda _: None)
+        for piece in pieces.parse(container, lambda _: None)
     ]
     assert max(sizes) <= PIECE_NODES
     assert sum(sizes) > MANY
@@ -104,7 +104,8 @@ def test_wide_text_is_parsed_whole(text: str) -> None:
 def test_containers_of_a_long_text_that_is_not_closed_end_with_it() -> None:
     text = f"[1,[{'2,' * PIECE_CHARS}"
     assert [
-        (large_container.start, large_container.end) for large_container in large_containers(text)
+        (large_container.start, large_container.end)
+        for large_container in find_large_containers(text)
     ] == [
         (3, len(text)),
         (0, len(text)),

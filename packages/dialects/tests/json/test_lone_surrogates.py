@@ -2,7 +2,7 @@
 
 import pytest
 
-from pagefault_dialects.json.surrogates import has_lone_surrogate, lone_surrogates
+from pagefault_dialects.json.surrogates import find_lone_surrogates, has_lone_surrogate
 from pagefault_dialects.json.values import JsonValue
 
 
@@ -21,5 +21,5 @@ from pagefault_dialects.json.values import JsonValue
 def test_each_text_with_half_a_pair_is_found(
     value: JsonValue, expected: list[tuple[str, str]]
 ) -> None:
-    assert sorted(lone_surrogates(value)) == sorted(expected)
+    assert sorted(find_lone_surrogates(value)) == sorted(expected)
     assert has_lone_surrogate(value) is bool(expected)

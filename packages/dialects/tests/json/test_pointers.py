@@ -6,7 +6,7 @@ import pytest
 
 from pagefault_dialects.json.pointers import (
     child_pointer,
-    first_difference,
+    find_first_difference,
     follow,
     json_pointer,
     parse_json_pointer,
@@ -98,7 +98,7 @@ def test_pointer_that_is_written_is_read_as_the_same_names(keys: tuple[str | int
 def test_first_difference_is_a_pointer(
     one: JsonValue, other: JsonValue, pointer: str | None
 ) -> None:
-    assert first_difference(one, other) == pointer
+    assert find_first_difference(one, other) == pointer
 
 
 def _is_lower(one: JsonValue, other: JsonValue) -> bool:
@@ -107,5 +107,5 @@ def _is_lower(one: JsonValue, other: JsonValue) -> bool:
 
 def test_strings_that_count_as_equal_are_no_difference() -> None:
     one, other = {"a": "A", "b": ["x"]}, {"a": "a", "b": ["y"]}
-    assert first_difference(one, other) == "/a"
-    assert first_difference(one, other, passed_over=_is_lower) == "/b/0"
+    assert find_first_difference(one, other) == "/a"
+    assert find_first_difference(one, other, passed_over=_is_lower) == "/b/0"

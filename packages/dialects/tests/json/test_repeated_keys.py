@@ -12,7 +12,7 @@ def test_repeated_keys_of_a_parsed_text_are_not_kept() -> None:
     value = parse_json(
         b'{"a":[{"b":1,"b":2}]}', max_depth=9, max_nodes=99, make_object=keys.make_object
     )
-    assert [*keys.places(value)] == [("/a/0", "b")]
+    assert [*keys.find_pointers(value)] == [("/a/0", "b")]
     reference = weakref.ref(keys)
     del keys
     gc.collect()

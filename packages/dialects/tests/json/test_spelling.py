@@ -7,10 +7,10 @@ import pytest
 
 from pagefault_dialects.json.spelling import (
     Spelling,
-    canonical,
-    canonical_text,
-    escaped,
-    spelling_of,
+    canonicalize,
+    canonicalize_text,
+    detect_spelling,
+    escape_non_ascii,
 )
 
 VALUE: dict[str, Any] = {
@@ -37,7 +37,7 @@ COMPACT = json.dumps(VALUE, separators=(",", ":"))
     ],
 )
 def test_equal_values_have_one_canonical_text(one: str, other: str) -> None:
-    assert canonical_text(one) == canonical_text(other)
+    assert canonicalize_text(one) == canonicalize_text(other)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_equal_values_have_one_canonical_text(one: str, other: str) -> None:
     ],
 )
 def test_other_values_have_other_canonical_texts(one: str, other: str) -> None:
-    assert canonical_text(one) != canonical_text(other)
+    assert canonicalize_text(one) != canonicalize_text(other)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_other_values_have_other_canonical_texts(one: str, other: str) -> None:
     ],
 )
 def test_canonical_text(text: str, expected: str) -> None:
-    assert canonical_text(text) == expected
+    assert canonicalize_text(text) == expected
 
 
 def test_text_that_cannot_be_read_is_compared_as_it_is() -> None:
     for text in ("nope", "[" * 100_000, "7" * 5_000, " NaN"):
-        assert canonical_text(text) == text
-    assert canonical({"b": 1.0, "a": [True, None]}) == '{"a":[true,null],"b":1}'
+        assert canonicalize_text(text) == text
+    assert canonicalize({"b": 1.0, "a": [True, None]}) == '{"a":[true,null],"b":1}'
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_text_that_cannot_be_read_is_compared_as_it_is() -> None:
     ],
 )
 def test_spelling_follows_from_the_beginning(text: str, spelling: Spelling) -> None:
-    assert spelling_of(text) == spelling
+    assert detect_spelling(text) == spelling
 
 
 @pytest.mark.parametrize("options", [{}, {"indent": 1}, {"indent": 4}, {"indent": "\t"}])
 def test_compact_text_is_written_as_python_writes_it(options: dict[str, Any]) -> None:
     text = json.dumps(VALUE, **options)
-    assert spelling_of(text).write(COMPACT) == text
+    assert detect_spelling(text).write(COMPACT) == text
 
 
 def test_compact_spelling_is_the_text_itself() -> None:
@@ -119,6 +119,6 @@ def test_text_that_would_be_much_longer_is_not_written() -> None:
 
 
 def test_characters_beyond_ascii_are_escaped() -> None:
-    assert escaped('{"é\\n": "日本\U0001f600~"}') == (
+    assert escape_non_ascii('{"é\\n": "日本\U0001f600~"}') == (
         '{"\\u00e9\\n": "\\u65e5\\u672c\\ud83d\\ude00~"}'
     )

@@ -20,7 +20,7 @@ from packages.dialects.tests.pages.page_factory import (
 )
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.page import Body, Level, Page, Representation
-from pagefault_dialects.pages.levels import check_supplied, derive_levels
+from pagefault_dialects.pages.levels import check_supplied_level, derive_levels
 from pagefault_dialects.pages.sizes import is_longer
 
 ROWS = {"a": list(range(50)), "b": "x" * 200}
@@ -314,7 +314,7 @@ def test_supplied_level_that_does_not_fit_is_refused(
     page: Page, level: Level, body: Body, detail: str
 ) -> None:
     with pytest.raises(InvalidPayloadError) as refusal:
-        check_supplied(page, level, body)
+        check_supplied_level(page, level, body)
     assert refusal.value.detail == detail
 
 
@@ -325,8 +325,8 @@ def test_supplied_level_that_fits_no_more_is_refused_when_levels_are_derived() -
 
 def test_supplied_level_that_fits_is_accepted() -> None:
     page = make_page("i", IMAGE, modality="image")
-    check_supplied(page, Level.REDUCED, SMALL_IMAGE)
-    check_supplied(page, Level.ABSTRACT, text(FOX * 1_000))
+    check_supplied_level(page, Level.REDUCED, SMALL_IMAGE)
+    check_supplied_level(page, Level.ABSTRACT, text(FOX * 1_000))
 
 
 HOSTILE = {

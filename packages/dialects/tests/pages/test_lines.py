@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from packages.dialects.tests.pages.page_factory import BASE64, DATA_URI
 from pagefault_dialects.model.page import LONGEST_SECONDS, PageFields
 from pagefault_dialects.pages.one_line import (
-    clock,
-    duration_words,
-    moment,
+    format_clock,
+    format_duration,
     one_line,
-    quoted,
-    quoted_short,
+    parse_moment,
+    quote,
+    quote_short,
     without_base64,
 )
 
@@ -74,19 +74,19 @@ def test_one_line_is_one_line(text: str) -> None:
 
 @given(text=ANY_TEXT)
 def test_quoted_text_is_a_json_string_on_one_line(text: str) -> None:
-    assert json.loads(quoted(text)) == text
-    assert len(quoted(text).splitlines()) == 1
+    assert json.loads(quote(text)) == text
+    assert len(quote(text).splitlines()) == 1
 
 
 @given(text=ANY_TEXT, limit=st.integers(3, 100))
 def test_short_quoted_text_fits_and_is_a_json_string(text: str, limit: int) -> None:
-    short = quoted_short(text, limit)
+    short = quote_short(text, limit)
     assert len(short) <= limit
     assert text.startswith(json.loads(short).removesuffix("…")) or json.loads(short) == text
 
 
 def test_quoted_text_that_fits_is_not_cut() -> None:
-    assert (quoted_short("abcde", 7), quoted_short("abcdef", 7)) == ('"abcde"', '"abcd…"')
+    assert (quote_short("abcde", 7), quote_short("abcdef", 7)) == ('"abcde"', '"abcd…"')
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def drawn(side: int, kind: str, *, is_noise: bool) -> bytes:
 def test_durations_are_written_as_people_read_them(
     seconds: float, on_the_clock: str, in_words: str
 ) -> None:
-    assert (clock(seconds), duration_words(seconds)) == (on_the_clock, in_words)
+    assert (format_clock(seconds), format_duration(seconds)) == (on_the_clock, in_words)
 
 
 @pytest.mark.parametrize("seconds", [1e308, 1e9 + 1, float("inf"), float("nan"), -1.0])
@@ -167,7 +167,7 @@ def test_duration_of_a_page_is_bounded(seconds: float) -> None:
 
 def test_longest_duration_is_a_short_text() -> None:
     fields = PageFields.model_validate({"duration_seconds": LONGEST_SECONDS})
-    assert duration_words(fields.duration_seconds or 0) == "277777:46:40 (1000000000.0 s)"
+    assert format_duration(fields.duration_seconds or 0) == "277777:46:40 (1000000000.0 s)"
 
 
 @pytest.mark.parametrize(
@@ -190,4 +190,4 @@ def test_longest_duration_is_a_short_text() -> None:
 def test_numbers_of_seconds_and_the_text_of_a_clock_are_moments(
     value: object, expected: float | None
 ) -> None:
-    assert moment(value) == expected
+    assert parse_moment(value) == expected

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from packages.dialects.tests.pages.page_factory import JSON_VALUES
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.pages.reduced_data import outline, truncated
+from pagefault_dialects.pages.reduced_data import outline_data, truncate_data
 
 TRUNCATED = {
     "small values": ({"a": [1, None, True, 1.5, "x"]}, {"a": [1, None, True, 1.5, "x"]}),
@@ -61,14 +61,14 @@ OUTLINES = {
 
 @pytest.mark.parametrize(("data", "expected"), TRUNCATED.values(), ids=TRUNCATED)
 def test_truncated_data_marks_each_left_out_place(data: JsonValue, expected: JsonValue) -> None:
-    assert truncated(data) == expected
+    assert truncate_data(data) == expected
 
 
 @pytest.mark.parametrize(("data", "expected"), OUTLINES.values(), ids=OUTLINES)
 def test_outline_has_a_type_in_the_place_of_every_value(
     data: JsonValue, expected: JsonValue
 ) -> None:
-    assert outline(data) == expected
+    assert outline_data(data) == expected
 
 
 WIDE = {
@@ -80,12 +80,12 @@ WIDE = {
 
 @pytest.mark.parametrize("data", WIDE.values(), ids=WIDE)
 def test_wide_data_fits_the_limits(data: JsonValue) -> None:
-    assert len(json_text(truncated(data))) <= 4_000
-    assert len(json_text(outline(data))) <= 800
+    assert len(json_text(truncate_data(data))) <= 4_000
+    assert len(json_text(outline_data(data))) <= 800
 
 
 @pytest.mark.slow
 @given(data=JSON_VALUES)
 def test_smaller_forms_are_bounded(data: JsonValue) -> None:
-    assert len(json_text(truncated(data))) <= 4_000
-    assert len(json_text(outline(data))) <= 800
+    assert len(json_text(truncate_data(data))) <= 4_000
+    assert len(json_text(outline_data(data))) <= 800

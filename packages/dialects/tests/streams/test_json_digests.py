@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagefault_dialects.json.pointers import first_difference
+from pagefault_dialects.json.pointers import find_first_difference
 from pagefault_dialects.json.values import JsonValue, parse_json
 from pagefault_dialects.streams.json_digests import json_digest
 
@@ -80,13 +80,13 @@ def test_value_has_one_digest_in_every_spelling(
     again = parse(respell(value, chance), keeps_spelling=keeps_spelling)
     assert json_digest(again) == expected
     assert json_digest(again, body_bytes=0) == expected
-    assert first_difference(parse(json.dumps(value)), again) is None
+    assert find_first_difference(parse(json.dumps(value)), again) is None
 
 
 @given(one=VALUES, other=VALUES)
 @settings(max_examples=60, deadline=None)
 def test_two_values_have_two_digests(one: JsonValue, other: JsonValue) -> None:
-    is_same = first_difference(one, other) is None
+    is_same = find_first_difference(one, other) is None
     digests = [{json_digest(item), json_digest(item, body_bytes=0)} for item in (one, other)]
     assert [len(digest) for digest in digests] == [1, 1]
     assert (digests[0] == digests[1]) == is_same
@@ -151,7 +151,7 @@ def test_spellings_of_two_values(one: str, other: str) -> None:
     values = parse(one), parse(other)
     for size in (None, 0):
         assert len({json_digest(item, body_bytes=size) for item in values}) == 2
-    assert first_difference(*values) is not None
+    assert find_first_difference(*values) is not None
 
 
 @pytest.mark.slow
@@ -195,4 +195,4 @@ def test_depth_and_length_of_integers_do_not_matter() -> None:
 def test_first_difference_is_a_pointer(
     one: JsonValue, other: JsonValue, pointer: str | None
 ) -> None:
-    assert first_difference(one, other) == pointer
+    assert find_first_difference(one, other) == pointer

@@ -11,7 +11,7 @@ from packages.dialects.tests.targets.further_homes import EVERY_HOME
 from packages.dialects.tests.targets.home_histories import MARK, Json, home_histories
 from packages.dialects.tests.targets.resolved_turns import PNG, base64
 from pagefault_dialects import render
-from pagefault_dialects.json.values import JsonValue, values_in
+from pagefault_dialects.json.values import JsonValue, iterate_values
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import ComposedTurn, ProviderBlock, is_cache_mark
 from pagefault_dialects.targets.table import TARGETS
@@ -59,7 +59,7 @@ def test_other_targets_have_no_blocks_of_the_dialect(target: str, data: st.DataO
 
 def _left_out(turns: Iterable[ComposedTurn], messages: list[JsonValue]) -> set[str]:
     """Return the pointers of provider blocks that are in no message in any form."""
-    written = [value for value, _ in values_in(messages) if isinstance(value, dict)]
+    written = [value for value, _ in iterate_values(messages) if isinstance(value, dict)]
     return {
         item.pointer
         for turn in turns

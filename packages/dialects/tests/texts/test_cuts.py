@@ -12,14 +12,14 @@ from pagefault_dialects.texts.cuts import (
     cluster_end,
     cut_short,
     excerpt,
-    excerpt_of,
-    head_and_tail,
+    find_excerpted_length,
+    find_whole_text_uri,
+    keep_head_and_tail,
+    measure_whole_text,
     needs_preview,
     preview,
-    sentences,
-    shortened,
-    whole_length,
-    whole_text_uri,
+    shorten_text,
+    take_sentences,
 )
 
 FAMILY = "👨‍👩‍👧"
@@ -41,24 +41,24 @@ SENTENCES = {
 
 @pytest.mark.parametrize(("text", "limit", "expected"), SENTENCES.values(), ids=SENTENCES)
 def test_sentences_that_fit_are_kept_whole(text: str, limit: int, expected: str) -> None:
-    assert sentences(text, limit) == expected
+    assert take_sentences(text, limit) == expected
 
 
 @given(text=TEXTS, limit=st.integers(2, 300))
 def test_sentences_never_exceed_the_limit(text: str, limit: int) -> None:
-    assert len(sentences(text, limit)) <= max(limit, 2)
+    assert len(take_sentences(text, limit)) <= max(limit, 2)
 
 
 def test_head_and_tail_surround_a_line_about_the_rest() -> None:
     text = "a" * 5_000 + "b" * 5_000
-    assert head_and_tail(text, 4_000) == (
+    assert keep_head_and_tail(text, 4_000) == (
         "a" * 3_067 + "\n[… 6033 characters left out …]\n" + "b" * 900
     )
 
 
 @given(text=TEXTS)
 def test_head_and_tail_never_exceed_the_limit(text: str) -> None:
-    assert len(head_and_tail(text, 1_000)) <= 1_000
+    assert len(keep_head_and_tail(text, 1_000)) <= 1_000
 
 
 @given(text=TEXTS, position=st.integers(0, 300))
@@ -185,15 +185,15 @@ def test_pairs_of_flags_are_counted_from_the_start_of_their_run(before: str) -> 
     ],
 )
 def test_short_limits(text: str, limit: int, expected: str) -> None:
-    cut = sentences if " " in text or "." in text or len(text) > 6 else cut_short
+    cut = take_sentences if " " in text or "." in text or len(text) > 6 else cut_short
     assert cut(text, limit) == expected
 
 
 @pytest.mark.parametrize("length", [999, 1_000])
 def test_text_as_long_as_its_limit_is_whole(length: int) -> None:
     text = "x" * length
-    assert (head_and_tail(text, 1_000), cut_short(text, 1_000)) == (text, text)
-    assert head_and_tail("x" * 1_001, 1_000) != "x" * 1_001
+    assert (keep_head_and_tail(text, 1_000), cut_short(text, 1_000)) == (text, text)
+    assert keep_head_and_tail("x" * 1_001, 1_000) != "x" * 1_001
 
 
 def test_long_text_needs_a_preview_which_names_the_whole() -> None:
@@ -203,8 +203,8 @@ def test_long_text_needs_a_preview_which_names_the_whole() -> None:
     shown = preview(text, URI)
     line = f"\n[… 20000 characters left out; the whole text is {URI} …]\n"
     assert shown == "a" * 4_000 + line + "c" * 1_000
-    assert (whole_text_uri(shown), whole_length(shown)) == (URI, 25_000)
-    assert (whole_text_uri(text), whole_length(text)) == (None, 25_000)
+    assert (find_whole_text_uri(shown), measure_whole_text(shown)) == (URI, 25_000)
+    assert (find_whole_text_uri(text), measure_whole_text(text)) == (None, 25_000)
 
 
 @pytest.mark.parametrize(
@@ -217,15 +217,17 @@ def test_long_text_needs_a_preview_which_names_the_whole() -> None:
 def test_preview_has_the_length_of_one(head: int, tail: int, is_preview: bool) -> None:
     line = f"\n[… 7 characters left out; the whole text is {URI} …]\n"
     text = "a" * head + line + "c" * tail
-    assert whole_text_uri(text) == (URI if is_preview else None)
-    assert whole_length(text) == (head + 7 + tail if is_preview else len(text))
+    assert find_whole_text_uri(text) == (URI if is_preview else None)
+    assert measure_whole_text(text) == (head + 7 + tail if is_preview else len(text))
 
 
 def test_text_is_shortened_to_half_and_an_eighth_of_its_limit() -> None:
     text = "a" * 500 + "b" * 500
     sentence = "\n[… 938 characters left out; read_text(7) shows all of it …]\n"
-    assert shortened(text, 100, "read_text(7)") == "a" * 50 + sentence + "b" * 12
-    assert shortened(text, 100, "") == ("a" * 50 + "\n[… 938 characters left out …]\n" + "b" * 12)
+    assert shorten_text(text, 100, "read_text(7)") == "a" * 50 + sentence + "b" * 12
+    assert shorten_text(text, 100, "") == (
+        "a" * 50 + "\n[… 938 characters left out …]\n" + "b" * 12
+    )
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,7 @@ def test_preview_becomes_a_shorter_preview(limit: int, head: int, tail: int) -> 
     shown = preview("a" * 4_000 + "b" * 20_000 + "c" * 1_000, URI)
     left_out = 25_000 - head - tail
     line = f"\n[… {left_out} characters left out; the whole text is {URI} …]\n"
-    assert shortened(shown, limit, "read_text(7)") == "a" * head + line + "c" * tail
+    assert shorten_text(shown, limit, "read_text(7)") == "a" * head + line + "c" * tail
 
 
 @pytest.mark.parametrize(
@@ -253,7 +255,7 @@ def test_preview_becomes_a_shorter_preview(limit: int, head: int, tail: int) -> 
     ],
 )
 def test_excerpt_names_the_length_of_its_text(text: str, length: int | None) -> None:
-    assert excerpt_of(text) == length
+    assert find_excerpted_length(text) == length
 
 
 @pytest.mark.parametrize(

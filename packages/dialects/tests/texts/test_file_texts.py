@@ -30,7 +30,7 @@ def test_text_is_whole_up_to_the_length_and_its_ends_beyond() -> None:
     assert read_file_text(text.encode(), None, MOST) == FileText(text)
     longer = read_file_text((text + "c").encode(), None, MOST)
     assert longer == FileText(text[:4_000], "", text[-999:] + "c", "27769 characters")
-    assert longer.abridged('read_text("@blob:1")') == (
+    assert longer.abridge('read_text("@blob:1")') == (
         f'{text[:4_000]}\n[… 27769 characters left out; read_text("@blob:1") shows all of it …]\n'
         f"{text[-999:]}c"
     )

@@ -117,7 +117,7 @@ def test_index_leads_to_a_place_before_every_line() -> None:
     found = index(chunks)
     assert (found.total_lines, len(found.offsets)) == (400_000, 5)
     for line in (1, 2, 100_000, 123_456, 400_000):
-        offset, at = found.place_before(line)
+        offset, at = found.find_checkpoint(line)
         begins = text.index(b"line %d\n" % (line - 1))
         assert offset <= begins < offset + 1_300_000
         assert at == text.count(b"\n", 0, offset) + 1

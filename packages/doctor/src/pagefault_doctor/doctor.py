@@ -23,7 +23,7 @@ from app.stores.records.records import Records
 from pagefault_dialects.dialects.message_registry import read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
-from pagefault_dialects.json.surrogates import lone_surrogates
+from pagefault_dialects.json.surrogates import find_lone_surrogates
 from pagefault_dialects.json.values import (
     JsonValue,
     parse_json,
@@ -251,9 +251,9 @@ def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _ParsedBody:
     )
     findings = [
         make_finding("repeated-key", pointer, actual=shorten_quote(key))
-        for pointer, key in keys.places(value)
+        for pointer, key in keys.find_pointers(value)
     ]
-    lone = [*lone_surrogates(value)] if _UNICODE_ESCAPE in body else []
+    lone = [*find_lone_surrogates(value)] if _UNICODE_ESCAPE in body else []
     findings += (
         make_finding("half-surrogate", pointer, actual=shorten_quote(without_lone_surrogates(text)))
         for pointer, text in lone

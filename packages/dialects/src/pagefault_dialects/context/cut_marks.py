@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from pagefault_dialects.json.pointers import parse_json_pointer
-from pagefault_dialects.json.values import JsonValue, values_in
+from pagefault_dialects.json.values import JsonValue, iterate_values
 
 LONGEST_HANDLE = 400
 """In characters. If the handle of a value is longer, the handle of its object or array is used."""
@@ -52,7 +52,7 @@ def find_cut_mark(arguments: JsonValue) -> str | None:
     Args:
         arguments: An object, or the JSON text of one.
     """
-    for value, _ in values_in(arguments):
+    for value, _ in iterate_values(arguments):
         if isinstance(value, str) and (match := CUT_MARK.search(value)):
             return match[1]
     return None

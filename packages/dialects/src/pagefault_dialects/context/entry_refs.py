@@ -16,7 +16,7 @@ from pagefault_dialects.context.recalls import WORD_END
 from pagefault_dialects.json.pointers import follow, json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import ComposedTurn, Medium, TurnCall
-from pagefault_dialects.pages.one_line import one_line, quoted_short
+from pagefault_dialects.pages.one_line import one_line, quote_short
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
 _RANGE = re.compile(rf"@?entries:([0-9]{{1,15}})(?:(-)([0-9]{{1,15}})?)?{WORD_END}")
@@ -61,9 +61,7 @@ def describe_entry(seq: int, turns: Sequence[ComposedTurn]) -> str:
     media = sum(isinstance(item, Medium) for turn in turns for item in turn.items)
     line += f", {media} media" if media else ""
     text = entry_text(turns)
-    return line + (
-        f", {len(text)} characters: {quoted_short(text, _EXCERPT_CHARS)}" if text else ""
-    )
+    return line + (f", {len(text)} characters: {quote_short(text, _EXCERPT_CHARS)}" if text else "")
 
 
 def entry_text_or_calls(seq: int, turns: Sequence[ComposedTurn]) -> str:
@@ -96,7 +94,7 @@ def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
         parent = json_pointer(handle.names[: followed.steps])
         name = _call_name(handle.seq, handle.call_index, calls[handle.call_index].name)
         raise WrongArgumentsError(
-            f"{name} has nothing at {quoted_short(json_pointer(handle.names), _EXCERPT_CHARS)}. "
+            f"{name} has nothing at {quote_short(json_pointer(handle.names), _EXCERPT_CHARS)}. "
             f"{_describe_members(followed.value, parent)}"
         )
     value = followed.value
@@ -122,9 +120,9 @@ def _call_name(seq: int, index: int, name: str) -> str:
 
 def _describe_members(value: JsonValue, pointer: str) -> str:
     """Return a sentence that lists the members of a value."""
-    there = f"At {quoted_short(pointer, _EXCERPT_CHARS)} there" if pointer else "There"
+    there = f"At {quote_short(pointer, _EXCERPT_CHARS)} there" if pointer else "There"
     if isinstance(value, dict) and value:
-        return f"{there} are {_join([quoted_short(key, _NAME_CHARS) for key in value])}."
+        return f"{there} are {_join([quote_short(key, _NAME_CHARS) for key in value])}."
     if isinstance(value, list) and value:
         return f"{there} are items 0 to {len(value) - 1}."
     return f"{there} is a value without members: leave the rest out."

@@ -30,11 +30,16 @@ from pagefault_dialects.model.conversation import (
     block_of,
     is_cache_mark,
 )
-from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short
+from pagefault_dialects.pages.one_line import one_line, quote, quote_short
 from pagefault_dialects.targets.base64_leaves import text_of
 from pagefault_dialects.targets.media_lines import medium_words
 from pagefault_dialects.targets.rules import code_and_reason
-from pagefault_dialects.texts.cuts import cut_short, excerpt_of, whole_length, whole_text_uri
+from pagefault_dialects.texts.cuts import (
+    cut_short,
+    find_excerpted_length,
+    find_whole_text_uri,
+    measure_whole_text,
+)
 
 REASON = "The conversation has to fit its limits; the oldest gives way."
 """The reason of evictions in the loss account."""
@@ -158,7 +163,7 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     media = f"; its media: {', '.join(handles[:_MAX_NAMED_MEDIA])}" if handles else ""
     if (others := len(handles) - _MAX_NAMED_MEDIA) > 0:
         media += f" and {others} more"
-    name = quoted_short(one_line(turn.tool_name), 64)
+    name = quote_short(one_line(turn.tool_name), 64)
     hint = f": {call} shows it" if call else ""
     line = f"[The result of {name} was left out{hint}{media}]"
     block = block_of(turn.items[0]) if turn.items else None
@@ -285,8 +290,8 @@ def _find_whole_length(item: TextItem | DataItem, text: str, page_id: str | None
     if isinstance(item, DataItem):
         return len(text)
     if page_id:
-        return excerpt_of(text) or len(text)
-    return item.whole_chars or whole_length(text)
+        return find_excerpted_length(text) or len(text)
+    return item.whole_chars or measure_whole_text(text)
 
 
 def _make_restoring_call(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
@@ -295,13 +300,13 @@ def _make_restoring_call(turn: ComposedTurn, item: TextItem | DataItem, page_id:
         return _page_call(page_id)
     handle = None
     if isinstance(item, TextItem):
-        uri = whole_text_uri(item.text)
+        uri = find_whole_text_uri(item.text)
         handle = item.handle or (f"@{uri}" if uri else None)
     return f'read_text("{handle}")' if handle else entry_call(turn.entry_seq(item.seq))
 
 
 def _page_call(page_id: str) -> str:
-    return f"page_fault({quoted(page_id)}, 0)"
+    return f"page_fault({quote(page_id)}, 0)"
 
 
 def _is_short(turn: ComposedTurn) -> bool:

@@ -19,7 +19,7 @@ from pagefault_dialects.context.evicted_forms import (
 from pagefault_dialects.context.floor_turns import FloorTurns
 from pagefault_dialects.context.load_meter import TURN_TOKENS, LoadMeter
 from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Omission, TextItem
-from pagefault_dialects.texts.cuts import shortened
+from pagefault_dialects.texts.cuts import shorten_text
 
 # The tokens of the lines of folds and handles, and of the line that begins a history.
 _RESERVE_TOKENS = 96
@@ -52,7 +52,7 @@ class Floor:
         self,
         turns: Mapping[int, ComposedTurn],
         indexes: FloorTurns,
-        shortened: Collection[int],
+        shorten_text: Collection[int],
         meter: LoadMeter,
         max_tokens: int,
         page_of: Callable[[ComposedTurn], str | None],
@@ -60,7 +60,7 @@ class Floor:
         has_older: bool,
     ) -> None:
         self._turns, self._indexes, self._meter = turns, indexes, meter
-        self._shortened = shortened
+        self._shortened = shorten_text
         self._page_of = page_of
         self._has_older = has_older
         reserve = min(_RESERVE_TOKENS, max_tokens // 4)
@@ -76,7 +76,7 @@ class Floor:
         """Return a message, shortened to a quarter of the budget.
 
         If there is no step, the last message of the assistant gets the share of the newest step
-        instead. A protected message that is not in `shortened` is returned whole.
+        instead. A protected message that is not in `shorten_text` is returned whole.
 
         Args:
             index: The index of the message in the history.
@@ -188,11 +188,11 @@ class Floor:
         for _ in range(_MAX_CUT_ATTEMPTS):
             if max_chars < _SHORTEST_CUT_CHARS:
                 break
-            cut = shortened(text, max_chars, call)
+            cut = shorten_text(text, max_chars, call)
             if (cut_tokens := self._meter.count_text_tokens(cut)) <= max_tokens:
                 return cut
             max_chars = min(max_chars * 15 // 16, max_chars * max_tokens // cut_tokens)
-        line = shortened(text, 0, call).strip()
+        line = shorten_text(text, 0, call).strip()
         # A text that is hardly longer than the line is returned whole.
         return line if 2 * len(line) < len(text) else text
 

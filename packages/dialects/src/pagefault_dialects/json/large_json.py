@@ -1,12 +1,12 @@
-r"""JSON of many values in pieces: parsed, and looked through without being built.
+r"""Parse JSON of many values piece by piece, so that other threads can run in between.
 
-The interpreter switches threads between two steps of Python, and never inside the library's parser
-or a regular expression. So one of these calls gets some ten thousand values at most: a container of
-up to `PIECE_CHARS` characters, or some members of a larger one.
+Python switches threads between two instructions, but not inside of `json` or a regular expression.
+So `json` gets at most some ten thousand values at once: a *container* (an object or array) of up to
+`PIECE_CHARS` characters, or some members of a larger container.
 
-Brackets and commas outside of strings show where large containers begin and end, and where they are
-cut. The library parses each piece. If it refuses one, it parses the whole text instead, so that
-values and errors are always the library's.
+Brackets and commas outside of strings show where large containers begin and end, and where they can
+be cut. If `json` rejects a piece, it parses the whole text instead, so that values and errors are
+always those of `json`.
 """
 
 import json
@@ -20,59 +20,57 @@ from pagefault_dialects.text_windows import WINDOW_CHARS, match_end
 PIECE_NODES = 30_000
 """JSON with more values is parsed in pieces."""
 PIECE_CHARS = 2 * PIECE_NODES
-"""Containers with more characters are cut: a value and its comma have two."""
+"""Containers with more characters are cut. A value and its comma have at least two characters."""
 
 Hooks: TypeAlias = Mapping[str, Any]
 """Arguments of `json.JSONDecoder`."""
 
-# Every quantifier is possessive: an unclosed string fails once, at the end of the text, without
-# retries from each of its escapes.
-_TO_STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-STRING = rf'"{_TO_STRING_END.pattern}"'
-"""The expression of a string, to be compiled with `re.DOTALL`."""
+# Every quantifier is possessive, so that an unclosed string fails only once, at its end.
+_UP_TO_STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+STRING = rf'"{_UP_TO_STRING_END.pattern}"'
+"""The regular expression of a string; compile it with `re.DOTALL`."""
 _FLAT = rf'(?:[^"\[\]{{}}]++|{STRING})*+'
-# A container without nested ones: it is skipped like a string.
+# A container without nested containers, which is skipped like a string.
 _LEAF = rf"\[{_FLAT}\]|\{{{_FLAT}\}}"
-_TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{STRING}|{_LEAF})*+', re.DOTALL)
-_TO_LAST_COMMA = re.compile(rf'(?:(?:[^,"\[\]{{}}]++|{STRING}|{_LEAF})*+,)*+', re.DOTALL)
+_UP_TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{STRING}|{_LEAF})*+', re.DOTALL)
+_UP_TO_LAST_COMMA = re.compile(rf'(?:(?:[^,"\[\]{{}}]++|{STRING}|{_LEAF})*+,)*+', re.DOTALL)
 _BRACKETS = ("[", "]", "{", "}")
 _BLANKS = re.compile(r"[ \t\n\r]*+")
-# Replaces a large container in the text around it; the parser has a hook for it.
+# Replaces a large container in the text around it. `json` calls a hook for it, `parse_constant`.
 _PLACEHOLDER = "NaN"
 
 
 class NotInPiecesError(Exception):
-    """The text is invalid JSON, or has no large containers."""
+    """The text cannot be parsed in pieces: it is invalid JSON, or has no large containers."""
 
 
 @dataclass(slots=True)
 class LargeContainer:
-    """A large object or array: its place, the commas at which it is cut, its large members.
-
-    `cuts` and `children` are in order, and after each child there is a cut, or the end.
-    """
+    """A large object or array in a JSON text. All numbers are positions in the text."""
 
     start: int
     end: int = 0
     cuts: list[int] = field(default_factory=list)
+    """The commas between its pieces, in order."""
     children: list["LargeContainer"] = field(default_factory=list)
+    """The large containers that are its members, in order; each piece has at most one."""
     _piece_start: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin the first piece."""
+        """Begin the first piece behind the bracket."""
         self._piece_start = self.start + 1
 
-    def cut_behind(self, text: str, at: int, step_chars: int) -> None:
-        """Cut at the comma after a member that ends here, if the piece is long enough."""
-        if at - self._piece_start > step_chars:
-            at = match_end(_BLANKS, text, at, len(text))
-            if text.startswith(",", at):
-                self._cut(at)
+    def cut_after_member(self, text: str, member_end: int, step_chars: int) -> None:
+        """Cut at the comma behind a member, if the piece is long enough."""
+        if member_end - self._piece_start > step_chars:
+            comma = match_end(_BLANKS, text, member_end, len(text))
+            if text.startswith(",", comma):
+                self._cut(comma)
 
-    def cut_within(self, text: str, start: int, end: int) -> None:
-        """Cut at the last comma of a stretch of text without brackets."""
-        comma = match_end(_TO_LAST_COMMA, text, start, end) - 1
-        # It may be where the previous piece was cut.
+    def cut_at_last_comma(self, text: str, start: int, end: int) -> None:
+        """Cut at the last comma of `text[start:end]`, which has no brackets."""
+        comma = match_end(_UP_TO_LAST_COMMA, text, start, end) - 1
+        # There may be no comma, or the container may be cut there already.
         if comma >= max(start, self._piece_start):
             self._cut(comma)
 
@@ -81,10 +79,17 @@ class LargeContainer:
         self._piece_start = comma + 1
 
 
-def string_end(text: str, start: int) -> int:
-    """Return the end, behind its quotation mark, of the string that begins at `start`."""
+def find_string_end(text: str, start: int) -> int:
+    """Return the position behind the closing quotation mark of a string.
+
+    An unclosed string ends with the text.
+
+    Args:
+        text: A JSON text.
+        start: The position behind the opening quotation mark.
+    """
     while start < len(text):
-        end = match_end(_TO_STRING_END, text, start, start + WINDOW_CHARS)
+        end = match_end(_UP_TO_STRING_END, text, start, start + WINDOW_CHARS)
         if text.startswith('"', end):
             return end + 1
         # Only a backslash remains, at the end of the text.
@@ -94,83 +99,85 @@ def string_end(text: str, start: int) -> int:
     return len(text)
 
 
-def longest_string(text: str) -> str:
-    """Return the longest string of a JSON text as it is written, with its quotation marks."""
+def find_longest_string(text: str) -> str:
+    """Return the longest string of a JSON text, with its escapes and quotation marks."""
     longest = slice(0, 0)
     end = 0
     while (start := text.find('"', end)) >= 0:
-        end = string_end(text, start + 1)
+        end = find_string_end(text, start + 1)
         if end - start > longest.stop - longest.start:
             longest = slice(start, end)
     return text[longest]
 
 
-def large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[LargeContainer]:
-    """Return the objects and arrays with more characters than this, inner ones first.
+def find_large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[LargeContainer]:
+    """Return the objects and arrays of more than `piece_chars` characters, inner ones first.
 
-    An unclosed one ends with the text. The search ends at a bracket that closes nothing.
+    An unclosed one ends with the text. The search ends at a closing bracket without an opening one.
     """
     search = _Search(text, piece_chars)
     at = 0
     while at < len(text):
-        at = search.step(at)
+        at = search.advance(at)
     return search.finish()
 
 
 class _Search:
-    """The search for large containers, from bracket to bracket."""
+    """A search for large containers in a text, from bracket to bracket."""
 
     def __init__(self, text: str, piece_chars: int) -> None:
         self._text = text
         self._piece_chars = piece_chars
-        # A piece is cut at this length, after a member of twice the length at most.
+        # A piece is cut once it has this length. Its last member is at most twice as long, so the
+        # piece has at most `piece_chars`.
         self._step_chars = piece_chars // 3
-        self._opened: list[LargeContainer] = []
+        self._open_containers: list[LargeContainer] = []
         self._large: list[LargeContainer] = []
 
-    def step(self, start: int) -> int:
-        """Search up to the next bracket, or a limited stretch; return the next position."""
+    def advance(self, start: int) -> int:
+        """Search up to the next bracket, but only a limited length; return the next position."""
         text = self._text
-        at = match_end(_TO_BRACKET, text, start, start + self._step_chars)
-        mark = text[at : at + 1]
-        if mark in _BRACKETS:
-            return self._bracket(mark, at)
-        if self._opened:
-            self._opened[-1].cut_within(text, start, at)
-        # A string may end after the stretch.
-        return string_end(text, at + 1) if mark == '"' else at
+        at = match_end(_UP_TO_BRACKET, text, start, start + self._step_chars)
+        character = text[at : at + 1]
+        if character in _BRACKETS:
+            return self._read_bracket(character, at)
+        if self._open_containers:
+            self._open_containers[-1].cut_at_last_comma(text, start, at)
+        # A string may be longer.
+        return find_string_end(text, at + 1) if character == '"' else at
 
-    def _bracket(self, mark: str, at: int) -> int:
-        if mark in "[{":
-            self._opened.append(LargeContainer(at))
+    def _read_bracket(self, character: str, at: int) -> int:
+        if character in "[{":
+            self._open_containers.append(LargeContainer(at))
             return at + 1
-        if not self._opened:
+        if not self._open_containers:
             return len(self._text)
         self._close(at + 1)
         return at + 1
 
     def _close(self, end: int) -> None:
-        container = self._opened.pop()
+        container = self._open_containers.pop()
         container.end = end
-        outer = self._opened[-1] if self._opened else None
+        outer = self._open_containers[-1] if self._open_containers else None
         if end - container.start > self._piece_chars:
             self._large.append(container)
             if outer is not None:
                 outer.children.append(container)
         if outer is not None:
-            outer.cut_behind(self._text, end, self._step_chars)
+            outer.cut_after_member(self._text, end, self._step_chars)
 
     def finish(self) -> list[LargeContainer]:
-        """Return the containers found."""
-        while self._opened:
+        """Return the large containers, after the end of the text."""
+        while self._open_containers:
             self._close(len(self._text))
         return self._large
 
 
 class _OuterObject:
-    """A hook for objects that keeps the pairs of the last one.
+    """An `object_pairs_hook` that keeps the members of the object that was made last.
 
-    The outermost object is made last. Its keys may be repeated in other pieces.
+    That is the outermost object of a piece. Its members are needed, since its keys may be repeated
+    in other pieces.
     """
 
     def __init__(self, make_object: Callable[[Any], Any]) -> None:
@@ -186,7 +193,7 @@ class Pieces:
     """A parser of large containers, piece by piece.
 
     Args:
-        text: The text.
+        text: The JSON text.
         hooks: The arguments of `json.JSONDecoder`.
     """
 
@@ -195,23 +202,23 @@ class Pieces:
         self._outer = _OuterObject(hooks.get("object_pairs_hook", dict))
         if "object_pairs_hook" in hooks:
             hooks = {**hooks, "object_pairs_hook": self._outer.make}
-        # The decoder has no reference to the text, which would form a cycle.
+        # The hook is no method of this class: a reference cycle would keep the text in memory.
         self._decoder = json.JSONDecoder(**hooks)
         self._children = children = list[Any]()
         constant: dict[str, Any] = {"parse_constant": lambda _: children.pop()}
-        self._with_child = json.JSONDecoder(**{**hooks, **constant})
+        self._decoder_with_child = json.JSONDecoder(**{**hooks, **constant})
 
-    def of(
+    def parse(
         self, container: LargeContainer, child_of: Callable[[LargeContainer], Any]
     ) -> Iterator[Any]:
-        """Yield the members of a container, a few at a time: each as an array or an object.
+        """Yield the members of a container, some at a time, each time as an array or object.
 
         Args:
             container: A large container.
-            child_of: Returns the value of a large container inside it.
+            child_of: Returns the value for a large container that is a member.
 
         Raises:
-            NotInPiecesError, json.JSONDecodeError: It is invalid JSON.
+            NotInPiecesError, json.JSONDecodeError: The container is invalid JSON.
         """
         text, start = self._text, container.start + 1
         children = iter(container.children)
@@ -221,55 +228,57 @@ class Pieces:
                 members = f"{text[start : child.start]}{_PLACEHOLDER}{text[child.end : end]}"
                 self._children[:] = [child_of(child)]
                 child = next(children, None)
-                piece = self._parsed(self._with_child, container, members)
+                piece = self._parse_piece(self._decoder_with_child, container, members)
             else:
-                piece = self._parsed(self._decoder, container, text[start:end])
+                piece = self._parse_piece(self._decoder, container, text[start:end])
             if container.cuts and not piece:
-                # A comma without a member.
+                # There is a comma without a member.
                 raise NotInPiecesError
             yield piece
             start = end + 1
 
     @property
     def outer_pairs(self) -> list[tuple[str, Any]]:
-        """The pairs that an `object_pairs_hook` got for the last piece."""
+        """The members of the last piece, with repeated keys, if there is an `object_pairs_hook`."""
         return self._outer.pairs
 
-    def _parsed(self, decoder: json.JSONDecoder, container: LargeContainer, members: str) -> Any:  # noqa: ANN401
+    def _parse_piece(
+        self, decoder: json.JSONDecoder, container: LargeContainer, members: str
+    ) -> Any:  # noqa: ANN401
         text = self._text
         try:
             return decoder.decode(f"{text[container.start]}{members}{text[container.end - 1]}")
         except IndexError as exc:
-            # The text has a constant, which is invalid JSON, in addition to the placeholder.
+            # Beside the placeholder there is another constant, such as `NaN`: invalid JSON.
             raise NotInPiecesError from exc
 
 
 def decode_in_pieces(text: str, hooks: Hooks, *, piece_chars: int = PIECE_CHARS) -> Any:  # noqa: ANN401
     """Return the result of `json.JSONDecoder(**hooks).decode(text)`, or raise its error."""
-    large = large_containers(text, piece_chars)
+    large = find_large_containers(text, piece_chars)
     try:
-        return _built(text, large, hooks)
+        return _build_value(text, large, hooks)
     except (NotInPiecesError, json.JSONDecodeError):
-        # For errors with positions in the whole text.
+        # Parsed again, so that errors have positions in the whole text.
         return json.JSONDecoder(**hooks).decode(text)
 
 
-def _built(text: str, large: list[LargeContainer], hooks: Hooks) -> Any:  # noqa: ANN401 - any JSON
-    """Build the value of a text from its large containers, the innermost first."""
+def _build_value(text: str, large: list[LargeContainer], hooks: Hooks) -> Any:  # noqa: ANN401 - any JSON
+    """Return the value of a text, built from its large containers, the innermost first."""
     check_root(text, large)
     pieces = Pieces(text, hooks)
     values: dict[int, Any] = {}
     for container in large:
-        found = pieces.of(container, lambda child: values.pop(child.start))
-        values[container.start] = _joined(found, pieces, hooks.get("object_pairs_hook"))
+        found = pieces.parse(container, lambda child: values.pop(child.start))
+        values[container.start] = _join_pieces(found, pieces, hooks.get("object_pairs_hook"))
     return values[large[-1].start]
 
 
 def check_root(text: str, large: list[LargeContainer]) -> None:
-    """Check that only blanks are outside of the last large container.
+    """Check that the last large container is the root of a JSON text.
 
     Raises:
-        NotInPiecesError: There is other text.
+        NotInPiecesError: There is other text than white space outside of it.
     """
     size = len(text)
     if (
@@ -280,7 +289,9 @@ def check_root(text: str, large: list[LargeContainer]) -> None:
         raise NotInPiecesError
 
 
-def _joined(found: Iterator[Any], pieces: Pieces, make_object: Callable[[Any], Any] | None) -> Any:  # noqa: ANN401 - any JSON
+def _join_pieces(
+    found: Iterator[Any], pieces: Pieces, make_object: Callable[[Any], Any] | None
+) -> Any:  # noqa: ANN401 - any JSON
     whole = next(found)
     if isinstance(whole, list):
         for piece in found:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pagefault_dialects.errors import InvalidJsonError
 
 LARGEST_COUNT = 2**53
-"""The largest number that every client can read exactly: those of JavaScript have 53 bits."""
+"""The largest integer that all clients read exactly, since JavaScript's numbers have 53 bits."""
 # Python limits `int` to 4,300 digits by default.
 _MAX_INT_DIGITS = 4_000
 
@@ -39,7 +39,7 @@ def parse_finite_float(literal: str) -> float:
 
 
 class SpelledNumber(Decimal):
-    """A decimal with the literal that it was parsed from."""
+    """A decimal number with the literal that it was parsed from, such as `1.10`."""
 
     literal: str
 
@@ -51,7 +51,11 @@ class SpelledNumber(Decimal):
 
 
 def parse_spelled_number(literal: str) -> float | Decimal:
-    """Parse a literal with a fraction or an exponent, and keep its spelling."""
+    """Parse a literal with a fraction or an exponent; return a `SpelledNumber` if needed.
+
+    Raises:
+        InvalidJsonError: The number is too large for a double.
+    """
     number = parse_finite_float(literal)
     return number if repr(number) == literal else SpelledNumber(literal)
 
@@ -77,4 +81,4 @@ EXACT_HOOKS: dict[str, Any] = {
     "parse_float": parse_spelled_number,
     "parse_int": parse_exact_integer,
 }
-"""Arguments of `json.loads` that also allow integers of any length, and reject `NaN`."""
+"""Arguments of `json.loads` that also accept integers of any length, and reject `NaN`."""

@@ -1,7 +1,7 @@
-"""JSON pointers are followed through a text without building its whole value.
+"""Follow JSON pointers through large JSON texts, without building the whole value.
 
-A text is parsed in pieces, one of which is in memory at a time. If a pointer leads to a large
-value, a description is returned: its size and its first members.
+A text is parsed in pieces, and only one piece is in memory at a time. If the value at a pointer is
+large, its description is returned instead: its size and its first members.
 """
 
 import json
@@ -16,7 +16,7 @@ from pagefault_dialects.json.large_json import (
     NotInPiecesError,
     Pieces,
     check_root,
-    large_containers,
+    find_large_containers,
 )
 from pagefault_dialects.json.numbers import EXACT_HOOKS
 from pagefault_dialects.json.pointers import INDEX, follow
@@ -34,23 +34,24 @@ _MISSING = object()
 
 @dataclass(frozen=True, slots=True)
 class LargeValue:
-    """The description of a large object or array, which was not built."""
+    """The description of a large object or array."""
 
     is_array: bool
     length: int
-    """The number of its members; repeated keys are counted each time."""
+    """The number of its members, with repeated keys."""
     size_bytes: int = 0
-    """The size as compact JSON; 0 for a member of another large value."""
+    """The size as compact JSON; 0 if this value is itself one of `members`."""
     members: "tuple[tuple[str | int, JsonValue | LargeValue], ...]" = ()
-    """The first members, each with its name or index; none for a member of a large value."""
+    """The first members, each with its name or index; empty if this value is one of `members`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedValue:
-    """The value at a pointer, and the number of its names that were found."""
+    """The value at a pointer, or the last value that exists on the path to it."""
 
     value: "JsonValue | LargeValue"
     steps: int
+    """The number of names in the pointer that exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class ScanLimits:
     nodes: int
     """The most values in the text."""
     built_bytes: int
-    """The most bytes of compact JSON of a value that is built; larger values are described."""
+    """The most bytes of compact JSON of a value that is returned; larger ones are described."""
     members: int
     """The most members in a description."""
     piece_chars: int = PIECE_CHARS
@@ -70,16 +71,17 @@ class ScanLimits:
 
 
 def scan_pointer(text: str, names: tuple[str, ...], limits: ScanLimits) -> ScannedValue:
-    """Follow the names of a pointer through a JSON text; of a repeated key the last value wins.
+    """Return the value at the names of a pointer in a JSON text.
 
-    The whole text is read, and lone surrogates are repaired.
+    The whole text is read. Lone surrogates are repaired, and the last value of a repeated key is
+    returned.
 
     Raises:
-        InvalidJsonError: It is invalid JSON.
-        PayloadTooLargeError: It is nested too deeply, or has too many values.
+        InvalidJsonError: The text is invalid JSON.
+        PayloadTooLargeError: The text is nested too deeply, or has too many values.
     """
     check_shape(text, limits.depth, limits.nodes)
-    large = large_containers(text, limits.piece_chars)
+    large = find_large_containers(text, limits.piece_chars)
     if not large:
         return _follow_rest(_parse(text, limits), names)
     try:
@@ -109,7 +111,7 @@ def _follow_rest(value: JsonValue, names: tuple[str, ...], steps: int = 0) -> Sc
 
 
 class _Scan:
-    """One pass through the large objects and arrays of a text, outer ones before inner ones."""
+    """A pass through the large objects and arrays of a text, outer ones before inner ones."""
 
     def __init__(self, text: str, large: list[LargeContainer]) -> None:
         self._text = text
@@ -117,10 +119,10 @@ class _Scan:
         self._pieces = Pieces(text, EXACT_HOOKS)
 
     def follow(self, names: tuple[str, ...]) -> tuple["LargeContainer | JsonValue", int]:
-        """Return the value at these names, and the number of names that were found.
+        """Return the value at names, and the number of names that were followed.
 
-        The value is the large container that the names lead to, or else the first small member on
-        the way; the remaining names may lead into that. The whole text is read in either case.
+        The value is the large container at these names. If there is a small value on the path, that
+        is returned, and the caller follows the other names. The whole text is read in any case.
         """
         value: Any = self._large[0]
         steps = 0
@@ -133,10 +135,10 @@ class _Scan:
         return value, steps
 
     def _find_member(self, container: LargeContainer, name: str | None) -> object:
-        """Parse all members of a container; return the one of this name, or `_MISSING`."""
+        """Parse all members of a container; return the one with a name, or `_MISSING`."""
         found: object = _MISSING
         start = 0
-        for piece in self._pieces_of(container):
+        for piece in self._parse_pieces(container):
             if name is None:
                 continue
             if isinstance(piece, dict):
@@ -146,15 +148,15 @@ class _Scan:
             start += len(piece)
         return found
 
-    def _pieces_of(self, container: LargeContainer) -> Iterator[Any]:
-        for piece in self._pieces.of(container, lambda child: child):
+    def _parse_pieces(self, container: LargeContainer) -> Iterator[Any]:
+        for piece in self._pieces.parse(container, lambda child: child):
             if isinstance(piece, dict) and not all(map(str.isascii, piece)):
                 yield {without_lone_surrogates(key): value for key, value in piece.items()}
             else:
                 yield piece
 
     def describe(self, target: LargeContainer, max_members: int) -> LargeValue:
-        """Describe a large container."""
+        """Return the description of a large container."""
         lengths: dict[int, int] = {}
         first_members: list[tuple[str | int, Any]] = []
         size_bytes = 0
@@ -162,10 +164,10 @@ class _Scan:
             if not target.start <= container.start < target.end:
                 continue
             length = 0
-            for piece in self._pieces_of(container):
+            for piece in self._parse_pieces(container):
                 if container is target:
-                    room = max_members - len(first_members)
-                    first_members += [*_items(piece, length)][:room]
+                    missing = max_members - len(first_members)
+                    first_members += [*_items(piece, length)][:missing]
                 length += len(piece)
                 size_bytes += _size_bytes(piece)
             lengths[container.start] = length
@@ -196,12 +198,13 @@ def _size_bytes(piece: Any) -> int:  # noqa: ANN401
         small: Any = {
             key: value for key, value in piece.items() if not isinstance(value, LargeContainer)
         }
-        named = sum(len(_utf8(key)) + 1 for key in piece.keys() - small.keys())
+        # The keys of large members, with their colons.
+        key_bytes = sum(len(_encode_utf8(key)) + 1 for key in piece.keys() - small.keys())
     else:
         small = [item for item in piece if not isinstance(item, LargeContainer)]
-        named = 0
-    return named + len(_utf8(small)) - 2 - max(0, len(small) - 1)
+        key_bytes = 0
+    return key_bytes + len(_encode_utf8(small)) - 2 - max(0, len(small) - 1)
 
 
-def _utf8(value: JsonValue) -> bytes:
+def _encode_utf8(value: JsonValue) -> bytes:
     return without_lone_surrogates(json_text(value)).encode()

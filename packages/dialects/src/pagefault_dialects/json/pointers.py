@@ -1,4 +1,4 @@
-"""JSON pointers (RFC 6901): written, parsed and followed; the first difference of two values."""
+"""Write, parse and follow JSON pointers (RFC 6901), and find the first difference of two values."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -10,28 +10,28 @@ from pagefault_dialects.json.values import JsonValue
 
 _ESCAPES = re.compile(r"(?:[^~]|~[01])*", re.DOTALL)
 INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
-"""The name of an array's item in a pointer."""
-_NO_NUMBER = (str, bool, type(None), dict, list)
+"""The token of an array's item in a pointer."""
+_NON_NUMBERS = (str, bool, type(None), dict, list)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundValue:
-    """The value at a pointer, or the last existing one on the way to it."""
+    """The value at a pointer, or the last value that exists on the path to it."""
 
     value: JsonValue
     steps: int
-    """The number of names of the pointer that were found."""
+    """The number of names in the pointer that exist."""
 
 
 def parse_json_pointer(text: str) -> tuple[str, ...] | None:
     """Return the names in a pointer, unescaped; `None` for an invalid pointer."""
     if (text and not text.startswith("/")) or not _ESCAPES.fullmatch(text):
         return None
-    return tuple(unescape(token) for token in text.split("/")[1:])
+    return tuple(unescape_token(token) for token in text.split("/")[1:])
 
 
 def json_pointer(keys: Iterable[str | int]) -> str:
-    """Return the pointer through members of these names, the outermost first."""
+    """Return the pointer with these names and indexes, the outermost first."""
     return "".join(child_pointer("", key) for key in keys)
 
 
@@ -40,14 +40,14 @@ def child_pointer(pointer: str, key: str | int) -> str:
     return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
-def unescape(token: str) -> str:
-    """Return the name in a token of a pointer, unescaped."""
-    # `~1` is replaced first, since `~01` stands for `~1`.
+def unescape_token(token: str) -> str:
+    """Return the name that a token of a pointer stands for."""
+    # `~1` is replaced first, since the token `~01` is the name `~1`.
     return token.replace("~1", "/").replace("~0", "~")
 
 
 def follow(value: JsonValue, names: tuple[str, ...]) -> FoundValue:
-    """Return the value at these names, or the last existing one on the way."""
+    """Return the value at the names of a pointer, or the last value that exists on the path."""
     for step, name in enumerate(names):
         if isinstance(value, dict) and name in value:
             value = value[name]
@@ -59,15 +59,16 @@ def follow(value: JsonValue, names: tuple[str, ...]) -> FoundValue:
 
 
 class _Pair(NamedTuple):
-    """Two values with the same pointer. `key` is their name or index in the values of `parent`."""
+    """Two values with the same pointer."""
 
     one: JsonValue
     other: JsonValue
     key: str | int = ""
+    """Their name or index in the values of `parent`."""
     parent: "_Pair | None" = None
 
 
-def first_difference(
+def find_first_difference(
     one: JsonValue,
     other: JsonValue,
     *,
@@ -80,8 +81,8 @@ def first_difference(
 
     Args:
         one: A value, as any parser of this package returns it.
-        other: Another value. Its order of members decides which difference is the first.
-        passed_over: Returns whether two values that differ count as equal.
+        other: Another value. The order of its members decides which difference is the first.
+        passed_over: Returns whether a difference between two values is ignored.
     """
     stack = [_Pair(one, other)]
     while stack:
@@ -95,7 +96,7 @@ def first_difference(
         elif isinstance(pair.one, list) and isinstance(pair.other, list):
             length = min(len(pair.one), len(pair.other))
             if len(pair.one) != len(pair.other):
-                # Reported after the items that both have.
+                # This difference comes after those of the items that both arrays have.
                 stack.append(_Pair(0, "", length, pair))
             stack += [
                 _Pair(pair.one[index], pair.other[index], index, pair)
@@ -108,7 +109,7 @@ def first_difference(
 
 def _are_equal(one: JsonValue, other: JsonValue) -> bool:
     # In Python True equals 1, and a number never equals a string.
-    if any(isinstance(item, _NO_NUMBER) for item in (one, other)):
+    if any(isinstance(item, _NON_NUMBERS) for item in (one, other)):
         return type(one) is type(other) and bool(one == other)
     return bool(number_value(one) == number_value(other))
 

@@ -1,4 +1,4 @@
-"""Repeated keys of JSON objects."""
+"""Find repeated keys of JSON objects, which parsers drop silently."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,13 +8,21 @@ from pagefault_dialects.json.values import JsonValue
 
 
 class RepeatedKeys:
-    """A record of the repeated keys of a text while it is parsed; the last value of each wins."""
+    """A recorder of the repeated keys of a JSON text while it is parsed.
+
+    Pass `make_object` to the parser, and the parsed value to `find_pointers`.
+    """
 
     def __init__(self) -> None:
+        # Objects with repeated keys by their identity, each with its keys. The object is kept, so
+        # that its identity is not used again.
         self._found: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
     def make_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Return the object of key-value pairs; an `object_pairs_hook`."""
+        """Return the object of key-value pairs, with the last value of each key.
+
+        For `json.loads` as `object_pairs_hook`.
+        """
         members = dict(pairs)
         if len(members) < len(pairs):
             remaining = dict.fromkeys(members, 1)
@@ -23,12 +31,11 @@ class RepeatedKeys:
                 remaining[key] -= 1
                 if remaining[key] == -1:
                     repeated.append(key)
-            # Objects are kept here, since their identities are the keys.
             self._found[id(members)] = (members, repeated)
         return members
 
-    def places(self, value: JsonValue) -> Iterator[tuple[str, str]]:
-        """Yield the repeated keys of the parsed value: the pointer to the object, and the key."""
+    def find_pointers(self, value: JsonValue) -> Iterator[tuple[str, str]]:
+        """Yield each repeated key of the parsed value, with the JSON pointer to its object."""
         waiting = [("", value)] if self._found else []
         while waiting:
             pointer, node = waiting.pop()

@@ -1,11 +1,12 @@
-"""Comparison of JSON texts: the canonical spelling, and the spelling of writers.
+"""Compare JSON texts that different programs have written.
 
-The canonical spelling ignores the order of keys, white space, escapes and the spelling of numbers.
-Whole numbers are compared digit by digit, others as doubles; a whole number with an exponent equals
-the one with the digits of that double.
+The canonical text of a value is the same for all texts with equal values: it does not depend on the
+order of keys, white space, escapes and the spelling of numbers. Integers are compared digit by
+digit, other numbers as doubles. An integer with an exponent equals the digits of its double.
 
-Writers put JSON on one line, with or without spaces, or indent it. The spelling is guessed from the
-beginning of a text, and applied to compact JSON, so that both can be compared by digests.
+A *spelling* is the white space of a text: programs write JSON on one line, with or without spaces,
+or indent it. It is detected at the beginning of a text, and applied to the compact JSON of another
+value, so that both can be compared by digests.
 """
 
 import json
@@ -22,7 +23,7 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 _SORTED = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
-# From here on doubles skip whole numbers, and are written with an exponent.
+# From this number on, doubles do not have all integers, and are written with an exponent.
 _FIRST_WITH_EXPONENT = 10**16
 _LARGEST_DOUBLE = int(sys.float_info.max)
 # Doubles are written with at most this many digits, followed by zeros.
@@ -34,33 +35,34 @@ _INDENTED = re.compile(r"[\[{]\n([ \t]{1,16})")
 _SEPARATOR = re.compile(r"[,:](.)", re.DOTALL)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]++")
 _READ_CHARS = 4_000
-# An indented text is longer than compact JSON, for deep nesting much longer.
+# The longest indented text, in lengths of the compact JSON.
 _MAX_TIMES_LONGER = 16
 
 
-def canonical(value: JsonValue) -> str:
-    """Return a JSON value as text that is the same for all equal values."""
-    return canonical_text(json_text(value))
+def canonicalize(value: JsonValue) -> str:
+    """Return the canonical text of a JSON value."""
+    return canonicalize_text(json_text(value))
 
 
-def canonical_text(text: str) -> str:
-    """Return the canonical spelling of a JSON text; the text itself if it cannot be read."""
+def canonicalize_text(text: str) -> str:
+    """Return the canonical text of a JSON text; the text itself if it cannot be parsed."""
     try:
         value = json.loads(text, parse_float=_number, parse_int=_whole)
         return without_lone_surrogates(_SORTED.encode(value))
     except (RecursionError, ValueError):
-        # Too deep, or with too long numbers: only the text is compared.
+        # It is not JSON, nested too deeply, or has too long numbers.
         return text
 
 
 def _number(literal: str) -> int | float:
+    """Return a number with a fraction or an exponent as its canonical text needs it."""
     number = float(literal)
     is_short = abs(number) < _FIRST_WITH_EXPONENT and number.is_integer()
     return int(number) if is_short else number
 
 
 def _whole(literal: str) -> int | float:
-    """Return a whole number, as a double if that has the same digits in its shortest form."""
+    """Return an integer, as a double if the shortest form of the double has the same digits."""
     whole = int(literal)
     digits = literal.lstrip("-").rstrip("0")
     if len(digits) > _MAX_DIGITS or not _FIRST_WITH_EXPONENT <= abs(whole) <= _LARGEST_DOUBLE:
@@ -71,31 +73,34 @@ def _whole(literal: str) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """The white space between the tokens of a JSON text: the indent of a level, or spaces."""
+    """The white space between the tokens of a JSON text."""
 
     indent: str = ""
+    """The white space before each line, for one level; empty for JSON on one line."""
     is_spaced: bool = False
+    """Whether a space follows each colon and comma."""
 
     def write(self, compact: str) -> str | None:
-        """Return compact JSON in this spelling; `None` if that is too much longer."""
+        """Return compact JSON in this spelling; `None` if that is more than 16 times as long."""
         if not self.indent and not self.is_spaced:
             return compact
         pieces = []
-        room = _MAX_TIMES_LONGER * len(compact)
+        chars_left = _MAX_TIMES_LONGER * len(compact)
         for piece in self._pieces(_TOKENS.findall(compact)):
-            room -= len(piece)
-            if room < 0:
+            chars_left -= len(piece)
+            if chars_left < 0:
                 return None
             pieces.append(piece)
         return "".join(pieces)
 
     def _pieces(self, tokens: list[str]) -> Iterator[str]:
+        """Yield tokens with the white space between them."""
         depth = 0
         before = ""
         for symbol in tokens:
             if symbol in ("]", "}"):
                 depth -= 1
-                # An empty container is closed on its line.
+                # The bracket of an empty container is on the same line.
                 yield "" if before in ("[", "{") else self._line(depth)
             elif before in ("[", "{"):
                 yield self._line(depth)
@@ -112,8 +117,8 @@ class Spelling:
         return f"\n{self.indent * depth}" if self.indent else ""
 
 
-def spelling_of(text: str) -> Spelling:
-    """Return the spelling of a JSON text, judged by its beginning."""
+def detect_spelling(text: str) -> Spelling:
+    """Return the spelling of a JSON text, detected at its beginning."""
     head = text[:_READ_CHARS]
     if indented := _INDENTED.match(head):
         return Spelling(indented[1])
@@ -121,6 +126,6 @@ def spelling_of(text: str) -> Spelling:
     return Spelling(is_spaced=separator is not None and separator[1] == " ")
 
 
-def escaped(text: str) -> str:
+def escape_non_ascii(text: str) -> str:
     r"""Return a JSON text with `\u` escapes for all characters outside of ASCII."""
     return _NOT_ASCII.sub(lambda found: encode_basestring_ascii(found[0])[1:-1], text)

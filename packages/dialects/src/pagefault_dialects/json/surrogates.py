@@ -1,4 +1,4 @@
-"""Lone surrogates in JSON values, which UTF-8 cannot encode."""
+"""Find lone surrogates in JSON values, which UTF-8 cannot encode."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,10 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 
-def lone_surrogates(value: JsonValue) -> Iterator[tuple[str, str]]:
-    """Yield each text of a value with a lone surrogate: its pointer, and the text.
+def find_lone_surrogates(value: JsonValue) -> Iterator[tuple[str, str]]:
+    """Yield the JSON pointer and the text of each string or key with a lone surrogate.
 
-    For a key, the pointer is that of its object.
+    The pointer of a key is that of its object. The order is not that of the text.
     """
     waiting: list[tuple[str, JsonValue]] = [("", value)]
     while waiting:
@@ -26,5 +26,5 @@ def lone_surrogates(value: JsonValue) -> Iterator[tuple[str, str]]:
 
 
 def has_lone_surrogate(value: JsonValue) -> bool:
-    """Return whether a text of a value has a lone surrogate."""
-    return next(lone_surrogates(value), None) is not None
+    """Return whether a string or a key of a value has a lone surrogate."""
+    return next(find_lone_surrogates(value), None) is not None

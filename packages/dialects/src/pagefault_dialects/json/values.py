@@ -1,9 +1,9 @@
-"""JSON values in and out, exactly: every integer, every character, a thousand levels deep.
+"""Parse and serialise JSON without loss: any integer, any character, a thousand levels deep.
 
-The standard library's parser is the only common one that accepts the lone surrogates of our
-callers. It also accepts NaN, Infinity and unbounded nesting, which are refused here. Writing is
-compact and deterministic, independent of the recursion limit, and supports the slots (`MediaSlot`)
-that normalization leaves in a value.
+The standard library's parser is used, since other common parsers reject lone surrogates, which
+callers send. NaN, Infinity and unlimited nesting, which it accepts, are rejected here. Serialised
+JSON is compact and deterministic. It does not depend on Python's recursion limit, and may have the
+slots (`MediaSlot`) that normalization puts into values.
 """
 
 import json
@@ -24,7 +24,7 @@ from pagefault_dialects.json.large_json import (
     PIECE_NODES,
     STRING,
     decode_in_pieces,
-    string_end,
+    find_string_end,
 )
 from pagefault_dialects.json.numbers import (
     SPELLED_HOOKS,
@@ -39,13 +39,13 @@ from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, without_lon
 
 @dataclass(frozen=True, slots=True)
 class MediaSlot:
-    """A slot in a value or text, which is later replaced by the reference to `media[index]`."""
+    """A slot in a value or text, which is later replaced by a reference to `media[index]`."""
 
     index: int
 
 
 TextTemplate = tuple[str | MediaSlot, ...]
-"""A text with slots, as a sequence of pieces."""
+"""A text with slots, as its pieces in order."""
 
 
 JsonValue: TypeAlias = Any
@@ -53,7 +53,10 @@ JsonValue: TypeAlias = Any
 AnyJson = TypeAliasType("AnyJson", Any)
 """Any JSON value, as a named type in the OpenAPI document."""
 JsonObject = TypeAliasType("JsonObject", dict[str, Any])
-"""A JSON object with any members; named, since generators make a type of each use."""
+"""A JSON object with any members.
+
+It has a name since generators of clients would make a type of each use otherwise.
+"""
 
 _STRING = re.compile(STRING, re.DOTALL)
 _WHOLE_STRINGS = re.compile(rf'(?:[^"]*+{_STRING.pattern})*+', re.DOTALL)
@@ -72,16 +75,16 @@ def parse_json(
 ) -> JsonValue:
     """Parse a request body.
 
-    Integers of any size are kept (beyond 4,000 digits as `Decimal`), lone surrogates are returned
-    for the caller to repair, and of a repeated key the last value wins.
+    Integers may have any size; those of more than 4,000 digits become a `Decimal`. Lone surrogates
+    are returned as they are. The last value of a repeated key is returned.
 
     Args:
         body: JSON text in UTF-8.
         max_depth: The most levels of arrays and objects.
         max_nodes: The most values in all.
-        keeps_spelling: Let numbers such as `1.10` keep their spelling, for values that are written
-            back.
-        make_object: Makes an object of its members; `dict` by default.
+        keeps_spelling: Keep the spelling of numbers such as `1.10`, for values that are serialised
+            again.
+        make_object: Creates an object from its members; `dict` by default.
 
     Raises:
         InvalidJsonError: Not UTF-8, not JSON, or a number that is not finite.
@@ -129,7 +132,11 @@ def may_have_surrogates(body: bytes) -> bool:
 
 
 def repair_surrogates(value: JsonValue, *, keeps_spelling: bool = False) -> JsonValue:
-    """Return a value with U+FFFD for every lone surrogate; see `parse_repaired_json`."""
+    """Return a value with U+FFFD in place of every lone surrogate.
+
+    Raises:
+        InvalidJsonError: Two keys of an object differ only in lone surrogates.
+    """
     # In JSON text without escapes, a pair is one character, so only lone surrogates are replaced.
     text = without_lone_surrogates(json_text(value))
     return _decode(
@@ -138,21 +145,21 @@ def repair_surrogates(value: JsonValue, *, keeps_spelling: bool = False) -> Json
 
 
 def parse_stored_json(text: bytes) -> JsonValue:
-    """Return the value of a JSON text that was stored, keeping the spelling of numbers.
+    """Return the value of a stored JSON text, with the spelling of its numbers.
 
-    Limits were checked when it was stored.
+    Limits are not checked, since they were checked before it was stored.
     """
     return _decode(text.decode(), **SPELLED_HOOKS)
 
 
 def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:
-    """Parse JSON inside of a string, to be written back unchanged.
+    """Parse a string that is JSON text, for a value that can be serialised without loss.
 
-    Arguments and result are those of `parse_json`; numbers such as `1.10` keep their spelling.
+    Numbers such as `1.10` keep their spelling. The limits are those of `parse_json`.
 
     Raises:
-        InvalidJsonError: Not JSON, a number that is not finite, or a repeated key, since no value
-            has all its members then.
+        InvalidJsonError: Not JSON, a number that is not finite, or a repeated key, which would be
+            lost.
         PayloadTooLargeError: Nested too deeply, or too many values.
     """
     check_shape(text, max_depth, max_nodes)
@@ -165,30 +172,30 @@ def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonVal
 
 
 def json_text(value: JsonValue) -> str:
-    """Return a JSON value without slots as compact text."""
+    """Return a JSON value as compact text; slots in it are left out."""
     template = json_template(value)
     return "".join(piece for piece in template if isinstance(piece, str))
 
 
 def json_bytes(value: JsonValue) -> bytes:
-    """Return `json_text` as UTF-8; a lone surrogate stays an escape."""
+    """Return a JSON value as compact text in UTF-8, with lone surrogates as escapes."""
     return json_text(value).encode("utf-8", "backslashreplace")
 
 
 def json_template(value: JsonValue) -> TextTemplate:
-    """Return a JSON value as compact text with the slots of the value.
+    """Return a JSON value as compact text with its slots.
 
-    A slot, or a template of text and slots, replaces a string and is written inside quotation
-    marks. Members keep their order.
+    In the value, a slot or a template may replace a string. It is written inside quotation marks.
+    Members keep their order.
     """
     try:
         return (_COMPACT.encode(value),)
     except (TypeError, RecursionError):
         # Slots, integers kept as Decimal, or nesting beyond the interpreter's recursion limit.
-        return _write(value)
+        return _build_template(value)
 
 
-def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
+def iterate_values(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
     """Yield a value and all values inside it, each with its depth, from 1."""
     stack: list[Iterator[JsonValue]] = [iter((value,))]
     while stack:
@@ -202,18 +209,18 @@ def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
 
 
 def check_shape(text: str, max_depth: int, max_nodes: int) -> None:
-    """Check a JSON text before it is parsed, without making values of it.
+    """Check the depth and the number of values of a JSON text, without parsing it.
 
     Raises:
         PayloadTooLargeError: Nested too deeply, or too many values.
     """
     brackets = _count_brackets(text)
     if brackets <= max_depth and brackets + text.count(",") <= max_nodes:
-        # Nearly all texts are within the limits even if brackets and commas in strings are counted,
-        # so that the strings need not be found.
+        # Nearly all texts are within the limits even if brackets and commas in strings are counted.
+        # Only other texts are searched for strings.
         return
     nodes = depth = 0
-    for piece in _outside_strings(text):
+    for piece in _remove_strings(text):
         nodes += piece.count(",") + piece.count("[") + piece.count("{")
         if nodes > max_nodes:
             raise PayloadTooLargeError(
@@ -226,14 +233,14 @@ def check_shape(text: str, max_depth: int, max_nodes: int) -> None:
             if depth > max_depth:
                 raise _too_deep(max_depth)
             if depth < 0:
-                # Invalid JSON: the decoder stops here as well.
+                # The text is invalid JSON, and the parser stops here.
                 return
 
 
-def _outside_strings(text: str) -> Iterator[str]:
-    """Yield a JSON text without its strings, in pieces; an unclosed string ends with the text.
+def _remove_strings(text: str) -> Iterator[str]:
+    """Yield a JSON text without its strings, in pieces.
 
-    No character is read more than a few times, whatever the text is.
+    An unclosed string ends with the text. The time is linear for any text.
     """
     start = 0
     while start < len(text):
@@ -243,7 +250,7 @@ def _outside_strings(text: str) -> Iterator[str]:
             yield _STRING.sub("", text[start:end])
         quote = text.find('"', end, limit)
         yield text[end : limit if quote < 0 else quote]
-        start = limit if quote < 0 else string_end(text, quote + 1)
+        start = limit if quote < 0 else find_string_end(text, quote + 1)
 
 
 def _too_deep(max_depth: int) -> PayloadTooLargeError:
@@ -268,7 +275,7 @@ def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
 def _decode_with_hooks(text: str, hooks: dict[str, Any]) -> JsonValue:
     if len(text) > PIECE_CHARS and text.count(",") + _count_brackets(text) > PIECE_NODES:
         return decode_in_pieces(text, hooks)
-    # A hook of a caller is used for one body only, so a decoder with it is not cached.
+    # `make_object` of a caller is used for one body only, so a decoder with it is not cached.
     is_cacheable = hooks.get("object_pairs_hook") in (None, _reject_repeated_keys)
     return (_decoder if is_cacheable else json.JSONDecoder)(**hooks).decode(text)
 
@@ -280,7 +287,7 @@ def _count_brackets(text: str) -> int:
 
 @cache
 def _decoder(**hooks: Any) -> json.JSONDecoder:  # noqa: ANN401 - as the library has them
-    """Return a cached decoder: creating one takes as long as reading a short message."""
+    """Return a cached decoder, since creating one takes as long as parsing a short message."""
     return json.JSONDecoder(**hooks)
 
 
@@ -291,37 +298,38 @@ def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-class _Raw(str):
-    """A piece of JSON text on the stack, among the values that are still to be encoded."""
+class _JsonText(str):
+    """JSON text that is already encoded, as opposed to a string that is not."""
 
     __slots__ = ()
 
 
-_OBJECT, _ARRAY = (_Raw("{"), _Raw("}")), (_Raw("["), _Raw("]"))
-_COMMA = _Raw(",")
+_OBJECT, _ARRAY = (_JsonText("{"), _JsonText("}")), (_JsonText("["), _JsonText("]"))
+_COMMA = _JsonText(",")
 
 
-def _write(value: JsonValue) -> TextTemplate:
+def _build_template(value: JsonValue) -> TextTemplate:
+    """Return a JSON value as text with slots, without recursion."""
     pieces: list[str | MediaSlot] = []
     stack: list[Any] = [value]
     while stack:
         node = stack.pop()
-        if isinstance(node, _Raw):
+        if isinstance(node, _JsonText):
             pieces.append(node)
         elif isinstance(node, dict | list):
-            stack.extend(reversed(_tokens(node)))
+            stack.extend(reversed(_split_container(node)))
         else:
             pieces.extend(_encode_leaf(node))
     return join_template(pieces)
 
 
-def _tokens(node: dict[str, Any] | list[Any]) -> list[Any]:
-    """Return the pieces of an object's or array's text, and its values to be encoded."""
+def _split_container(node: dict[str, Any] | list[Any]) -> list[Any]:
+    """Return the text of an object or array around its values, and the values, in order."""
     opening, closing = _OBJECT if isinstance(node, dict) else _ARRAY
     tokens: list[Any] = [opening]
     if isinstance(node, dict):
         for key, member in node.items():
-            tokens += (_Raw(f"{encode_basestring(key)}:"), member, _COMMA)
+            tokens += (_JsonText(f"{encode_basestring(key)}:"), member, _COMMA)
     else:
         for item in node:
             tokens += (item, _COMMA)
@@ -357,11 +365,11 @@ def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
 
 
 def text_member(value: JsonValue, name: str) -> str:
-    """Return a member of an object if it is a string, else `""`; also `""` for other values."""
+    """Return the string that is a member of an object; `""` if there is no such string."""
     member = value.get(name) if isinstance(value, dict) else None
     return member if isinstance(member, str) else ""
 
 
-def says_something(value: JsonValue) -> bool:
-    """Return whether a member has content; SDKs write unset fields as null or empty."""
+def has_content(value: JsonValue) -> bool:
+    """Return whether a value is more than `null`, `false` or empty, as SDKs write unset fields."""
     return not (value is None or value is False or value in ("", [], {}))

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import pybase64
 from pydantic import TypeAdapter
 
-from pagefault_dialects.json.pointers import json_pointer, unescape
+from pagefault_dialects.json.pointers import json_pointer, unescape_token
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import (
     DataUriSpan,
@@ -210,4 +210,4 @@ def put_member(value: JsonValue, pointer: str, member: JsonValue) -> JsonValue:
 
 def _key(container: JsonValue, token: str) -> str | int:
     """Return the index or the name of a member that a token of a JSON pointer stands for."""
-    return int(token) if isinstance(container, list) else unescape(token)
+    return int(token) if isinstance(container, list) else unescape_token(token)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from pagefault_dialects.json.pointers import child_pointer
-from pagefault_dialects.json.values import JsonValue, json_text, says_something
+from pagefault_dialects.json.values import JsonValue, has_content, json_text
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_shapes import value_at
 from pagefault_dialects.media.block_table import TEXT_TYPES, without_langchain_members
@@ -408,7 +408,7 @@ def _find_medium_member(block: Mapping[str, JsonValue]) -> str | None:
 def _remove_empty_members(value: JsonValue) -> JsonValue:
     if not is_object(value):
         return value
-    return {name: member for name, member in value.items() if says_something(member)}
+    return {name: member for name, member in value.items() if has_content(member)}
 
 
 def note_unread_members(
@@ -422,7 +422,7 @@ def note_unread_members(
         pointer: The pointer to the message or the block.
     """
     for name, value in members.items():
-        if name in read_names or not says_something(value):
+        if name in read_names or not has_content(value):
             continue
         if name in _REASONING_NAMES:
             yield note_reasoning(child_pointer(pointer, name))

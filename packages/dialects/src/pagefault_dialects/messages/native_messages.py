@@ -14,7 +14,7 @@ from typing import Any
 
 from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.json.pointers import follow, parse_json_pointer
-from pagefault_dialects.json.values import JsonObject, JsonValue, says_something, text_member
+from pagefault_dialects.json.values import JsonObject, JsonValue, has_content, text_member
 from pagefault_dialects.messages.message_faults import find_call_faults
 from pagefault_dialects.messages.provider_blocks import (
     find_anthropic_form,
@@ -178,7 +178,7 @@ def _has_unread_members(block: JsonValue) -> bool:
 
 def _find_unread_members(block: JsonObject) -> Iterator[str]:
     """Yield the names of members that are in no item, of a block and of the blocks inside it."""
-    yield from (name for name in _UNREAD_MEMBERS if says_something(block.get(name)))
+    yield from (name for name in _UNREAD_MEMBERS if has_content(block.get(name)))
     for inner_block in _inner_blocks(block):
         yield from _find_unread_members(inner_block)
 

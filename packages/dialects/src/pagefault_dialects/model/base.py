@@ -1,7 +1,7 @@
-"""The base of the models that travel: frozen, strict, spelled as the specification spells them.
+"""Base classes of the pydantic models of requests and responses: frozen and strict.
 
-JSON values in them are immutable; `thawed` returns mutable copies. Pydantic's errors become
-`Fault`s, which repeat no input.
+`frozen` and `thawed` convert JSON values between immutable and mutable types. `faults_of` converts
+errors of pydantic into `Fault`s, which do not repeat the input.
 """
 
 import ast
@@ -25,13 +25,13 @@ from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import moment_text
 
 MAX_ERRORS = 10_000
-"""The most errors of one value that are listed; above it only their number is reported."""
+"""The most errors of one value that are listed. If there are more, only the number is reported."""
 Count: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
 JsonCount: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=LARGEST_COUNT)]
 """A count as a member of JSON: strings, `true` and `1.0` are rejected."""
 ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
 """An id that a client chose, as a member of JSON or a parameter."""
-# Bases of these describe no fields below them.
+# Packages whose classes have no docstrings below their fields.
 _WITHOUT_DOCSTRINGS = frozenset({"builtins", "msgspec", "pydantic", "typing"})
 JsonData: TypeAlias = Any
 """JSON in Python's own types, or in the immutable ones of `frozen`."""
@@ -52,7 +52,7 @@ def _rebuilt(
     make_object: Callable[[dict[str, JsonData]], JsonData],
     make_array: Callable[[list[JsonData]], JsonData],
 ) -> JsonData:
-    # Iterative, since a value may nest a thousand levels deep.
+    # Without recursion, since a value may be nested a thousand levels deep.
     root: list[JsonData] = [value]
     stack: list[tuple[Any, Any]] = [(root, 0)]
     copied: list[tuple[Any, Any]] = []
@@ -77,9 +77,9 @@ def _rebuilt(
 
 
 class FrozenModel(BaseModel):
-    """A frozen model whose keys are spelled as its fields: pages and interactions, in snake_case.
+    """A frozen model whose keys in JSON are the names of its fields, in snake_case.
 
-    Unknown keys are refused, so that a misspelt option is an error and not a silent default.
+    Unknown keys are rejected, so that a misspelt option is an error and not a silent default.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
@@ -96,10 +96,10 @@ class FrozenModel(BaseModel):
         return described_by_docstrings(cls, aliases, handler(schema), handler)
 
     def dump(self) -> dict[str, JsonData]:
-        """Return the model as a JSON object, without the optional fields that have no value.
+        """Return the model as a JSON object, without optional fields that are `None`.
 
-        Moments are RFC 3339 text: `Z` for UTC, other offsets unchanged, a fraction only if not
-        zero.
+        A `datetime` is RFC 3339 text: with `Z` for UTC, with any other offset unchanged, and with a
+        fraction only if it is not zero.
 
         Source: spec 001, "JSON Serialization".
         """
@@ -111,7 +111,7 @@ class FrozenModel(BaseModel):
 
 
 class WireModel(FrozenModel):
-    """A frozen model in camelCase, the spelling of tool results, resources and events."""
+    """A frozen model whose keys in JSON are in camelCase, as in tool results and events."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -119,10 +119,10 @@ class WireModel(FrozenModel):
     """Fields for which null is a value: they are omitted only if they were never set."""
 
     def wire(self) -> dict[str, object]:
-        """Return the model as a JSON object: aliases as keys, without absent optional fields.
+        """Return the model as a JSON object, without optional fields that are `None`.
 
         JSON values inside (`structuredContent`, `annotations`) are returned as they are, since they
-        may nest deeper than a serializer's recursion allows.
+        may be nested deeper than the recursion limit of a serializer.
         """
         members: dict[str, object] = {}
         for name, alias in _aliases(type(self)):
@@ -134,7 +134,7 @@ class WireModel(FrozenModel):
 
 @cache
 def _aliases(kind: type[WireModel]) -> tuple[tuple[str, str], ...]:
-    """Return the names of the fields of a model, each with its key."""
+    """Return the names of the fields of a model, each with its key in JSON."""
     return tuple((name, field.alias or name) for name, field in kind.model_fields.items())
 
 
@@ -159,12 +159,12 @@ def _plain(value: object) -> JsonData:
 def described_by_docstrings(
     kind: type, members: Mapping[str, str], schema: dict[str, Any], handler: GetJsonSchemaHandler
 ) -> dict[str, Any]:
-    """Return the JSON schema of a class, each member described by the docstring of its field.
+    """Return the JSON schema of a class, with the docstrings of its fields as descriptions.
 
     Args:
         kind: The class.
-        members: The names of its members, by field.
-        schema: Its schema, or a reference to it, which is completed in place.
+        members: The keys in JSON, by the names of the fields.
+        schema: The schema, or a reference to it. It is changed in place.
         handler: Resolves references.
     """
     properties = handler.resolve_ref_schema(schema)["properties"]
@@ -176,7 +176,7 @@ def described_by_docstrings(
 
 
 def _field_docstrings(kind: type) -> Iterator[tuple[str, str]]:
-    """Yield the names of a class's own fields that have a docstring, each with it on one line."""
+    """Yield the fields that a class defines and their docstrings, each on one line."""
     definition = _definitions(kind.__module__).get(kind.__name__)
     for field, below in pairwise(definition.body if definition else ()):
         match field, below:
@@ -196,9 +196,9 @@ def _definitions(module: str) -> Mapping[str, ast.ClassDef]:
     return {field.name: field for field in tree.body if isinstance(field, ast.ClassDef)}
 
 
-# Replacements for messages of pydantic that quote the input or name Python types. `{…}` is filled
-# from our own declarations.
-_OWN_MESSAGES = {
+# Replacements for messages of pydantic that quote the input or name Python types. `{…}` is a value
+# of the error's context.
+_MESSAGES = {
     "dict_type": "Input should be an object",
     "model_attributes_type": "Input should be an object",
     "model_type": "Input should be an object",
@@ -211,21 +211,22 @@ _OWN_MESSAGES = {
 
 
 def faults_of(exc: ValidationError) -> list[Fault]:
-    """Return the errors of a model, each as a pointer and a sentence.
+    """Return the errors of a value, each as a JSON pointer and a sentence.
 
-    A list whose items are rejected is also reported as too short; that error is dropped. Above
-    `MAX_ERRORS` only the number is returned: pydantic can list all errors or none, and blocks
-    other threads meanwhile.
+    If there are more than `MAX_ERRORS`, only their number is returned, since pydantic would block
+    other threads while it lists them. Pydantic also reports a list with rejected items as too
+    short; that error is left out.
     """
     count = exc.error_count()
     if count > MAX_ERRORS:
         return [Fault("", f"has {count:,} errors, which are too many to be listed")]
     errors = exc.errors(include_url=False, include_input=False)
-    places = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]))}
+    locations = [error["loc"] for error in errors]
+    containers = {loc[:depth] for loc in locations for depth in range(len(loc))}
     return [
         fault_of(error)
         for error in errors
-        if error["type"] != "too_short" or error["loc"] not in places
+        if error["type"] != "too_short" or error["loc"] not in containers
     ]
 
 
@@ -243,7 +244,7 @@ def _pointer(error: Mapping[str, Any]) -> str:
 
 
 def _message(error: Mapping[str, Any]) -> str:
-    if template := _OWN_MESSAGES.get(error["type"]):
+    if template := _MESSAGES.get(error["type"]):
         return template.format_map(error.get("ctx", {}))
-    # Messages of our own validators, without pydantic's prefix.
+    # Pydantic adds a prefix to messages of our validators.
     return str(error["msg"]).removeprefix("Value error, ")

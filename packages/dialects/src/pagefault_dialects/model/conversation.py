@@ -1,7 +1,8 @@
-"""A conversation as every target of a rendering reads it: turns, made of items.
+"""A conversation as turns that consist of items, from which every target writes its messages.
 
-Stored records are composed into turns whose media are `Medium`s. The media ladder of a target
-replaces each medium by a `MediaItem` or by text, after which a turn only has to be written.
+Stored records are composed into turns whose items include media (`Medium`). The media ladder of a
+target replaces each medium by a `MediaItem` or by a text. Then the target only has to write the
+turns. A *line* is a text that replaces an item in a rendering, and says what was left out.
 """
 
 from collections import Counter
@@ -53,98 +54,95 @@ class AlternativeText:
 
 @dataclass(frozen=True, slots=True)
 class BlockLabel:
-    """The name and the origin of a text or a medium, as its block declares them.
-
-    `meta` is the `_meta` of the block, and `mime_type` the type it declares for its text.
-    """
+    """The name and the origin of a text or a medium, as its block declares them."""
 
     name: str | None = None
     uri: str | None = None
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
+    """The `_meta` of the block."""
     mime_type: str | None = None
+    """The MIME type that the block declares for its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeBlock:
-    """A block as it was sent, with members that only requests of its dialect have.
-
-    `items` is the number of items that were read from it; its `members` are in no item. `node`
-    is the value to write, set when the media ladder decides to keep the block.
-    """
+    """A block as it was sent, with members that only requests of its dialect have."""
 
     dialect: str
     value: JsonObject
     items: int
+    """The number of items that were read from the block."""
     members: tuple[str, ...]
+    """The members of the block that no item has."""
     node: Any = None
+    """The value to write, once the media ladder has decided to write the block as it was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """A medium of a record.
-
-    `pointer` is its place in the record. `size_bytes` is `None` for an address. `damage` describes
-    what is wrong with its bytes. `before` is a text to write before the medium if it is rendered;
-    `instead` replaces all lines about it if it is not. With `is_evicted` it is omitted to make
-    room. With `is_collected` it is a file that the tool left in a folder, and `instead` names it.
-    `claimed_type` is the type that a message declared, if it differs. With `is_in_text` it
-    was found in a text or in a string of a value, and is not a block of its own. `detail` is the
-    recorded resolution at which a model looks at it.
-    """
+    """A medium of a record."""
 
     pointer: str
+    """The JSON pointer to the medium in the record."""
     source: MediumSource
     kind: ResourceKind
     mime_type: str
     filename: str | None
     size_bytes: int | None
+    """`None` for an `Address`."""
     hints: MediaHints = _NO_HINTS
     words: AlternativeText | None = None
     damage: Damage | None = None
     before: str | None = None
+    """A text to write before the medium, if the medium is rendered."""
     instead: str | None = None
+    """The line to write if the medium is not rendered, in place of the lines of the ladder."""
     is_evicted: bool = False
+    """True if the medium is left out to save tokens."""
     is_collected: bool = False
+    """True for a file that the tool wrote into a folder; `instead` names the file."""
     claimed_type: str | None = None
+    """The MIME type that a message declared, if it differs from `mime_type`."""
     is_in_text: bool = False
+    """True if the medium was found inside a text or a JSON value, and is not a block of its own."""
     detail: ImageDetail | None = None
+    """The `detail` of an image block, as it was sent."""
     label: BlockLabel | None = None
     seq: int | None = None
-    """Its entry, if that is not the first entry of its turn."""
+    """The number of its entry, if that is not the first entry of its turn."""
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
-    """The block it was read from, if that has more than its items do."""
+    """The block it was read from, if that has members that no item has."""
 
     @property
     def is_line(self) -> bool:
-        """True if a rendering has a line in its place, whatever the target accepts."""
+        """True if every target writes a line in place of the medium."""
         return self.is_evicted or self.is_collected
 
     @property
     def declared_type(self) -> str | None:
-        """The MIME type as its block wrote it, where that is known."""
+        """The MIME type as its block declared it, if known."""
         return self.label.mime_type if self.label is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class MediaItem:
-    """A medium as a message holds it.
-
-    With `address`, the message has that in place of the bytes: an `http(s)` URL, or an `@blob:`
-    reference with `is_reference`. `detail` is the resolution at which a model looks at it; `None`
-    for the default of the target.
-    """
+    """A medium as a message of the target has it, perhaps a smaller or repaired one."""
 
     medium: Medium
+    """The medium of the record."""
     source: MediumSource
     kind: ResourceKind
     mime_type: str
     size_bytes: int
     hints: MediaHints
     address: str | None = None
+    """The URL or the reference that the message has in place of the bytes."""
     is_reference: bool = False
+    """True if `address` is an `@blob:` reference, false if it is an `http(s)` URL."""
     detail: ImageDetail | None = None
+    """The `detail` of the image block; `None` for the default of the target."""
     block: NativeBlock | None = field(default=None, compare=False, repr=False)
-    """The block that is written in place of all items that have it."""
+    """The block that is written in place of all items with this block."""
 
     @property
     def filename(self) -> str | None:
@@ -153,108 +151,113 @@ class MediaItem:
 
     @property
     def url(self) -> str | None:
-        """The `http(s)` URL to load it from, if it has one."""
+        """The `http(s)` URL of the medium; `None` if the message has its bytes or a reference."""
         return None if self.is_reference else self.address
 
 
 Annotations: TypeAlias = Mapping[str, JsonValue]
-"""`audience`, `priority` and `lastModified` of MCP, those that are present."""
+"""The annotations of MCP that a block has: `audience`, `priority`, `lastModified`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextItem:
-    """Text at a pointer of the record, or a note about the value there.
-
-    `handle` names the stored text that it renders, unless the text does. `whole_chars` is the
-    length of the text before it was shortened. A `label` is rendered before it.
-    """
+    """A text of the record, or a note about a value of the record."""
 
     pointer: str
+    """The JSON pointer to the text or the value."""
     text: str
     handle: str | None = None
+    """The reference of the stored text, unless `text` itself has it."""
     whole_chars: int | None = None
+    """The length of the text before it was shortened, if it was."""
     label: BlockLabel | None = None
+    """The name and origin that are rendered before the text."""
     seq: int | None = field(default=None, compare=False)
-    """Its entry, if that is not the first entry of its turn."""
+    """The number of its entry, if that is not the first entry of its turn."""
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
-    """The block it was read from, if that has more than its items do."""
+    """The block it was read from, if that has members that no item has."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataItem:
-    """A JSON value at a pointer of the record."""
+    """A JSON value of the record."""
 
     pointer: str
+    """The JSON pointer to the value."""
     value: JsonValue
     seq: int | None = field(default=None, compare=False)
-    """Its entry, if that is not the first entry of its turn."""
+    """The number of its entry, if that is not the first entry of its turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A value of the record that this kind of rendering omits, and the reason.
-
-    `restore` tells how to read it, if not from the record; `to` is what replaces it; `handle_line`
-    names it to a model. Targets of the dialects in `kept_by` do render it.
-    """
+    """A value of the record that a rendering leaves out, with the fields of its `LossEntry`."""
 
     pointer: str
+    """The JSON pointer to the value."""
     what: str
     code: str
     reason: str
     restore: str | None = None
+    """The way to read the value, if that is not the record."""
     to: str = "nothing"
+    """What replaces the value."""
     handle_line: str | None = None
+    """A line with the handle of the value, for the model."""
     seq: int | None = None
-    """Its entry, if that is not the first entry of its turn."""
+    """The number of its entry, if that is not the first entry of its turn."""
     kept_by: frozenset[str] = frozenset()
+    """The dialects whose targets render the value."""
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
-    """The block it was read from, if that has more than its items do."""
+    """The block it was read from, if that has members that no item has."""
     run: tuple[int | None, int | None, int] | None = None
-    """For one line in place of a run of entries: the first, the last, and the number of turns."""
+    """If one line replaces a run of entries: the first, the last, and the number of turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyntheticNote:
-    """A note that a turn, a call or an answer is not in the record, and was added for a provider.
-
-    `seq` is the entry that it was added for.
-    """
+    """A note that a turn, a call or an answer was added for a provider."""
 
     what: Literal["call", "answer", "line"]
     code: str
     reason: str
     seq: int | None
+    """The entry for which it was added."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderBlock:
     """A block that only its own provider understands: a file by its id, a search, a thought.
 
-    `forms` has the block as requests have it, by dialect. Other dialects get `words`, if there are
-    any, and the loss account names `what`, `code` and `reason`. `model` is the model that wrote it,
-    if known.
+    In a rendering for another dialect, `words` replaces the block, and the loss account has an
+    entry with `what`, `code` and `reason`.
     """
 
     pointer: str
+    """The JSON pointer to the block in the record."""
     forms: Mapping[str, JsonObject]
+    """The block in requests, by dialect."""
     what: str
     code: str
     reason: str
     words: str = ""
     model: str | None = None
+    """The model that wrote the block, if known."""
     seq: int | None = None
-    """Its entry, if that is not the first entry of its turn."""
+    """The number of its entry, if that is not the first entry of its turn."""
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
-    """The block it was read from, if that has more than its items do."""
+    """The block it was read from, if that has members that no item has."""
 
 
 CACHE_MARK = "cache-mark"
-"""The code of a block that only marks the provider's cache, which is no loss elsewhere."""
+"""The code of a block that only marks a position for the provider's cache.
+
+Leaving it out for another provider is no loss.
+"""
 
 
 def is_cache_mark(item: "Item | ResolvedItem") -> TypeGuard[ProviderBlock]:
-    """Return whether an item only marks its provider's cache."""
+    """Return whether an item is a block that only marks a position for the provider's cache."""
     return isinstance(item, ProviderBlock) and item.code == CACHE_MARK
 
 
@@ -263,14 +266,14 @@ ResolvedItem: TypeAlias = TextItem | DataItem | MediaItem | ProviderBlock
 
 
 def block_of(item: Item) -> NativeBlock | None:
-    """Return the block that an item was read from, if that has more than its items do."""
+    """Return the block that an item was read from, if it has members that no item has."""
     return None if isinstance(item, DataItem | SyntheticNote) else item.block
 
 
 def in_entry(item: Item, seq: int | None) -> Item:
     """Return an item with the number of its entry, for a turn that begins in another entry."""
-    is_placed = isinstance(item, SyntheticNote) or item.seq is not None
-    return item if is_placed else replace(item, seq=seq)
+    has_seq = isinstance(item, SyntheticNote) or item.seq is not None
+    return item if has_seq else replace(item, seq=seq)
 
 
 _Item = TypeVar("_Item")
@@ -278,41 +281,39 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class TurnCall:
-    """A tool call in a turn of the assistant.
-
-    `approval_id` is that of the request for the user's approval, if the host made one.
-    """
+    """A tool call in a turn of the assistant."""
 
     call_id: str
     name: str
     arguments: dict[str, JsonValue]
     approval_id: str = ""
+    """The id of the request for the user's approval, if the host made one."""
     thought_signature: str | None = None
-    """Gemini's signature, in whatever dialect it was sent."""
+    """The signature of Gemini, which any dialect may carry."""
     cache_control: JsonObject | None = field(default=None, compare=False)
     """Anthropic's mark for its cache."""
     entry_position: tuple[int, int] | None = field(default=None, compare=False)
-    """The `seq` of its entry and its index among the calls of the entry; `None` if the entry is
-    that of its turn, and the index is that in the turn."""
+    """The `seq` of its entry, and its index among the calls of that entry.
+
+    `None` if both are those of its turn.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class NativeMessage:
-    """A message as it was sent, and the turns that were read from it.
-
-    `message` shares its texts with the items of `turns`. References in it point to stored media.
-    `dialect` is `None` if every dialect has such messages. `model` is the model that wrote it, if
-    known.
-    """
+    """A message as it was sent, and the turns that were read from it."""
 
     dialect: str | None
+    """`None` if every dialect has such messages."""
     message: JsonObject
+    """The message, with references in place of media that are stored."""
     turns: "tuple[ComposedTurn, ...]"
     model: str | None = None
+    """The model that wrote the message, if known."""
 
 
-_RECORDS = "/api/"
-"""The beginning of the paths of records."""
+_RECORD_PATH = "/api/"
+"""The beginning of the URL paths of records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,52 +321,56 @@ class Turn(Generic[_Item]):
     """Consecutive content of one role."""
 
     role: TurnRole
-    """The role of its author; `tool` for the answer to one call."""
+    """The author; `tool` for the answer to one call."""
     items: tuple[_Item, ...]
-    """In reading order; may be empty."""
+    """The content in reading order; may be empty."""
     origin: str = ""
-    """The path the record is read from: `/api/tool-results/…`."""
+    """The URL path of the record, such as `/api/tool-results/…`."""
     seq: int | None = None
-    """The number of its entry in the session, if it is one."""
+    """The number of the first entry, if the turn is part of a session."""
     calls: tuple[TurnCall, ...] = ()
-    """The calls of the assistant, which follow its items."""
+    """The calls of an assistant, which come after the items."""
     call_id: str = ""
-    """The id of the call that a tool's turn answers."""
+    """The id of the call that a turn of a tool answers."""
     tool_name: str = ""
-    """The tool that was called."""
+    """The name of the tool that was called."""
     is_error: bool = False
     """True if the tool failed."""
     structured: tuple[JsonValue] | None = None
-    """`structuredContent` as recorded, in a tuple of one, since null is a value. It is among the
-    items as well, unless a text there has the same content."""
+    """The value of `structuredContent`, in a tuple of one element, since it may be null.
+
+    It is also one of the items, unless a text with the same content is.
+    """
     approval_id: str = ""
-    """The id of the request that was denied, if the call is known by that alone."""
+    """The id of the request for approval that was denied, if the id of the call is unknown."""
     is_apart: bool = False
     """True if the answer was stored alone, and not with others in a message or a list."""
     answer_number: int = 1
-    """Which answer to its id it is, if known: above 1, it answers a later call of that id."""
+    """The number of the answer, if several calls have the same id: 2 answers the second call."""
     recorded_call: TurnCall | None = None
-    """The call that a tool's turn answers, if it was stored with the answer."""
+    """The call that a turn of a tool answers, if it was stored with the answer."""
     late_for: int | None = field(default=None, compare=False)
-    """The calling entry, for an answer that arrived after the conversation had continued."""
+    """The entry with the call, if the answer arrived after the conversation had continued."""
     continues_turn: bool = False
-    """True if it continues the turn before it, if that is the assistant's as well."""
+    """True if the turn continues the turn before it, provided that both are of the assistant."""
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     """`_meta` of a result of MCP."""
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
     """MCP's annotations of items (audience, priority), by pointer."""
     natives: tuple[NativeMessage, ...] = field(default=(), compare=False, repr=False)
-    """The message that it is, or is part of; several if items were joined."""
+    """The sent message that the turn was read from; several if turns were joined."""
     written: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
-    """The sent messages to write in its place. `None` if its items are written; empty if the turn
-    before it has the message."""
+    """The sent messages that are written in place of the items; `None` to write the items.
+
+    Empty if the message is already written for the turn before.
+    """
 
     def entry_seq(self, item_seq: int | None = None) -> int | None:
         """Return the number of the entry of an item, or of the turn; `None` outside of a session.
 
-        Messages that are read without a session are numbered as well, but no call reads them.
+        Messages of a body that is not stored are numbered too, but no tool could read them by it.
         """
-        return (item_seq or self.seq) if self.origin.startswith(_RECORDS) else None
+        return (item_seq or self.seq) if self.origin.startswith(_RECORD_PATH) else None
 
 
 ComposedTurn: TypeAlias = Turn[Item]
@@ -373,7 +378,7 @@ ResolvedTurn: TypeAlias = Turn[ResolvedItem]
 
 
 def locate_calls(turns: Iterable[Turn[Any]]) -> Iterator[TurnCall]:
-    """Yield the calls of turns, each with its position in its entry."""
+    """Yield the calls of turns, each with its `entry_position`, if it is part of a session."""
     counts: Counter[int] = Counter()
     for turn in turns:
         for call in turn.calls:
@@ -386,7 +391,7 @@ def locate_calls(turns: Iterable[Turn[Any]]) -> Iterator[TurnCall]:
 
 
 def stored_medium(resource: Resource, pointer: str) -> Medium:
-    """Return a medium that is a resource."""
+    """Return a stored resource as a medium at a JSON pointer of a record."""
     return Medium(
         pointer=pointer,
         source=StoredBytes(resource.resource_id, resource.digest),

@@ -1,4 +1,4 @@
-"""A medium on its way through the stages: a handle on bytes, never a base64 string."""
+"""The bytes of media during normalization and persistence, never as a base64 string."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

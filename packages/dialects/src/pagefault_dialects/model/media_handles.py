@@ -1,4 +1,4 @@
-"""Handles of media: the id of a stored one, else the entry and the start of the digest."""
+"""Handles of media, by which a model refers to a medium in its calls."""
 
 import hashlib
 
@@ -8,7 +8,10 @@ _DIGEST_CHARS = 12
 
 
 def handle_of(medium: Medium, seq: int | None) -> str | None:
-    """Return the handle of a medium, `@blob:…` or `@entry:12/…`; `None` if it has none.
+    """Return the handle of a medium; `None` if it has none.
+
+    The handle of a stored medium is `@blob:` and its id. Bytes in an entry have the handle
+    `@entry:12/…`, with the number of the entry and the beginning of their SHA-256.
 
     Args:
         medium: The medium.

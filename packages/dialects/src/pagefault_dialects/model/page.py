@@ -1,9 +1,8 @@
 """Memory pages (spec 000): a unit of agent memory with a modality and up to four levels.
 
-A page's `content` is its FULL level and is the same at any level requested. The levels above it are
-supplied by the client, or derived once, when the page is written. Levels are rendered as typed
-content by modality. All its fields are present, null if unknown: `0.0` is a duration, and null is
-not.
+The `content` of a page is its FULL level. The higher levels are supplied by the client, or derived
+when the page is written. A level is rendered as typed content of the page's modality, with all its
+fields: an unknown field is null, so a duration of `0.0` is known.
 """
 
 from collections.abc import Mapping
@@ -41,11 +40,11 @@ MediaForm = TypeAliasType("MediaForm", Literal["inline", "reference"])
 Origin = TypeAliasType("Origin", Literal["stored", "supplied", "derived"])
 BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
 
-# The limit of `duration`: longer ones are mistakes.
+# The longest duration of a recording; longer ones are mistakes.
 LONGEST_SECONDS = 1e9
 MAX_PARENTS = 1_000
 RARE_FIELDS: tuple[str, ...] = ("timestamps", "embedding")
-"""Rare fields: they are stored only if present, after all others."""
+"""Fields that are stored only if present, after all other fields."""
 _NO_RARE_FIELDS = b"".join(b',"%s":null' % name.encode() for name in RARE_FIELDS)
 
 MODALITIES: tuple[Modality, ...] = ("text", "image", "audio", "video", "structured")
@@ -78,6 +77,7 @@ def parse_level(text: str) -> Level | None:
 
 
 def _level_by_name(value: object) -> Level:
+    """Return the level of a number or a name in JSON; raise `ValueError` for other values."""
     level = None
     if isinstance(value, str):
         level = parse_level(value)
@@ -159,24 +159,30 @@ class PageMedia(FrozenModel):
 class Body:
     """The content of a level.
 
-    `value` is `None` for "none", the text for "text", any JSON value for "json", the address for
-    "url", a whole data URI for "data" (a small image), `@blob:<32 hex>` for "blob". `media` is set
-    for "data" and "blob", and for a text that was read from a resource.
+    | `kind` | `value` |
+    |---|---|
+    | none | `None` |
+    | text | the text |
+    | json | any JSON value |
+    | url | the URL |
+    | data | the data URI of a small image |
+    | blob | the reference of a stored medium, `@blob:<32 hex>` |
     """
 
     kind: BodyKind
     value: JsonValue = None
     media: PageMedia | None = None
+    """The properties of the medium, or of the file that a text was read from."""
 
     @property
     def is_media(self) -> bool:
-        """True if it is a medium, or the address of one, rather than text about it."""
+        """True if the content is a medium or its URL, rather than text or data."""
         return self.kind in ("url", "data", "blob")
 
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """One level of a page: its origin and its content."""
+    """One level of a page."""
 
     level: Level
     origin: Origin
@@ -185,33 +191,32 @@ class Representation:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as the pure code sees it.
-
-    `full` is the content. `levels` has those of REDUCED, ABSTRACT and REFERENCE that were supplied
-    or derived. `damage` describes the damaged images of levels; it is empty until they are checked.
-    """
+    """A page with its levels, in memory."""
 
     page_id: str
     fields: PageFields
     full: Body
+    """The content."""
     levels: Mapping[Level, Representation]
+    """The levels REDUCED, ABSTRACT and REFERENCE, as far as they were supplied or derived."""
     damage: Mapping[Level, Damage] = field(default_factory=lambda: MappingProxyType({}))
+    """The damage of images, by level; empty until the images are checked."""
 
     @property
     def existing_levels(self) -> tuple[Level, ...]:
-        """The levels that have content, in order; FULL is missing if the page has none."""
+        """The levels that have content, in order."""
         full = () if self.full.kind == "none" else (Level.FULL,)
         return (*full, *sorted(self.levels))
 
     def at(self, level: Level) -> Representation | None:
-        """Return the content of a level, or `None` if it does not exist."""
+        """Return a level with its content; `None` if it does not exist."""
         if level is Level.FULL:
             is_empty = self.full.kind == "none"
             return None if is_empty else Representation(level, "stored", self.full)
         return self.levels.get(level)
 
     def unreadable(self, level: Level) -> Damage | None:
-        """Return the damage of the image of a level, if no model could read it."""
+        """Return the damage of a level's image if it cannot be repaired, else `None`."""
         damage = self.damage.get(level)
         return None if damage is None or damage.is_repairable else damage
 
@@ -223,18 +228,18 @@ class PageVersion:
     page_id: str
     """The client's id, or a generated one."""
     fields: PageFields
-    """The fields that lists filter by."""
+    """The client's description, by which lists are filtered."""
     version: int
     """1, 2, 3 …"""
     descriptor: bytes
-    """JSON object of everything but `content`, `last_accessed` and `access_count`; rare fields only
-    if present."""
+    """The page as a JSON object, without `content`, `last_accessed`, `access_count`, and without
+    rare fields that are empty."""
     content: bytes
-    """JSON text of the content as it is rendered: a moved medium is its reference."""
+    """The content as JSON text, with the reference of a medium that was moved out of it."""
     body: bytes
-    """JSON text of the FULL body, see `Body`, without the value, which is `content`."""
+    """The FULL `Body` as JSON text, without its value, which is `content`."""
     inline_form: str | None
-    """The form that restores a moved data URI byte for byte; `None` if none was moved."""
+    """The spelling of the data URIs that were moved out, as JSON text; `None` if there are none."""
     digest: str
     """SHA-256 of descriptor and content, 64 hex digits."""
     created_at: datetime
@@ -243,43 +248,43 @@ class PageVersion:
 
 @dataclass(frozen=True, slots=True)
 class StoredRepresentation:
-    """A level as the store keeps it: `body` is JSON text, see `Body`."""
+    """A level of a page as it is stored."""
 
     level: Level
     origin: Origin
     body: bytes
+    """The `Body` as JSON text."""
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """A page as the store keeps it.
-
-    `content` is `None` if the reader did not request it. `fetched_resource_id` is the resource that
-    an `http(s)` content was downloaded to. `page_number` grows with every page created.
-    """
+    """A page as it is stored; `PageVersion` describes the fields that are not described here."""
 
     page_number: int
+    """Grows with every page that is created."""
     page_id: str
     version: int
     descriptor: bytes
     content: bytes | None
+    """`None` if it was not requested from the store."""
     body: bytes
     inline_form: str | None
     digest: str
     fetched_resource_id: str | None
+    """The resource that a content of kind "url" was downloaded to."""
     created_at: datetime
     last_accessed: datetime | None
     access_count: int
 
     @property
     def open_descriptor(self) -> bytes:
-        """The descriptor with all its members and without its closing brace."""
+        """The descriptor with the rare fields, as null if empty, but without its closing brace."""
         return self.descriptor[:-1] + (_NO_RARE_FIELDS if self._is_short else b"")
 
     @property
     def open_summary(self) -> bytes:
-        """The descriptor without the rare fields, which may be long."""
+        """The descriptor without the rare fields and without its closing brace."""
         if self._is_short:
             return self.descriptor[:-1]
         members = msgspec.json.decode(self.descriptor, type=dict[str, msgspec.Raw])
@@ -294,7 +299,7 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ManifestPosition:
-    """The position of a page in the manifest of its session; the largest comes first."""
+    """The sort key of a page in the manifest of its session; the page with the largest is first."""
 
     is_pinned: bool
     importance: float
@@ -303,7 +308,7 @@ class ManifestPosition:
 
 @dataclass(frozen=True, slots=True)
 class PageFilters:
-    """The filters of a list of pages; `None` does not filter."""
+    """The filters of a list of pages; a field that is `None` does not filter."""
 
     session_id: str | None = None
     modality: Modality | None = None

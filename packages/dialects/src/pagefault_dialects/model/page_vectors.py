@@ -29,9 +29,9 @@ def is_finite_number(value: object) -> TypeGuard[int | float | Decimal]:
 
 
 _FLOAT32 = struct.Struct("<f")
-# Of a 32-bit float, six digits always survive, and nine distinguish it from all others.
+# A 32-bit float keeps at least six decimal digits, and nine digits identify it.
 _FEWEST_DIGITS, _MAX_DIGITS = 6, 9
-# Larger numbers are infinite as a 32-bit float.
+# Larger numbers become infinite as a 32-bit float.
 _LARGEST_COORDINATE = 3.4028235677973366e38
 
 
@@ -77,7 +77,7 @@ TimestampItem = TypeAliasType(
         PlainValidator(_timestamp, json_schema_input_type=JsonObject | float | tuple[float, float]),
     ],
 )
-# Stops at the first error: there may be thousands.
+# `FailFast` stops at the first error, since there may be thousands.
 Embedding = TypeAliasType(
     "Embedding",
     Annotated[

@@ -28,13 +28,13 @@ McpRevision = TypeAliasType(
 Rung: TypeAlias = Literal[
     "original", "smaller", "larger", "repaired", "caption", "transcript", "text", "placeholder"
 ]
-"""The rungs of the ladder that a medium goes down, one at a time."""
+"""The rungs of the media ladder: the forms of a medium that a rendering tries in turn."""
 
 
 class Range(NamedTuple):
-    """The range of a number, or of the length of a text, in an annotation.
+    """The range of a number, or of the length of a text, as metadata of a type.
 
-    It is read by pydantic, and does not import it.
+    Pydantic applies it by the method below, so that this module need not import pydantic.
     """
 
     least: int
@@ -43,7 +43,7 @@ class Range(NamedTuple):
     def __get_pydantic_core_schema__(
         self, source: object, handler: Callable[[object], dict[str, Any]]
     ) -> dict[str, Any]:
-        """Put the range into the schema of the type, below that of `None`."""
+        """Add the range to the schema of the number or text, which may be optional."""
         schema = handler(source)
         inner = schema.get("schema", schema)
         names = ("min_length", "max_length") if inner["type"] == "str" else ("ge", "le")
@@ -196,9 +196,9 @@ class RenderOptions(RecordRenderOptions):
 
     @property
     def is_local(self) -> bool:
-        """Return whether each message depends on its own entry alone, and not on the time.
+        """Return whether a message of the rendering depends only on its own entry.
 
-        Media and answers apart.
+        This disregards limits on media, and calls whose answers are in other entries.
         """
         is_evicted = self.max_tokens is not None or self.frontier is not None
         is_bound = bool(self.memory) or self.max_text is not None
@@ -206,9 +206,9 @@ class RenderOptions(RecordRenderOptions):
 
 
 def describe_option(name: str) -> tuple[Range, str]:
-    """Return the range of an option that is a number, and its text."""
-    kind = next(field.type for field in fields(RenderOptions) if field.name == name)
-    _, limits, text = get_args(kind)
+    """Return the range and the description of an option that is a number."""
+    option_type = next(field.type for field in fields(RenderOptions) if field.name == name)
+    _, limits, text = get_args(option_type)
     return limits, text.documentation
 
 
@@ -222,10 +222,7 @@ def changed_options(options: RecordRenderOptions) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class MediaPiece:
-    """The base64 of a stored file, in the middle of a JSON text.
-
-    It is standard base64 with padding, unless `is_urlsafe` or not `is_padded`.
-    """
+    """A stored file whose base64 is a part of a JSON text."""
 
     digest: str
     size_bytes: int
@@ -241,27 +238,25 @@ class MediaPiece:
 
     @property
     def fingerprint(self) -> bytes:
-        """Bytes that differ for every piece with other characters."""
+        """Bytes that identify the characters of the piece."""
         spelling = ("-url" if self.is_urlsafe else "") + ("" if self.is_padded else "-bare")
         return (self.digest + spelling).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTextPiece:
-    """The characters of a stored text inside a JSON string, which take `sent_bytes` when escaped.
-
-    With `is_verbatim` the text is UTF-8 whatever its first bytes are, and a leading byte order mark
-    is one of its characters.
-    """
+    """A stored text whose characters are a part of a JSON string."""
 
     digest: str
     size_bytes: int
     sent_bytes: int
+    """The length of the escaped characters in UTF-8."""
     is_verbatim: bool = False
+    """True for UTF-8 in which a byte order mark is a character, and no sign of the encoding."""
 
     @property
     def fingerprint(self) -> bytes:
-        """Bytes that differ for every piece with other characters."""
+        """Bytes that identify the characters of the piece."""
         return f"{self.digest}-text".encode()
 
 
@@ -270,13 +265,11 @@ JsonPiece: TypeAlias = bytes | MediaPiece | StoredTextPiece
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """An answer that is ready to be sent: JSON text, with places for stored media.
-
-    `digest` is 64 hex digits that identify its bytes; `None` for renderings that are not cached.
-    """
+    """The JSON text of a response, whose stored media are read while it is sent."""
 
     pieces: Sequence[JsonPiece]
     digest: str | None = None
+    """64 hex digits that identify the text; `None` for renderings that are not cached."""
 
     @property
     def size_bytes(self) -> int:
@@ -287,7 +280,7 @@ class Rendering:
 
 
 def joined_pieces(pieces: Sequence[JsonPiece]) -> list[JsonPiece]:
-    """Return the same text with neighbouring pieces of bytes joined."""
+    """Return the same text, with neighbouring pieces that are bytes joined."""
     joined: list[JsonPiece] = []
     for is_text, group in groupby(pieces, lambda piece: isinstance(piece, bytes)):
         if is_text:
@@ -298,7 +291,7 @@ def joined_pieces(pieces: Sequence[JsonPiece]) -> list[JsonPiece]:
 
 
 def rendering_of(pieces: Sequence[JsonPiece]) -> Rendering:
-    """Return pieces with a digest that identifies their bytes, without reading any medium."""
+    """Return pieces as a rendering with a digest of their characters; media are not read."""
     digest = hashlib.sha256()
     for piece in pieces:
         text = piece if isinstance(piece, bytes) else piece.fingerprint

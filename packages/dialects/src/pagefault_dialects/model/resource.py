@@ -1,7 +1,4 @@
-"""Resources: immutable descriptors of stored bytes, their damage, and recipes of smaller images.
-
-Damage is determined by the bytes alone.
-"""
+"""Resources: immutable descriptors of stored bytes, their damage, and recipes of smaller images."""
 
 import re
 from dataclasses import dataclass
@@ -35,13 +32,13 @@ cannot be switched off.
 """
 
 
-# Part of the key of every derived image: changing it derives all images again.
+# Part of the key of every derived image. If it changes, all images are derived again.
 _VERSION = "v1"
 
 
 @dataclass(frozen=True, slots=True)
 class MediaHints:
-    """Pixels and seconds, known before the bytes are read."""
+    """The width and height in pixels and the playing time of a medium, as far as known."""
 
     width: int | None = None
     height: int | None = None
@@ -50,13 +47,11 @@ class MediaHints:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A stored descriptor: one blob under one type and one name.
-
-    `resource_id` is 32 hex digits derived from everything that identifies the resource, so the same
-    file stored again is the same resource.
-    """
+    """The descriptor of a stored blob with its type and name."""
 
     resource_id: str
+    """32 hex digits, derived from all that identifies the resource. A file that is stored again is
+    the same resource."""
     digest: str
     """SHA-256 of the bytes, 64 hex digits."""
     mime_type: str
@@ -66,7 +61,7 @@ class Resource:
     hints: MediaHints
     created_at: datetime
     derived_in: str | None = None
-    """The project that its id was derived in, if its session was copied from another one."""
+    """The project in which the id was derived, if the session was copied from another project."""
 
     @property
     def uri(self) -> str:
@@ -94,19 +89,19 @@ def resource_kind(mime_type: str) -> ResourceKind:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A reason not to send a medium to a model as it is."""
+    """A reason not to send a medium to a model unchanged."""
 
     code: DamageCode
     """Stable; the warning of a record has it, and the loss entry of a repaired medium."""
     detail: str
     """A sentence for people and models."""
     is_repairable: bool = False
-    """True if the picture itself is whole, and only a part beside it is damaged."""
+    """True if the damaged part is not needed for the picture, and can be removed."""
     is_certain: bool = True
-    """False if the type is suspicious, but the bytes prove nothing. Not every format of sound is
-    known here; such a medium is not sent to a model either."""
+    """False if the bytes have no known signature of the declared type, but the format may be
+    unknown here. Such a medium is not sent to a model either."""
     hints: MediaHints = MediaHints()
-    """Its pixels, if repairable: they may have been unknown when it was stored."""
+    """Width and height, if repairable. They may have been unknown when the medium was stored."""
 
 
 LINK_TYPE = "text/uri-list"
@@ -120,32 +115,29 @@ class ImageRecipe:
     types: tuple[str, ...]
     """Allowed MIME types, the best first; JPEG, PNG, WebP and GIF can be encoded."""
     max_side: int | None = None
-    """The most pixels of its longer side."""
+    """The maximum of the longer side in pixels."""
     max_bytes: int | None = None
-    """The most bytes of the file, before base64."""
+    """The maximum of the file in bytes, before base64."""
     min_side: int | None = None
-    """The least pixels of its shorter side, as far as `max_side` allows."""
+    """The minimum of the shorter side in pixels, as far as `max_side` allows."""
 
     @property
     def key(self) -> str:
         """The recipe as short text, such as `v1;jpeg,png;2000;3750000`."""
         types = ",".join(mime_type.removeprefix("image/") for mime_type in self.types)
         bounds = ["-" if bound is None else bound for bound in (self.max_side, self.max_bytes)]
-        # Omitted if absent: images were derived under such keys before the field existed.
+        # Left out if not set, so that images derived before this field existed are still found.
         bounds += [] if self.min_side is None else [self.min_side]
         return ";".join((_VERSION, types, *map(str, bounds)))
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedImage:
-    """An image derived from another one.
-
-    `resource` describes the derived file; its hints hold the pixels, and it has no name, since
-    several sources may have the same derived file. `is_first_picture` is true if the source is
-    animated or has several pictures, of which this is the first. `data` is the file if it is not
-    stored.
-    """
+    """An image derived from another one."""
 
     resource: Resource
+    """The derived file. It has no name, since several sources may have the same derived file."""
     is_first_picture: bool
+    """True if the source is animated or has several pictures, of which this is the first."""
     data: bytes | None = None
+    """The file, if it is not stored."""

@@ -1,7 +1,8 @@
-"""Properties of a page from its descriptor: type, name, size, duration, and the tag.
+"""Find the properties of a page: type, name, dimensions, duration, scenes, and its tag.
 
-A description is in a field or, if that is empty, in `metadata`: other runtimes keep scenes and the
-schema name there, since their pages have no such fields.
+A property is what the client declared in a field, else what was measured in the content. Other
+runtimes put scenes, timestamps and the schema name into `metadata`, since their pages have no such
+fields, so an empty field is looked up there.
 """
 
 from collections.abc import Callable
@@ -13,22 +14,22 @@ from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import OCTET_STREAM, mime_type_for_filename
 from pagefault_dialects.model.page import LONGEST_SECONDS, Body, PageFields
 from pagefault_dialects.model.page_vectors import is_finite_number
-from pagefault_dialects.pages.one_line import clock, one_line
+from pagefault_dialects.pages.one_line import format_clock, one_line
 
 _MEDIA_MODALITIES = frozenset({"image", "audio", "video"})
-_LONGEST_NAME_CHARS = 512
-_SHORTEST_MEDIUM_CHARS = 1_024
+_MAX_NAME_CHARS = 512
+_MIN_MEDIUM_CHARS = 1_024
 
 
 def mime_type(fields: PageFields, full: Body) -> str | None:
-    """Return the client's type, else the measured one, else that of the address's extension."""
+    """Return the declared MIME type, else the detected one, else that of the URL's extension."""
     if fields.mime_type and fields.mime_type.strip():
         return one_line(fields.mime_type.strip())
     return body_mime_type(full)
 
 
 def body_mime_type(full: Body) -> str | None:
-    """Return a medium's measured type, else that of its address's extension."""
+    """Return the detected MIME type of a medium, else that of the URL's extension."""
     if full.media is not None and full.media.mime_type != OCTET_STREAM:
         return one_line(full.media.mime_type)
     name = _name_in_url(full)
@@ -36,14 +37,14 @@ def body_mime_type(full: Body) -> str | None:
 
 
 def file_name(full: Body) -> str | None:
-    """Return the medium's name, or the last part of its address's path."""
+    """Return the file name of a medium, else the last part of its URL's path."""
     name = full.media.filename if full.media else None
     safe = safe_file_name(name or _name_in_url(full))
     return one_line(safe) if safe else None
 
 
 def dimensions(fields: PageFields, full: Body) -> tuple[int, int] | None:
-    """Return width and height in pixels, the client's or the measured ones."""
+    """Return the declared width and height in pixels, else the measured ones."""
     return measured_dimensions(full) if fields.dimensions is None else fields.dimensions
 
 
@@ -55,44 +56,44 @@ def measured_dimensions(body: Body) -> tuple[int, int] | None:
     return media.width, media.height
 
 
-def dimension_words(fields: PageFields, full: Body) -> str | None:
+def format_dimensions(fields: PageFields, full: Body) -> str | None:
     """Return width and height as `1920x1080`."""
     known = dimensions(fields, full)
     return f"{known[0]}x{known[1]}" if known else None
 
 
 def duration_seconds(fields: PageFields, full: Body) -> float | None:
-    """Return the client's duration, else the measured one. 0.0 is a duration."""
+    """Return the declared duration, else the measured one. 0.0 is a duration."""
     if fields.duration_seconds is not None:
         return fields.duration_seconds
     measured = full.media.duration_seconds if full.media else None
     return measured if measured is not None and 0 <= measured <= LONGEST_SECONDS else None
 
 
-def facts(fields: PageFields, full: Body) -> str | None:
+def describe_medium(fields: PageFields, full: Body) -> str | None:
     """Return the known properties of a medium: `image/png, sunset.png, 1920x1080`."""
-    known = (mime_type(fields, full), file_name(full), dimension_words(fields, full))
-    return ", ".join(filter(None, known)) or None
+    properties = (mime_type(fields, full), file_name(full), format_dimensions(fields, full))
+    return ", ".join(filter(None, properties)) or None
 
 
-def tags(page_id: str, fields: PageFields, full: Body) -> list[str]:
-    """Return a page's tag, from the fullest to the shortest form.
+def build_tags(page_id: str, fields: PageFields, full: Body) -> list[str]:
+    """Return the tag of a page in all its forms, the longest first.
 
-    `[artifact] image:img_001 (image/png, 1920x1080)`, then without the type, then without anything
-    in parentheses: `[artifact] image:img_001`.
+    They are `[artifact] image:img_001 (image/png, 1920x1080)`, the same without the type, and
+    `[artifact] image:img_001`.
     """
     bare = f"[{fields.page_type}] {fields.modality}:{one_line(page_id)}"
     if fields.modality not in _MEDIA_MODALITIES:
         return [bare]
     seconds = duration_seconds(fields, full)
-    extent = [dimension_words(fields, full), None if seconds is None else clock(seconds)]
-    known = [mime_type(fields, full), *extent]
-    insides = [", ".join(filter(None, facts_in)) for facts_in in (known, extent)]
-    return [*(f"{bare} ({inside})" for inside in insides if inside), bare]
+    extent = [format_dimensions(fields, full), None if seconds is None else format_clock(seconds)]
+    with_type = [mime_type(fields, full), *extent]
+    details = [", ".join(filter(None, properties)) for properties in (with_type, extent)]
+    return [*(f"{bare} ({detail})" for detail in details if detail), bare]
 
 
-def data_uri_words(full: Body) -> str:
-    """Return the text in place of a data URI."""
+def describe_data_uri(full: Body) -> str:
+    """Return the text that replaces a data URI."""
     if full.media is None:
         return "[data URI that cannot be read]"
     return f"[data URI, {one_line(full.media.mime_type)}, {full.media.size_bytes} bytes]"
@@ -114,38 +115,45 @@ Scenes = tuple[str | dict[str, JsonValue], ...]
 
 def scenes_of(fields: PageFields) -> Scenes | None:
     """Return the scenes of a video."""
-    return _field(fields, "scenes", fields.scenes, _scenes)
+    return _read_field(fields, "scenes", fields.scenes, _read_scenes)
 
 
 def schema_name_of(fields: PageFields) -> str | None:
-    """Return the name of the schema that data follow."""
-    return _field(fields, "schema_name", fields.schema_name, _name)
+    """Return the name of the schema of a structured page."""
+    return _read_field(fields, "schema_name", fields.schema_name, _read_name)
 
 
 def timestamps_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
-    """Return the timestamps of a recording's spoken text."""
-    return _field(fields, "timestamps", fields.timestamps, _list)
+    """Return the timestamps of a transcript."""
+    return _read_field(fields, "timestamps", fields.timestamps, _read_list)
 
 
 def embedding_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
-    """Return a vector of finite numbers, each as it was written."""
-    return _field(fields, "embedding", fields.embedding, _vector)
+    """Return the embedding of a page, with the spelling of its numbers."""
+    return _read_field(fields, "embedding", fields.embedding, _read_vector)
 
 
-def _field(
+def _read_field(
     fields: PageFields, name: str, value: _Value | None, read: Callable[[JsonValue], _Value | None]
 ) -> _Value | None:
-    """Return the value of a field; if empty, that of `metadata` under the same name, if valid."""
+    """Return the value of a field; if it is empty, the valid value of that name in `metadata`.
+
+    Args:
+        fields: The fields.
+        name: The name of the field.
+        value: The value of the field.
+        read: Returns a value of `metadata` in the type of the field; `None` if it is invalid.
+    """
     if value:
         return value
-    found = read(fields.metadata.get(name))
-    return value if found is None else found
+    from_metadata = read(fields.metadata.get(name))
+    return value if from_metadata is None else from_metadata
 
 
-def _scenes(value: JsonValue) -> Scenes | None:
+def _read_scenes(value: JsonValue) -> Scenes | None:
     if not isinstance(value, list) or not all(isinstance(scene, str | dict) for scene in value):
         return None
-    # Scenes are returned without their pictures: media in `metadata` are not checked.
+    # Pictures in scenes are left out, since media in `metadata` are not checked.
     return tuple(
         {name: member for name, member in scene.items() if not _is_medium(member)}
         if isinstance(scene, dict)
@@ -155,19 +163,19 @@ def _scenes(value: JsonValue) -> Scenes | None:
 
 
 def _is_medium(member: JsonValue) -> bool:
-    is_long = isinstance(member, str) and len(member) >= _SHORTEST_MEDIUM_CHARS
+    is_long = isinstance(member, str) and len(member) >= _MIN_MEDIUM_CHARS
     return is_long and member[:5].lower() == "data:"
 
 
-def _name(value: JsonValue) -> str | None:
-    is_name = isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME_CHARS
+def _read_name(value: JsonValue) -> str | None:
+    is_name = isinstance(value, str) and 0 < len(value) <= _MAX_NAME_CHARS
     return value if is_name else None
 
 
-def _list(value: JsonValue) -> tuple[JsonValue, ...] | None:
+def _read_list(value: JsonValue) -> tuple[JsonValue, ...] | None:
     return tuple(value) if isinstance(value, list) else None
 
 
-def _vector(value: JsonValue) -> tuple[JsonValue, ...] | None:
-    numbers = _list(value)
+def _read_vector(value: JsonValue) -> tuple[JsonValue, ...] | None:
+    numbers = _read_list(value)
     return numbers if numbers is not None and all(map(is_finite_number, numbers)) else None

@@ -1,13 +1,14 @@
-"""The level that is really rendered, and whether a fuller one has more content.
+"""Find the level of a page that is rendered for a request, and whether there is more content.
 
-A level with the same content as a fuller one counts as the fuller one: REDUCED of a short text is
-FULL. Levels are compared by the text and the attached image that a model gets.
+A level is *fuller* than another one if it has more detail; FULL is the fullest. If a level has the
+same content as a fuller one, the response names the fuller one: REDUCED of a short text is FULL.
+Levels are compared by the text and the attached image that a model gets.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple
 
-from pagefault_dialects.json.values import values_in
+from pagefault_dialects.json.values import iterate_values
 from pagefault_dialects.model.page import Body, Level, Page
 from pagefault_dialects.pages.page_text import image_text, level_with_text, visible_text
 
@@ -16,21 +17,25 @@ _RECORDINGS = frozenset({"audio", "video"})
 
 @dataclass(frozen=True, slots=True)
 class EffectiveLevel:
-    """The rendered level; `has_more` if a fuller one has more content."""
+    """The level that is rendered."""
 
     level: Level
     has_more: bool
+    """True if a fuller level has more content."""
 
 
-_Sight: TypeAlias = tuple[Body | None, str | None]
-"""The content that a model gets of a level: the image, else the text."""
+class _VisibleContent(NamedTuple):
+    """The content that a model gets of a level: an image, or a text if there is no image."""
+
+    image: Body | None
+    text: str | None
 
 
 def attached_image(page: Page, level: Level) -> Body | None:
-    """Return the image that is attached at a level: an address, or a medium that is an image.
+    """Return the image that is attached at a level: a URL, or a medium that is an image.
 
-    A data URI of an unreadable image is attached as it was sent (spec 000: content that starts with
-    `data:` is a block), unless it is known to be damaged.
+    A data URI that cannot be decoded is attached as it was sent (spec 000: content that starts with
+    `data:` is a block). A damaged image is not attached.
     """
     representation = page.at(level)
     if representation is None or level > Level.REDUCED or page.fields.modality != "image":
@@ -47,57 +52,60 @@ def attached_image(page: Page, level: Level) -> Body | None:
 def effective_level(page: Page, level: Level, *, with_recordings: bool = False) -> EffectiveLevel:
     """Return the level that is rendered if `level` is requested.
 
-    It is the fullest level with the same content. It is not fuller than the page's own level if
-    that or a higher one is requested: content stored at `compression_level` ABSTRACT was compressed
-    before it was sent, and there is nothing fuller. If the requested level does not exist, the
-    nearest one with content replaces it.
+    It is the fullest level with the same content. If the requested level does not exist, the
+    nearest level with content replaces it. A page whose `compression_level` is ABSTRACT was
+    compressed before it was sent, so the result for ABSTRACT is never fuller than ABSTRACT.
 
     Args:
         page: The page.
         level: The requested level.
-        with_recordings: Whether the recording itself is returned at FULL, so that its words alone
-            are less.
+        with_recordings: Whether the recording itself is returned at FULL, which is more than its
+            transcript.
     """
-    existing = _standing_in(page, level)
-    sight = _sight(page, existing)
-    image, words = sight
-    is_address = image is not None and image.kind == "url"
-    own = page.fields.compression_level
-    floor = own if own <= level else Level.FULL
+    existing = _find_existing_level(page, level)
+    content = _visible_content(page, existing)
+    is_url = content.image is not None and content.image.kind == "url"
+    sent_level = page.fields.compression_level
+    fullest = sent_level if sent_level <= level else Level.FULL
     has_recording = with_recordings and page.full.is_media and page.fields.modality in _RECORDINGS
     has_more = False
     for fuller in Level:
         if fuller >= existing:
             break
-        is_heard = has_recording and fuller is Level.FULL
-        if is_heard or (words is not None and _outgrows(page, fuller, len(words))):
+        has_file = has_recording and fuller is Level.FULL
+        text = content.text
+        if has_file or (text is not None and _has_longer_data(page, fuller, len(text))):
             has_more = True
-        elif (other := _sight(page, fuller)) == sight:
-            # The address of an image may serve a smaller copy, so the level keeps its name.
-            effective = existing if is_address else max(fuller, floor)
+        elif (other := _visible_content(page, fuller)) == content:
+            # A URL may return a smaller copy of the image, so it is not called FULL.
+            effective = existing if is_url else max(fuller, fullest)
             return EffectiveLevel(effective, has_more)
         else:
-            # The fuller level differs; it has more if it has any content.
-            is_more = other[0] is not None or (image is None and other[1] is not None)
-            has_more = has_more or is_more
+            # The fuller level differs, so it has more if it has any content.
+            has_other_text = content.image is None and other.text is not None
+            has_more = has_more or other.image is not None or has_other_text
     return EffectiveLevel(existing, has_more)
 
 
 def whole_text(page: Page) -> str | None:
-    """Return the text of a page's fullest level, which `offset` counts; `None` if there is none."""
+    """Return the text of a page's fullest level; `None` if it has no text.
+
+    The offsets in requests count characters of this text.
+    """
     level = effective_level(page, Level.FULL).level
     return (image_text if page.fields.modality == "image" else visible_text)(page, level)
 
 
-def _sight(page: Page, level: Level) -> _Sight:
+def _visible_content(page: Page, level: Level) -> _VisibleContent:
     image = attached_image(page, level)
     if image is not None:
-        return image, None
-    return None, (image_text if page.fields.modality == "image" else visible_text)(page, level)
+        return _VisibleContent(image, None)
+    read_text = image_text if page.fields.modality == "image" else visible_text
+    return _VisibleContent(None, read_text(page, level))
 
 
-def _standing_in(page: Page, level: Level) -> Level:
-    """Return the level that replaces a requested one that does not exist."""
+def _find_existing_level(page: Page, level: Level) -> Level:
+    """Return the requested level; if it does not exist, the level that replaces it."""
     if page.at(level) is not None:
         return level
     if level is Level.REDUCED:
@@ -106,22 +114,26 @@ def _standing_in(page: Page, level: Level) -> Level:
         return level
     if page.fields.modality == "image":
         return Level.REDUCED if attached_image(page, Level.REDUCED) else level
-    above = (at for at in (Level.REDUCED, Level.ABSTRACT) if page.at(at) is not None)
-    return next(above, level)
+    shorter = (item for item in (Level.REDUCED, Level.ABSTRACT) if page.at(item) is not None)
+    return next(shorter, level)
 
 
-def _outgrows(page: Page, fuller: Level, room: int) -> bool:
-    """Return whether a fuller level's data takes more characters, without serializing it."""
+def _has_longer_data(page: Page, fuller: Level, max_chars: int) -> bool:
+    """Return whether the data of a level surely has more than `max_chars` as compact JSON.
+
+    The data is not serialised, which would take too long for large data.
+    """
     representation = page.at(fuller)
     if page.fields.modality != "structured" or representation is None:
         return False
     data = representation.body.value
     if isinstance(data, str):
-        # JSON in a string: blanks are removed, and an escape of six characters becomes one.
-        return len(data) - sum(map(data.count, " \t\r\n")) > 6 * room
-    for value, _ in values_in(data):
-        # Every value takes a character at least, and every item a comma or a bracket.
-        room -= len(value) if isinstance(value, str | list | dict) else 1
-        if room < 0:
+        # The string is JSON text. In compact JSON it has no blanks, and one character instead of an
+        # escape of six.
+        return len(data) - sum(map(data.count, " \t\r\n")) > 6 * max_chars
+    for value, _ in iterate_values(data):
+        # Every value has at least one character, and every item a comma or a bracket.
+        max_chars -= len(value) if isinstance(value, str | list | dict) else 1
+        if max_chars < 0:
             return True
     return False

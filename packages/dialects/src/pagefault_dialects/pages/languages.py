@@ -1,8 +1,8 @@
-"""The programming language of a text page, and code fences for a model.
+"""Find the programming language of a text page, and write its code in fences for a model.
 
-The language is that of `metadata.language`, else of the MIME type, else of a file name's extension,
-unless the type is prose. `metadata.language` may also be the natural language of a transcript;
-values that are no programming language are ignored.
+The language is that of `metadata.language`, else that of the MIME type. If the MIME type is not one
+of prose, the extension of a file name is used next. `metadata.language` may also be the natural
+language of a transcript, so values that are not a programming language are ignored.
 """
 
 import re
@@ -14,7 +14,7 @@ from pagefault_dialects.media.code_languages import (
 )
 from pagefault_dialects.model.page import Level, Page, PageFields
 
-# Types of prose: a name that looks like a file's is ignored then.
+# Types of prose: file names are ignored for them.
 _PROSE = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
 _SEPARATOR = re.compile(r"[/\\]")
 _BACKTICKS = re.compile("`+")
@@ -27,17 +27,24 @@ def language_of(page: Page) -> str | None:
     if page.fields.modality != "text":
         return None
     media = page.full.media
-    claimed = (page.fields.mime_type, media.mime_type if media else None)
-    types = [(item or "").partition(";")[0].strip().lower() for item in claimed]
-    named = (find_language(page.fields.metadata.get("language")), *map(language_of_type, types))
-    language = next(filter(None, named), None)
+    declared_types = (page.fields.mime_type, media.mime_type if media else None)
+    types = [(item or "").partition(";")[0].strip().lower() for item in declared_types]
+    candidates = (
+        find_language(page.fields.metadata.get("language")),
+        *map(language_of_type, types),
+    )
+    language = next(filter(None, candidates), None)
     if language is not None or not _PROSE.isdisjoint(types):
         return language
     return _by_file_name(page.fields, media.filename if media else None, page.page_id)
 
 
 def visible_language(page: Page, level: Level) -> str | None:
-    """Return the language of a level's content; `None` for a tag or for a text about the code."""
+    """Return the language of a level's content.
+
+    Return `None` for REFERENCE, and for levels that the client supplied or that were derived from
+    these, since they are texts about the code.
+    """
     representation = page.at(level)
     if representation is None or level is Level.REFERENCE:
         return None
@@ -56,21 +63,21 @@ def fenced(code: str, language: str) -> str:
 
 
 def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str | None:
-    """Return the language of the first name that has a known extension."""
+    """Return the language of the first file name with a known extension."""
     names = (stored, *(fields.metadata.get(name) for name in _NAMES))
     for name in names:
         if isinstance(name, str) and len(name) <= _LONGEST_NAME:
             language = language_of_extension(_extension(name))
             if language is not None:
                 return language
-    # A page's id is not a file name: a single letter behind a dot means nothing.
+    # The id of a page may also end with a dot and a single letter without being a file name.
     extension = _extension(page_id)
     return language_of_extension(extension) if len(extension) > 1 else None
 
 
 def _extension(name: str) -> str:
     """Return the part after the last dot of a file name; `""` for titles with blanks."""
-    last_step = _SEPARATOR.split(name.strip())[-1]
-    if "." not in last_step or any(map(str.isspace, last_step)):
+    base_name = _SEPARATOR.split(name.strip())[-1]
+    if "." not in base_name or any(map(str.isspace, base_name)):
         return ""
-    return last_step.rpartition(".")[2].lower()
+    return base_name.rpartition(".")[2].lower()

@@ -1,7 +1,8 @@
-"""The levels of a page: the client's unchanged, the others derived from the level below.
+"""Derive the levels REDUCED, ABSTRACT and REFERENCE of a page.
 
-A level is never longer than the one below it. The best form that fits is used. A level that cannot
-be derived does not exist; nothing is invented.
+A level that the client supplied is used unchanged; any other level is derived from the level below
+it. FULL is the lowest level, and a level is never longer than the level below. If a level has
+several possible bodies, the best one that fits is used. A level without any does not exist.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.page import Body, Level, Modality, Page, PageFields, Representation
-from pagefault_dialects.pages.descriptors import facts, measured_dimensions, tags
+from pagefault_dialects.pages.descriptors import build_tags, describe_medium, measured_dimensions
 from pagefault_dialects.pages.page_text import (
     body_text,
     caption_of,
@@ -21,32 +22,32 @@ from pagefault_dialects.pages.page_text import (
 from pagefault_dialects.pages.reduced_data import (
     ABSTRACT_LIMIT_CHARS,
     REDUCED_LIMIT_CHARS,
-    outline,
-    truncated,
+    outline_data,
+    truncate_data,
 )
 from pagefault_dialects.pages.sizes import body_size_bytes, is_longer
-from pagefault_dialects.texts.cuts import cut_short, head_and_tail, sentences
+from pagefault_dialects.texts.cuts import cut_short, keep_head_and_tail, take_sentences
 
 DERIVED_LEVELS = (Level.REDUCED, Level.ABSTRACT, Level.REFERENCE)
-# An image of at most this size is its own smaller form.
-_SMALL_IMAGE_PIXELS = 512
+# An image whose longer side has at most this many pixels is its own smaller form.
+_MAX_SMALL_IMAGE_SIDE = 512
+# The length of the line with the number of scenes that are left out.
 _MORE_SCENES_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The input of derived levels."""
+    """What a level is derived from."""
 
     page_id: str
-    """The id in the tag."""
     fields: PageFields
     """The client's description of the page."""
     full: Body
-    """The content; if it refers to a text, that text."""
+    """The content. If it refers to a text, that text."""
     reduced_image: Body | None
-    """A smaller form of the image, made by the caller."""
+    """A smaller form of the image, if the caller has one."""
     supplied: Body | None
-    """The nearest supplied level below, if it is text or data."""
+    """The nearest level below that the client supplied, if it is text or data."""
 
 
 def derive_levels(
@@ -61,11 +62,11 @@ def derive_levels(
     """Derive REDUCED, ABSTRACT and REFERENCE of a page, as far as they exist.
 
     Args:
-        page_id: The page's id, for its tag.
+        page_id: The id of the page.
         fields: The client's description of the page.
-        full: Its content.
+        full: The content.
         reduced_image: A smaller form of the image, if there is one.
-        supplied: The levels that the client supplied, which stay unchanged.
+        supplied: The levels that the client supplied.
         text: The text that the content refers to, if it refers to one.
 
     Returns:
@@ -73,7 +74,8 @@ def derive_levels(
         content of that level.
 
     Raises:
-        InvalidPayloadError: A supplied level is longer than the one below it.
+        InvalidPayloadError: A supplied level is longer than the level below it.
+
     Source: spec 000, "Compression pipeline".
     """
     is_data = fields.modality == "structured"
@@ -89,14 +91,14 @@ def derive_levels(
             representation: Representation | None = Representation(level, "supplied", body)
         else:
             source = _Source(page_id, fields, content, reduced_image, words)
-            representation = _derived(source, level, below)
+            representation = _derive_level(source, level, below)
         if representation is not None:
             levels[level] = below = representation
     return levels
 
 
-def check_supplied(page: Page, level: Level, body: Body) -> None:
-    """Check that a level that a client supplies fits between its neighbours.
+def check_supplied_level(page: Page, level: Level, body: Body) -> None:
+    """Check that a level that a client supplies fits between the levels below and above it.
 
     Args:
         page: The page with its current levels.
@@ -104,8 +106,8 @@ def check_supplied(page: Page, level: Level, body: Body) -> None:
         body: The new content.
 
     Raises:
-        InvalidPayloadError: It is longer than the level below, shorter than a supplied level above,
-            or a medium where only text is allowed; the error states the limit.
+        InvalidPayloadError: The body is longer than the level below, shorter than a supplied level
+            above, or a medium at a level that can only be text. The error names the limit.
     """
     modality = page.fields.modality
     lower = [representation for at in Level if at < level and (representation := page.at(at))]
@@ -118,12 +120,15 @@ def check_supplied(page: Page, level: Level, body: Body) -> None:
             below = supplied
 
 
-def _derived(source: _Source, level: Level, below: Representation | None) -> Representation | None:
+def _derive_level(
+    source: _Source, level: Level, below: Representation | None
+) -> Representation | None:
     if level is Level.REFERENCE:
-        # The best form first.
-        bodies = [Body("text", tag) for tag in tags(source.page_id, source.fields, source.full)]
+        bodies = [
+            Body("text", tag) for tag in build_tags(source.page_id, source.fields, source.full)
+        ]
     else:
-        bodies = (_reduced if level is Level.REDUCED else _abstract)(source)
+        bodies = (_reduced_bodies if level is Level.REDUCED else _abstract_bodies)(source)
     if not bodies:
         return None
     fitting = (body for body in bodies if below is None or not is_longer(body, below.body))
@@ -133,9 +138,9 @@ def _derived(source: _Source, level: Level, below: Representation | None) -> Rep
 
 def _check_fit(modality: Modality, level: Level, body: Body, below: Representation | None) -> None:
     if body.kind == "none":
-        raise _misfit(level, "has to hold something; leave it out to have it derived")
+        raise _level_error(level, "has to hold something; leave it out to have it derived")
     if body.is_media and (level is not Level.REDUCED or modality != "image"):
-        raise _misfit(
+        raise _level_error(
             level,
             "holds words or, on a structured page, data; only the REDUCED level of an image page "
             "is a medium",
@@ -148,61 +153,70 @@ def _check_fit(modality: Modality, level: Level, body: Body, below: Representati
         limit = f"{len(body_text(below.body))} characters, and no medium"
     else:
         limit = f"{len(body_text(below.body))} characters (JSON counted as compact text)"
-    raise _misfit(
+    raise _level_error(
         level, f"may not be longer than the level below it, {below.level.name}: at most {limit}"
     )
 
 
-def _misfit(level: Level, sentence: str) -> InvalidPayloadError:
+def _level_error(level: Level, sentence: str) -> InvalidPayloadError:
     return InvalidPayloadError(
         f"The {level.name} level of this page {sentence}.",
         faults=[Fault("/content", sentence)],
     )
 
 
-def _text(words: str | None) -> list[Body]:
+# The functions below return the possible bodies of a level, the best first.
+
+
+def _text_bodies(words: str | None) -> list[Body]:
     return [] if words is None else [Body("text", words)]
 
 
-def _summary(words: str | None) -> list[Body]:
-    return _text(None if words is None else sentences(words, ABSTRACT_LIMIT_CHARS))
+def _summary_bodies(words: str | None) -> list[Body]:
+    return _text_bodies(None if words is None else take_sentences(words, ABSTRACT_LIMIT_CHARS))
 
 
-def _reduced(source: _Source) -> list[Body]:
+def _reduced_bodies(source: _Source) -> list[Body]:
     fields, full = source.fields, source.full
     match fields.modality:
         case "text":
             words = _plain_text(full)
-            return _text(None if words is None else head_and_tail(words, REDUCED_LIMIT_CHARS))
+            return _text_bodies(
+                None if words is None else keep_head_and_tail(words, REDUCED_LIMIT_CHARS)
+            )
         case "image":
-            return _reduced_image(source)
+            return _reduced_image_bodies(source)
         case "audio":
-            return _text(transcript_of(fields, full))
+            return _text_bodies(transcript_of(fields, full))
         case "video":
-            return _text(video_text(fields, full))
+            return _text_bodies(video_text(fields, full))
         case "structured":
-            return [Body("json", truncated(structured_data(full)))] if _is_data(full) else []
+            return [Body("json", truncate_data(structured_data(full)))] if _is_data(full) else []
 
 
-def _abstract(source: _Source) -> list[Body]:
+def _abstract_bodies(source: _Source) -> list[Body]:
     fields, full = source.fields, source.full
     supplied = body_text(source.supplied) if source.supplied else None
     match fields.modality:
         case "text":
-            return _summary(_plain_text(full) if supplied is None else supplied)
+            return _summary_bodies(_plain_text(full) if supplied is None else supplied)
         case "image":
             caption = caption_of(fields, full)
             described = supplied if caption is None else caption
-            return _text(facts(fields, full)) if described is None else _summary(described)
+            return (
+                _text_bodies(describe_medium(fields, full))
+                if described is None
+                else _summary_bodies(described)
+            )
         case "video" if scenes := scene_lines(fields):
-            return _text(_some_scenes(scenes))
+            return _text_bodies(_take_scenes(scenes))
         case "audio" | "video":
-            return _summary(transcript_of(fields, full) if supplied is None else supplied)
+            return _summary_bodies(transcript_of(fields, full) if supplied is None else supplied)
         case "structured":
             if source.supplied is not None and source.supplied.kind == "text":
-                return _summary(supplied)
+                return _summary_bodies(supplied)
             body = source.supplied or full
-            return [Body("json", outline(structured_data(body)))] if _is_data(body) else []
+            return [Body("json", outline_data(structured_data(body)))] if _is_data(body) else []
 
 
 def _plain_text(full: Body) -> str | None:
@@ -214,25 +228,26 @@ def _is_data(body: Body) -> bool:
     return body.kind in ("json", "text")
 
 
-def _reduced_image(source: _Source) -> list[Body]:
+def _reduced_image_bodies(source: _Source) -> list[Body]:
     full = source.full
     if source.reduced_image is not None or full.kind == "url":
         return [source.reduced_image or full]
     measured = measured_dimensions(full)
-    is_small = measured is not None and max(measured) <= _SMALL_IMAGE_PIXELS
+    is_small = measured is not None and max(measured) <= _MAX_SMALL_IMAGE_SIDE
     return [full] if full.kind in ("data", "blob") and is_small else []
 
 
-def _some_scenes(lines: list[str]) -> str:
+def _take_scenes(lines: list[str]) -> str:
+    """Return the first lines that fit into an abstract, and the number of the others."""
     whole = "\n".join(lines)
     if len(whole) <= ABSTRACT_LIMIT_CHARS:
         return whole
-    room = ABSTRACT_LIMIT_CHARS - _MORE_SCENES_CHARS
-    kept = [cut_short(lines[0], room)]
-    used = len(kept[0])
+    max_chars = ABSTRACT_LIMIT_CHARS - _MORE_SCENES_CHARS
+    kept = [cut_short(lines[0], max_chars)]
+    used_chars = len(kept[0])
     for line in lines[1:]:
-        used += len(line) + 1
-        if used > room:
+        used_chars += len(line) + 1
+        if used_chars > max_chars:
             break
         kept.append(line)
     left_out = len(lines) - len(kept)

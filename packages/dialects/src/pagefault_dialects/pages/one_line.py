@@ -1,4 +1,4 @@
-"""Values as one line of text, which contain no line break and no invisible characters."""
+"""Write values as one line of text, without line breaks and invisible characters."""
 
 import re
 from collections.abc import Callable
@@ -13,25 +13,26 @@ from pagefault_dialects.texts.cuts import CLUSTER, ELLIPSIS
 
 LEFT_OUT = "[…]"
 
-# Controls, line and paragraph separators, bidi and other invisible format characters, surrogates,
-# except the joiners of emoji, Persian and Indic scripts.
+# Control characters, line and paragraph separators, bidi and other invisible format characters, and
+# surrogates; but not the joiners of emoji and of Persian and Indic scripts.
 _UNSAFE = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}--[\u200c\u200d]]+")
 _UNSAFE_QUOTED = regex.compile(r"""(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\--[\u200c\u200d]]+""")
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
-# Wrapped base64: lines of 48 characters or more, with line breaks or their JSON escapes.
-_SHORTEST_RUN = 48
-# An equals sign that is followed by more text separates a name and a value.
-_RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},}}+(?:=++(?![A-Za-z0-9]))?+"
+# Lines of base64 have 48 characters or more. Between them are line breaks or their JSON escapes.
+_MIN_RUN_CHARS = 48
+# An equals sign with text behind it is not padding: it separates a name and a value.
+_RUN = rf"[A-Za-z0-9+/_-]{{{_MIN_RUN_CHARS},}}+(?:=++(?![A-Za-z0-9]))?+"
 _BREAK = r"[ \t]*+(?:\r?\n|(?:\\r)?\\n)[ \t]*+"
-# A shorter line of whole groups after it is the end of the same data, if it is too long for a word.
+# A last, shorter line consists of whole groups of four. Without padding it has at least two groups,
+# since a single one may be a word.
 _GROUP = r"[A-Za-z0-9+/_-]{4}"
 _PADDED = r"(?:[A-Za-z0-9+/_-]{2}==|[A-Za-z0-9+/_-]{3}=)"
 _LAST_LINE = (
     rf"(?:{_BREAK}(?:(?:{_GROUP}){{0,11}}{_PADDED}|(?:{_GROUP}){{2,11}})"
     r"(?=[ \t]*+(?:[\r\n\"']|\\[nr]|$)))?"
 )
-_RUN_START = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST_RUN}}}")
+_RUN_START = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_MIN_RUN_CHARS}}}")
 _BASE64 = re.compile(rf"{_RUN}(?:{_BREAK}{_RUN})*+{_LAST_LINE}")
 _DATA_SCHEME = re.compile("data:", re.IGNORECASE)
 _TYPE = r"\w[\w.+-]{0,126}/\w[\w.+-]{0,126}"
@@ -39,61 +40,61 @@ _DATA_URI = re.compile(
     rf"data:(?:{_TYPE})?(?:;[^,;\s]{{0,255}}){{0,16}},\S++(?:(?:{_BREAK}{_RUN})++{_LAST_LINE})?",
     re.IGNORECASE,
 )
-_LONGEST_CLOCK = 32
+_MAX_CLOCK_CHARS = 32
 _CLOCK = re.compile(r"(?:([0-9]{1,4}):(?=[0-9]{2}:))?([0-9]{1,4}):([0-5][0-9](?:[.,][0-9]{1,9})?)")
 _BETWEEN_LINES = re.compile(r"\s|\\[nr]")
-# Digests, numbers, rules, names and paths have one case: base64 of this length has both.
-_PLAIN = re.compile(r"[0-9a-fA-F]+=*|[^A-Z]+|[^a-z]+")
-# A word of names and paths: `Word`, `word`, `WORD` or `42`. Ten of their characters are two or
-# three words, and ten characters of base64 are five.
+# Digests, numbers, rules, names and paths often have letters of one case. Base64 has both.
+_ONE_CASE = re.compile(r"[0-9a-fA-F]+=*|[^A-Z]+|[^a-z]+")
+# Words in names and paths: `Word`, `word`, `WORD` or `42`. Ten characters of a name have two or
+# three words, and ten characters of base64 have five.
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_FEWEST_WORDS_OF_TEN = 3.8
+_MIN_WORDS_PER_TEN_CHARS = 3.8
 _ROUND = str.maketrans("[]", "()")
 _FROM_URL_SAFE = str.maketrans("-_", "+/")
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line: line breaks and invisible characters become JSON escapes."""
+    """Return a text with JSON escapes in place of line breaks and invisible characters."""
     return _UNSAFE.sub(_escape, text)
 
 
 def bracketed_name(filename: str) -> str:
-    """Return a file name for use in brackets, without brackets that could close them."""
+    """Return a file name for a text in brackets, with parentheses in place of its own brackets."""
     return one_line(filename).translate(_ROUND)
 
 
-def quoted(text: str) -> str:
-    """Return the text as a JSON string on one line, in quotation marks."""
+def quote(text: str) -> str:
+    """Return a text as a JSON string on one line, with quotation marks."""
     return f'"{_UNSAFE_QUOTED.sub(_escape, text)}"'
 
 
-def quoted_short(text: str, limit_chars: int) -> str:
-    """Return the text as `quoted` writes it, cut to `limit_chars` characters in all."""
-    room = limit_chars - 2
-    if len(text) <= room and len(whole := _UNSAFE_QUOTED.sub(_escape, text)) <= room:
+def quote_short(text: str, limit_chars: int) -> str:
+    """Return a text as a JSON string on one line, cut to `limit_chars` with quotation marks."""
+    max_chars = limit_chars - 2
+    if len(text) <= max_chars and len(whole := _UNSAFE_QUOTED.sub(_escape, text)) <= max_chars:
         return f'"{whole}"'
     pieces: list[str] = []
-    used = 0
+    used_chars = 0
     # Every grapheme takes at least one character, so text beyond the limit is not read.
     for cluster in CLUSTER.finditer(text[: limit_chars + 1]):
         piece = _UNSAFE_QUOTED.sub(_escape, cluster.group())
-        if used + len(piece) > room:
-            while pieces and used > room - 1:
-                used -= len(pieces.pop())
+        if used_chars + len(piece) > max_chars:
+            while pieces and used_chars > max_chars - 1:
+                used_chars -= len(pieces.pop())
             return f'"{"".join(pieces)}{ELLIPSIS}"'
         pieces.append(piece)
-        used += len(piece)
+        used_chars += len(piece)
     return f'"{"".join(pieces)}"'
 
 
 def without_base64(text: str) -> str:
-    """Return the text without data URIs and without longer runs of base64.
+    """Return a text with `[…]` in place of each data URI and of base64 of 48 characters or more.
 
-    Consecutive lines of base64 are one run. Digests, numbers, names, rules and paths stay, whatever
-    their length.
+    Consecutive lines of base64 are replaced together. Digests, numbers, names, rules and paths of
+    any length are left in the text.
     """
-    without_uris = _replaced(text, _DATA_SCHEME, _DATA_URI, lambda _: LEFT_OUT)
-    return _replaced(
+    without_uris = _replace_matches(text, _DATA_SCHEME, _DATA_URI, lambda _: LEFT_OUT)
+    return _replace_matches(
         without_uris,
         _RUN_START,
         _BASE64,
@@ -102,41 +103,47 @@ def without_base64(text: str) -> str:
 
 
 def _is_base64(run: str) -> bool:
-    """Return whether a run of base64 characters is base64 rather than a long name or number."""
-    if _PLAIN.fullmatch(run):
+    """Return whether base64 characters are base64 rather than a long name, path or number."""
+    if _ONE_CASE.fullmatch(run):
         return False
     is_padded = run.endswith("=") and len(run) % 4 == 0 and run[-3:] != "==="
-    head = run[:_SHORTEST_RUN].translate(_FROM_URL_SAFE)
+    head = run[:_MIN_RUN_CHARS].translate(_FROM_URL_SAFE)
     if is_padded or is_strong_signature(pybase64.b64decode(head)):
         return True
     if ("-" in run or "_" in run) and ("/" in run or "+" in run):
-        # Base64 has all characters, so this is a path, which may include base64.
+        # Base64 does not mix its two alphabets, so this is a path. One of its parts may be base64.
         run = max(re.split("[/+]", run), key=len)
     words = _WORD.findall(run)
-    enough = _FEWEST_WORDS_OF_TEN * sum(map(len, words)) / 10
-    return len(run) >= _SHORTEST_RUN and len(words) >= enough
+    min_words = _MIN_WORDS_PER_TEN_CHARS * sum(map(len, words)) / 10
+    return len(run) >= _MIN_RUN_CHARS and len(words) >= min_words
 
 
-def _replaced(
+def _replace_matches(
     text: str, start: re.Pattern[str], whole: re.Pattern[str], write: Callable[[str], str]
 ) -> str:
-    """Return the text with every match of `whole` replaced; each match begins with a `start`.
+    """Return a text with every match of a pattern replaced.
 
-    Starts are searched in windows, and each match is a step of its own.
+    The search runs in bounded steps, so that it does not block other threads.
+
+    Args:
+        text: The text.
+        start: A pattern for the beginning of a match.
+        whole: The pattern.
+        write: Returns the replacement of a match.
     """
     pieces: list[str] = []
-    position = kept = 0
-    while begun := search_windows(start, text, position, len(text), reach=_SHORTEST_RUN):
-        found = whole.match(text, begun.start())
-        position = found.end() if found else begun.end()
-        if found:
-            pieces += (text[kept : found.start()], write(found.group()))
-            kept = position
-    return "".join((*pieces, text[kept:]))
+    position = copied_end = 0
+    while found := search_windows(start, text, position, len(text), reach=_MIN_RUN_CHARS):
+        match = whole.match(text, found.start())
+        position = match.end() if match else found.end()
+        if match:
+            pieces += (text[copied_end : match.start()], write(match.group()))
+            copied_end = position
+    return "".join((*pieces, text[copied_end:]))
 
 
-def clock(seconds: float) -> str:
-    """Return a duration or a time as `m:ss`, from an hour on as `h:mm:ss`."""
+def format_clock(seconds: float) -> str:
+    """Return a duration or a time as `m:ss`; from an hour on as `h:mm:ss`."""
     minutes, whole_seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -144,18 +151,18 @@ def clock(seconds: float) -> str:
     return f"{minutes}:{whole_seconds:02}"
 
 
-def duration_words(seconds: float) -> str:
-    """Return a duration: `0.0 s` below a minute, `5:42 (342.0 s)` from a minute on."""
+def format_duration(seconds: float) -> str:
+    """Return a duration as `12.0 s`; from a minute on as `5:42 (342.0 s)`."""
     exact = f"{seconds:.1f} s"
-    return exact if seconds < 60 else f"{clock(seconds)} ({exact})"
+    return exact if seconds < 60 else f"{format_clock(seconds)} ({exact})"
 
 
-def moment(value: object) -> float | None:
-    """Return the seconds of a JSON value, if it can be a time in a recording.
+def parse_moment(value: object) -> float | None:
+    """Return the seconds of a time in a recording; `None` for other JSON values.
 
-    It may be a number of seconds, or a clock time as others write it: `0:12`, `1:02:03.5`.
+    The value may be a number of seconds, or a text such as `0:12` or `1:02:03.5`.
     """
-    if isinstance(value, str) and (match := _CLOCK.fullmatch(value.strip()[:_LONGEST_CLOCK])):
+    if isinstance(value, str) and (match := _CLOCK.fullmatch(value.strip()[:_MAX_CLOCK_CHARS])):
         hours, minutes, seconds = match.groups(default="0")
         value = int(hours) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -164,7 +171,7 @@ def moment(value: object) -> float | None:
 
 
 class _Escapes(dict[int, str]):
-    """The escapes of characters that are not rendered as they are, cached."""
+    """A cached translation table from code points to JSON escapes."""
 
     def __missing__(self, code: int) -> str:
         units = chr(code).encode("utf-16-be", "surrogatepass")

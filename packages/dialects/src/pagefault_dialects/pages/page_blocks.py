@@ -1,6 +1,6 @@
-"""A page as the content of a tool message: text, or text and the image it describes.
+"""Write a page as the content blocks of a tool message: a text, and perhaps an image.
 
-The text also names the level, and the parts it lacks.
+The text also names the level, and the parts that are missing or cut.
 
 Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
 """
@@ -13,16 +13,16 @@ from typing import Any
 from pagefault_dialects.model.page import Level, Page
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.pages.descriptors import (
-    data_uri_words,
-    dimension_words,
+    describe_data_uri,
+    describe_medium,
     duration_seconds,
-    facts,
+    format_dimensions,
     mime_type,
     schema_name_of,
 )
 from pagefault_dialects.pages.effective_level import effective_level
 from pagefault_dialects.pages.languages import fenced, visible_language
-from pagefault_dialects.pages.one_line import duration_words, one_line, quoted
+from pagefault_dialects.pages.one_line import format_duration, one_line, quote
 from pagefault_dialects.pages.page_text import image_text, level_with_text, passages, visible_text
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
 
@@ -41,8 +41,8 @@ _MISSING = {
     "video": "no transcript available",
     "structured": "no data available",
 }
-_NOTHING = Excerpt("", 0, 0, 0)
-_WHOLE = partial(excerpt, max_chars=None, offset=0)
+_EMPTY = Excerpt("", 0, 0, 0)
+_take_all = partial(excerpt, max_chars=None, offset=0)
 
 
 def _header(page: Page, level: Level, remark: str | None = None) -> str:
@@ -51,57 +51,58 @@ def _header(page: Page, level: Level, remark: str | None = None) -> str:
     return f"Page {one_line(page.page_id)} ({page.fields.modality}, {name}):"
 
 
-def note(page: Page) -> str:
-    """Return the note to a model that it may fault in a fuller level."""
-    call = f"page_fault({quoted(page.page_id)}, target_level=0)"
+def compression_note(page: Page) -> str:
+    """Return the note that tells a model how to get the full content."""
+    call = f"page_fault({quote(page.page_id)}, target_level=0)"
     return f"This is a compressed summary. Use {call} for full content."
 
 
-def missing(page: Page) -> str:
-    """Return the missing content of a level that does not exist: `no transcript available`."""
+def missing_content(page: Page) -> str:
+    """Return the text for a level that does not exist, such as `no transcript available`."""
     return _MISSING[page.fields.modality]
 
 
 def image_missing(page: Page) -> str:
-    """Return the line in place of a missing image, with its known properties."""
-    known = facts(page.fields, page.full)
-    return f"[no image available: {known}]" if known else "[no image available]"
+    """Return the line that replaces a missing image, with its known properties."""
+    properties = describe_medium(page.fields, page.full)
+    return f"[no image available: {properties}]" if properties else "[no image available]"
 
 
 def _recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
-    """Return a recording's facts line: `[audio, 5:42 (342.0 s), audio/mpeg, transcript below]`."""
+    """Return the line for a recording: `[audio, 5:42 (342.0 s), audio/mpeg, transcript below]`."""
     fields = page.fields
     seconds = duration_seconds(fields, page.full)
-    known = [fields.modality, *([] if seconds is None else [duration_words(seconds)])]
+    properties = [fields.modality, *([] if seconds is None else [format_duration(seconds)])]
     if has_words:
-        size = dimension_words(fields, page.full) if fields.modality == "video" else None
-        known += filter(None, [mime_type(fields, page.full), size])
+        size = format_dimensions(fields, page.full) if fields.modality == "video" else None
+        properties += filter(None, [mime_type(fields, page.full), size])
         is_summary = level_with_text(page, level) is Level.ABSTRACT
-        known.append("summary below" if is_summary else _words_below(page, level))
+        properties.append("summary below" if is_summary else _describe_words(page, level))
     else:
-        known.append(_MISSING["audio"])
-    return f"[{', '.join(known)}]"
+        properties.append(_MISSING["audio"])
+    return f"[{', '.join(properties)}]"
 
 
 def _medium_line(page: Page, *, with_type: bool) -> str | None:
-    """Return the place of the medium: `Resource: @blob:…` or `URL: https://…`, never cut.
+    """Return the line with the location of a medium: `Resource: @blob:…` or `URL: https://…`.
 
     Args:
         page: The page.
-        with_type: Whether to add the MIME type, if no other line has it.
+        with_type: Whether to add the MIME type.
     """
     body = page.full
-    known = mime_type(page.fields, body) if with_type else None
-    suffix = f" ({known})" if known else ""
+    shown_type = mime_type(page.fields, body) if with_type else None
+    suffix = f" ({shown_type})" if shown_type else ""
     if body.kind == "url":
         return f"URL: {one_line(str(body.value))}{suffix}"
     if body.kind == "blob":
         uri = (body.media.uri if body.media else None) or str(body.value)
         return f"Resource: {one_line(uri)}{suffix}"
-    return f"Medium: {data_uri_words(body)}" if body.kind == "data" else None
+    return f"Medium: {describe_data_uri(body)}" if body.kind == "data" else None
 
 
-def _words_below(page: Page, level: Level) -> str:
+def _describe_words(page: Page, level: Level) -> str:
+    """Return which passages of a recording follow, such as `3 scenes and transcript below`."""
     names = [passage.name for passage in passages(page, level)]
     scenes = names.count("scene")
     if not scenes:
@@ -114,18 +115,18 @@ def _words_below(page: Page, level: Level) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PageBlocks:
-    """The content of a tool message, and the part of the page's text that it has.
-
-    `level` is the rendered level, which may be fuller than the requested one. `content` is a text,
-    or a list of a text block and an `image_url` block. `total_chars` is the length of the level's
-    text: the transcript, the JSON, the caption. `next_offset` is the offset of the next part.
-    """
+    """A page as the content of a tool message."""
 
     content: str | list[dict[str, Any]]
+    """A text, or a text block with an `image_url` block or a second text block."""
     truncated: bool
+    """Whether the level has more text behind the part in `content`."""
     total_chars: int
+    """The length of the level's text, such as a transcript, JSON or a caption."""
     next_offset: int | None
+    """The offset of the next part; `None` if there is none."""
     level: Level
+    """The rendered level, which may be fuller than the requested one."""
 
 
 def page_blocks(
@@ -133,7 +134,7 @@ def page_blocks(
     level: Level,
     *,
     image_url: str | None,
-    cut: Callable[[str], Excerpt] = _WHOLE,
+    cut: Callable[[str], Excerpt] = _take_all,
     detail: ImageDetail = "low",
     with_recordings: bool = False,
 ) -> PageBlocks:
@@ -141,32 +142,30 @@ def page_blocks(
 
     Args:
         page: The page.
-        level: The requested level. The text names the rendered one, see `effective_level`; if there
-            is no content, it names the missing part.
-        image_url: The attachment: an `http(s)` URL or a `data:` URI, only if the image of the
-            rendered level is available. It is never cut, and never attached above REDUCED. For a
-            damaged image, a second text describes the damage.
-        cut: Cuts the level's text.
-        detail: The resolution at which a model looks at the image.
-        with_recordings: Whether the recording itself is returned at FULL, next to these blocks.
+        level: The requested level. The rendered level is that of `effective_level`.
+        image_url: The `http(s)` URL or data URI of the rendered level's image, if it is available.
+            It is attached at FULL and REDUCED only.
+        cut: Returns the part of the level's text that is rendered.
+        detail: The `detail` of the image block, which is the resolution for the model.
+        with_recordings: Whether the caller returns the recording itself next to these blocks.
     """
     effective = effective_level(page, level, with_recordings=with_recordings)
     level = effective.level
     is_attached = isinstance(image_url, str) and level <= Level.REDUCED and _is_image(page)
-    piece = _NOTHING
+    piece = _EMPTY
     if is_attached:
         representation = page.at(level)
         is_address = representation is not None and representation.body.kind == "url"
         bracket = ATTACHED_ADDRESS if level is Level.REDUCED and is_address else ATTACHED
         lines = [_header(page, level), INDENT + bracket]
     elif (text := (image_text if _is_image(page) else visible_text)(page, level)) is None:
-        lines = _annotated(page, level, None)
+        lines = _build_lines(page, level, None)
     else:
         piece = cut(text)
-        lines = _annotated(page, level, piece)
+        lines = _build_lines(page, level, piece)
     text_form = "\n".join(lines)
     if effective.has_more:
-        text_form += f"\n\n{INDENT}Note: {note(page)}"
+        text_form += f"\n\n{INDENT}Note: {compression_note(page)}"
     content: str | list[dict[str, Any]] = text_form
     if damage := page.unreadable(level):
         content = [_text_block(text_form), _text_block(image_damaged(damage.detail))]
@@ -181,7 +180,7 @@ def page_blocks(
 
 
 def image_damaged(detail: str) -> str:
-    """Return the line in place of an existing image that models cannot read."""
+    """Return the line that replaces a damaged image."""
     return f"[image not shown: {detail}]"
 
 
@@ -193,7 +192,8 @@ def _is_image(page: Page) -> bool:
     return page.fields.modality == "image"
 
 
-def _annotated(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
+def _build_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
+    """Return the lines of the text block, with a part of the level's text if it has any."""
     if level is Level.REFERENCE:
         tag = one_line(piece.text) if piece else ""
         return [_header(page, level, "reference only"), INDENT + tag, *_notice(piece)]
@@ -207,14 +207,14 @@ def _annotated(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
 
 
 def _image_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
-    caption = [] if piece is None else [INDENT + quoted(piece.text), *_notice(piece)]
+    caption = [] if piece is None else [INDENT + quote(piece.text), *_notice(piece)]
     if level is Level.ABSTRACT:
         remark = "caption only" if caption else "no caption"
-        known = facts(page.fields, page.full)
-        absent = f"[no caption: {known}]" if known else "[no caption available]"
+        properties = describe_medium(page.fields, page.full)
+        absent = f"[no caption: {properties}]" if properties else "[no caption available]"
         return [_header(page, level, remark), *(caption or [INDENT + absent])]
     first = _header(page, level, "caption only" if caption else None)
-    # A page of text alone does not mention a missing image.
+    # An image page whose content is a text has no image that could be missing.
     is_words = page.full.kind == "text" and bool(caption)
     return [first, *([] if is_words else [INDENT + image_missing(page)]), *caption]
 
@@ -232,7 +232,7 @@ def _structured_lines(page: Page, level: Level, piece: Excerpt | None) -> list[s
     schema = schema_name_of(page.fields)
     hint = [] if schema is None else [f"{INDENT}Schema: {one_line(schema)}"]
     if piece is None:
-        return [_header(page, level), *hint, f"{INDENT}[{missing(page)}]"]
+        return [_header(page, level), *hint, f"{INDENT}[{missing_content(page)}]"]
     return [_header(page, level), *hint, INDENT + piece.text, *_notice(piece)]
 
 
@@ -242,7 +242,7 @@ def _text_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
         text = piece.text if language is None else fenced(piece.text, language)
         return [_header(page, level), text, *_notice(piece)]
     medium = _medium_line(page, with_type=True)
-    lines = [_header(page, level), f"{INDENT}[{missing(page)}]"]
+    lines = [_header(page, level), f"{INDENT}[{missing_content(page)}]"]
     return [*lines, *([] if medium is None else [INDENT + medium])]
 
 

@@ -1,8 +1,8 @@
-"""The text of a page: the stored text, the text of a level, and the searchable text.
+"""Find the texts of a page: the text of each level, and the texts for search.
 
-The text of a recording consists of passages: scenes, transcript, stored content. A higher level
-never has more text than a lower one. JSON text is parsed before it is indexed, since escapes would
-join neighbouring words.
+A *recording* is an audio or video page. Its text consists of passages: scenes, transcript, stored
+content. A higher level never has more text than a lower level. JSON text is parsed before it is
+indexed for search, since escapes of line breaks would join neighbouring words.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,24 +13,24 @@ from typing import Literal
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_repaired_json
 from pagefault_dialects.model.page import Body, BodyKind, Level, Page, PageFields
-from pagefault_dialects.pages.descriptors import scenes_of, tags
-from pagefault_dialects.pages.one_line import clock, moment, one_line
+from pagefault_dialects.pages.descriptors import build_tags, scenes_of
+from pagefault_dialects.pages.one_line import format_clock, one_line, parse_moment
 from pagefault_dialects.texts.cuts import cut_short
 
-# The limits of a request body. JSON text beyond them stays a string.
+# The limits of request bodies. JSON text that exceeds them is treated as a plain string.
 _MAX_DEPTH = 4_000
 _MAX_NODES = 250_000
 _MAX_SCENE_CHARS = 200
 
 _SUMMARY_NAMES = ("summary", "caption", "description", "text")
 PassageName = Literal["scene", "transcript", "content", "supplied"]
-# Labels of passages; the others have none.
+# The labels of passages that have one.
 _LABELS: dict[PassageName, str] = {"content": "Content: ", "supplied": "Supplied: "}
 _RECORDINGS = frozenset({"audio", "video"})
 
 
 def body_text(body: Body) -> str:
-    """Return the text of a body; of a medium its reference, never its bytes."""
+    """Return the text of a body. For a medium, that is its reference, never its bytes."""
     if body.kind == "json":
         return json_text(body.value)
     if body.kind == "data":
@@ -44,12 +44,12 @@ def content_text(full: Body) -> str | None:
 
 
 def caption_of(fields: PageFields, full: Body) -> str | None:
-    """Return an image's caption, or its content if that is plain text."""
+    """Return the caption of an image, else its content if that is plain text."""
     return _field_or_content(fields.caption, full)
 
 
 def transcript_of(fields: PageFields, full: Body) -> str | None:
-    """Return the transcript of a recording, or its content if that is plain text."""
+    """Return the transcript of a recording, else its content if that is plain text."""
     return _field_or_content(fields.transcript, full)
 
 
@@ -72,9 +72,10 @@ def video_text(fields: PageFields, full: Body) -> str | None:
 
 
 def structured_data(body: Body) -> JsonValue:
-    """Return the data of a structured page's content: a string that is JSON text is parsed.
+    """Return the data of a body of a structured page.
 
-    A string that is not JSON, or is nested too deeply, is returned as it is.
+    If it is a string with JSON text, that is parsed. A string that is not JSON, or is nested too
+    deeply, is returned as it is.
     """
     value = body.value
     if not isinstance(value, str) or body.kind not in ("json", "text"):
@@ -88,7 +89,7 @@ def structured_data(body: Body) -> JsonValue:
 
 
 def _field_or_content(value: str | None, full: Body) -> str | None:
-    """Return the value of a field, else a content that is plain text; `None` for blank text."""
+    """Return the value of a field; if it is blank, the content if that is plain text."""
     return value if value is not None and value.strip() else content_text(full)
 
 
@@ -105,35 +106,37 @@ def _scene_summary(scene: str | dict[str, JsonValue]) -> str:
 def _scene_moment(scene: str | dict[str, JsonValue]) -> str:
     if isinstance(scene, str):
         return ""
-    start, end = moment(scene.get("start")), moment(scene.get("end"))
+    start, end = parse_moment(scene.get("start")), parse_moment(scene.get("end"))
     if start is None:
         return ""
-    return f"{clock(start)} " if end is None else f"{clock(start)}-{clock(end)} "
+    return (
+        f"{format_clock(start)} " if end is None else f"{format_clock(start)}-{format_clock(end)} "
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of a level's text.
-
-    `text` begins at `start`, after the label. `scene` is the scene, if the passage is its line.
-    """
+    """A passage of a level's text."""
 
     name: PassageName
     text: str
+    """The text without its label."""
     scene: JsonValue = None
+    """The scene, if the passage is the line of a scene."""
     start: int = 0
+    """The position of `text` in the level's text."""
 
     @property
     def end(self) -> int:
-        """Return its end in the level's text."""
+        """Return the end of `text` in the level's text."""
         return self.start + len(self.text)
 
 
 def level_with_text(page: Page, level: Level) -> Level:
-    """Return a requested level of a recording, or the next higher one if it has no text.
+    """Return a level of a recording, or the next higher level if that level has no text.
 
-    The client may have supplied a transcript or a summary as a higher level only. Lower levels
-    render it as well, so that a lower level never has less text than a higher one.
+    If the client supplied a transcript or a summary only as a higher level, the lower levels have
+    the same text, so that no lower level has less text than a higher one.
     """
     if level >= Level.ABSTRACT or (level is Level.FULL and _stored_passages(page)):
         return level
@@ -142,31 +145,31 @@ def level_with_text(page: Page, level: Level) -> Level:
 
 
 def passages(page: Page, level: Level) -> list[Passage]:
-    """Return the passages of a recording at a level below REFERENCE, in order.
+    """Return the passages of a recording at FULL, REDUCED or ABSTRACT, in order.
 
-    At FULL these are the client's scenes and transcript, then the content if it differs from the
-    transcript, then a supplied level if it is longer than all of them. At other levels it is the
-    level's text, which includes the scenes only if it was derived from them.
+    FULL has the client's scenes and transcript, then the content if it differs from the transcript,
+    then a supplied level if it is longer than all of these. Other levels have the text of the
+    level, with the scenes if it was derived from them.
     """
     existing = level_with_text(page, level)
     if existing is Level.FULL:
-        return _with_starts(_full_passages(page))
+        return _add_positions(_full_passages(page))
     representation = page.at(existing)
     if representation is None or representation.body.is_media:
         return []
     text = body_text(representation.body)
     if existing is Level.REDUCED and text == video_text(page.fields, page.full):
-        return _with_starts(_description_passages(page))
-    return _with_starts([Passage("transcript", text)])
+        return _add_positions(_described_passages(page))
+    return _add_positions([Passage("transcript", text)])
 
 
 def passages_text(parts: Iterable[Passage]) -> str:
-    """Return passages as one text, each on lines of its own."""
+    """Return passages as one text, each with its label on a new line."""
     return "\n".join(_LABELS.get(passage.name, "") + passage.text for passage in parts)
 
 
-def _with_starts(parts: Iterable[Passage]) -> list[Passage]:
-    """Return passages with their positions in the joined text."""
+def _add_positions(parts: Iterable[Passage]) -> list[Passage]:
+    """Return passages with their positions in the text of `passages_text`."""
     result: list[Passage] = []
     position = 0
     for passage in parts:
@@ -176,8 +179,8 @@ def _with_starts(parts: Iterable[Passage]) -> list[Passage]:
     return result
 
 
-def _description_passages(page: Page) -> list[Passage]:
-    """Return the scenes, of a video, and the transcript."""
+def _described_passages(page: Page) -> list[Passage]:
+    """Return the scenes and the transcript, as far as the page has them."""
     fields = page.fields
     scenes = (scenes_of(fields) or ()) if fields.modality == "video" else ()
     lines = ((scene_line(scene), scene) for scene in scenes)
@@ -187,8 +190,8 @@ def _description_passages(page: Page) -> list[Passage]:
 
 
 def _stored_passages(page: Page) -> list[Passage]:
-    """Return the stored text: scenes, transcript, and content that is not the transcript."""
-    parts = _description_passages(page)
+    """Return the scenes, the transcript, and the content if it is not the transcript."""
+    parts = _described_passages(page)
     transcript = transcript_of(page.fields, page.full)
     content = content_text(page.full)
     if content is None or transcript is None or content.strip() == transcript.strip():
@@ -209,15 +212,16 @@ def _full_passages(page: Page) -> list[Passage]:
 
 
 def visible_text(page: Page, level: Level) -> str | None:
-    """Return the text of a level, without notes about it; `None` if there is none.
+    """Return the text of a level; `None` if it has no text.
 
-    `max_chars` and `offset` count characters of it: of the text, the JSON, the scenes and the
-    transcript, the caption, or the tag. A missing REDUCED level has the text of ABSTRACT.
+    That is the text, the JSON, the scenes and the transcript, the caption, or the tag. `max_chars`
+    and `offset` of requests count characters of it. A missing REDUCED level has the text of
+    ABSTRACT.
     """
     modality = page.fields.modality
     representation = page.at(_existing_level(page, level))
     if level is Level.REFERENCE:
-        tag = tags(page.page_id, page.fields, page.full)[0]
+        tag = build_tags(page.page_id, page.fields, page.full)[0]
         return body_text(representation.body) if representation else tag
     if modality in _RECORDINGS:
         parts = passages(page, level)
@@ -234,10 +238,11 @@ def visible_text(page: Page, level: Level) -> str | None:
 
 
 def image_text(page: Page, level: Level) -> str | None:
-    """Return the text that replaces an image which is not attached: of the level, else its caption.
+    """Return the text that replaces an image that is not attached.
 
-    If the level is a medium, or FULL has no text, return the longest description at this level or
-    a higher one. A text derived from the descriptor alone does not count as a caption.
+    That is the text of the level. If the level is a medium, or FULL without text, it is the longest
+    of the captions at this level or a higher one. A text that was derived from the type and the
+    dimensions alone is not a caption.
     """
     if level is Level.REFERENCE:
         return visible_text(page, level)
@@ -246,9 +251,12 @@ def image_text(page: Page, level: Level) -> str | None:
     has_own_text = level is not Level.FULL or content_text(page.full) is not None
     if has_own_text and (is_text or representation is None):
         return _caption_at(page, level)
-    above = (_caption_at(page, at) for at in (Level.REDUCED, Level.ABSTRACT) if at > level)
-    described = [caption_of(page.fields, page.full), *above]
-    return max((text for text in described if text is not None), key=len, default=None)
+    higher = (item for item in (Level.REDUCED, Level.ABSTRACT) if item > level)
+    captions = [
+        caption_of(page.fields, page.full),
+        *(_caption_at(page, item) for item in higher),
+    ]
+    return max((text for text in captions if text is not None), key=len, default=None)
 
 
 def level_data(page: Page, level: Level) -> JsonValue:
@@ -257,9 +265,9 @@ def level_data(page: Page, level: Level) -> JsonValue:
     if representation is None:
         return None
     body = representation.body
-    is_as_sent = isinstance(body.value, str) and body.value == page.full.value
-    # Derived data is parsed already, so its strings are not JSON text.
-    if representation.origin == "derived" and not is_as_sent:
+    is_content = isinstance(body.value, str) and body.value == page.full.value
+    # Other derived data is parsed already, so its strings are not JSON text.
+    if representation.origin == "derived" and not is_content:
         return body.value
     return structured_data(body)
 
@@ -275,7 +283,7 @@ def _caption_at(page: Page, level: Level) -> str | None:
 
 
 def _has_derived_caption(page: Page) -> bool:
-    """Return whether an image's ABSTRACT level was derived from its descriptor alone."""
+    """Return whether ABSTRACT of an image was derived from its type and dimensions alone."""
     abstract = page.levels.get(Level.ABSTRACT)
     if abstract is None or abstract.origin != "derived":
         return False
@@ -285,10 +293,9 @@ def _has_derived_caption(page: Page) -> bool:
 
 
 def readable_texts(value: JsonValue) -> Iterator[str]:
-    """Yield the keys, strings and numbers of a JSON value, in order and at any depth.
+    """Yield the keys, strings and numbers of a JSON value of any depth, in order.
 
-    A string that is the JSON text of an object, an array or a string is parsed; any other is
-    yielded as it is.
+    If the value is a string with the JSON text of an object, an array or a string, that is parsed.
     """
     parsed = structured_data(Body("json", value))
     is_plain = isinstance(value, str) and not isinstance(parsed, dict | list | str)
@@ -309,7 +316,7 @@ def readable_texts(value: JsonValue) -> Iterator[str]:
 def page_texts(
     fields: PageFields, content_kind: BodyKind, content: JsonValue
 ) -> tuple[list[str], list[str]]:
-    """Return the searchable texts of a page, in the order in which snippets are taken from them.
+    """Return the texts of a page for search, in the order in which snippets are taken from them.
 
     Args:
         fields: The client's description of the page.
@@ -317,7 +324,7 @@ def page_texts(
         content: The text, or the JSON value.
 
     Returns:
-        The texts with the higher weight, hint and caption; then transcript, scenes and content.
+        Hint and caption, which have a higher weight; and transcript, scenes and content.
     """
     texts = [fields.transcript]
     for scene in scenes_of(fields) or ():
@@ -325,7 +332,7 @@ def page_texts(
     if content_kind == "text":
         texts.append(content)
     elif content_kind == "json":
-        # One text, so that a key and its value match together and are in the same snippet.
+        # Joined to one text, so that a key and its value are found together, in the same snippet.
         texts.append("\n".join(readable_texts(content)))
     return _non_empty([fields.hint, fields.caption]), _non_empty(texts)
 

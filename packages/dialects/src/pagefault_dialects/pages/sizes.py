@@ -1,4 +1,4 @@
-"""The size of a level: to compare it with the one below, and for budgets."""
+"""Measure the size of a page's level, and estimate its tokens for a model."""
 
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Body, Level, Page, PageFields
@@ -12,7 +12,10 @@ SMALLEST_IMAGE_TOKENS = 258
 
 
 def body_size_bytes(body: Body) -> int | None:
-    """Return a body's size: text and JSON in UTF-8, a medium decoded; `None` for an address."""
+    """Return the size of a body in bytes; `None` for a URL.
+
+    Text and JSON count in UTF-8, and media with their decoded bytes.
+    """
     if body.kind == "url":
         return None
     if body.media is not None and body.is_media:
@@ -21,10 +24,10 @@ def body_size_bytes(body: Body) -> int | None:
 
 
 def is_longer(body: Body, below: Body) -> bool:
-    """Return whether a body is longer than the one of the level below it.
+    """Return whether a body is longer than the body of the level below it.
 
-    Texts are measured in characters, JSON by its compact text. Every medium is longer than any
-    text; two media are compared by their bytes if both are known.
+    Texts are compared by their characters, JSON by its compact text. A medium is longer than any
+    text. Two media are compared by their bytes; if a size is unknown, none is longer.
     """
     if not (body.is_media or below.is_media):
         return len(body_text(body)) > len(body_text(below))
@@ -37,9 +40,9 @@ def is_longer(body: Body, below: Body) -> bool:
 def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
     """Return the approximate tokens of a body.
 
-    A text costs a quarter of its characters, a stored one of its bytes. An image costs a token for
-    750 pixels and at least 258, which is also the cost of an image of unknown size. A recording
-    costs its reference or address; `page_tokens` adds its words.
+    A text has a token for every four characters, a stored text for every four bytes. An image has a
+    token for every 750 pixels, and at least 258; an image of unknown size has 258. For audio and
+    video, only the reference or the URL is counted. `page_tokens` adds their transcripts.
 
     Args:
         body: The body.
@@ -60,7 +63,7 @@ def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
 
 
 def image_tokens(width: int | None, height: int | None) -> int:
-    """Return the approximate tokens of an image of this size; of unknown size, the minimum."""
+    """Return the approximate tokens of an image; the minimum if its size is unknown."""
     pixels = (width or 0) * (height or 0)
     return max(SMALLEST_IMAGE_TOKENS, -(-pixels // PIXELS_PER_TOKEN))
 
@@ -71,10 +74,11 @@ def text_tokens(text: str) -> int:
 
 
 def page_tokens(page: Page) -> dict[Level, int]:
-    """Return the approximate tokens of each existing level of a page, with FULL's words.
+    """Return the approximate tokens of each existing level of a page.
 
-    The cost never grows with a higher level: a caption that costs more than the picture's estimate
-    raises the picture's, so that a request for less never exceeds a budget.
+    For audio and video, FULL includes the transcript. A higher level never has more tokens than a
+    lower level: if a caption has more tokens than its picture, the picture gets as many. So a
+    request for a higher level never exceeds a budget that the lower level fits.
     """
     tokens: dict[Level, int] = {}
     most = 0

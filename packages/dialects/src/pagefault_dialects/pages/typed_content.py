@@ -1,4 +1,4 @@
-"""Typed content, by modality, and the one JSON string that tools returned before there were blocks.
+"""Write a page as typed content of its modality, and as the JSON string of `page_fault`.
 
 Source: spec 000, "Current State" (REFERENCE is always text, the tag) and "Content routing":
 "return a single JSON string as today".
@@ -29,7 +29,7 @@ from pagefault_dialects.pages.descriptors import (
 )
 from pagefault_dialects.pages.effective_level import effective_level
 from pagefault_dialects.pages.languages import visible_language
-from pagefault_dialects.pages.page_blocks import missing, note
+from pagefault_dialects.pages.page_blocks import compression_note, missing_content
 from pagefault_dialects.pages.page_text import (
     Passage,
     caption_of,
@@ -41,22 +41,24 @@ from pagefault_dialects.pages.page_text import (
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
 
 # Bytes and vectors are omitted from JSON that a model reads.
-_NOT_TO_READ = frozenset({"base64", "embedding"})
+_UNREADABLE_MEMBERS = frozenset({"base64", "embedding"})
 
 
 def typed_content(page: Page, level: Level, *, base64: str | None) -> PageContent:
-    """Return a page's content at a level, as the model of its modality.
+    """Return the content of a page at a level, as the model of its modality.
+
+    Content that does not exist is null; for a text page it is an empty text.
 
     Args:
         page: The page.
-        level: The level; missing content is null, and the text of a text page is empty.
-        base64: The plain base64 of the level's image, if it is to be included. Otherwise a stored
+        level: The level.
+        base64: The base64 of the level's image, to include it. Without it, the content of a stored
             image has its `@blob:` reference.
     """
     if level is Level.REFERENCE or page.fields.modality == "text":
         return TextContent(type="text", text=visible_text(page, level) or "")
     if page.fields.modality == "image":
-        return _image(page, level, base64)
+        return _image_content(page, level, base64)
     if page.fields.modality == "audio":
         return AudioContent(
             type="audio",
@@ -65,19 +67,19 @@ def typed_content(page: Page, level: Level, *, base64: str | None) -> PageConten
             duration_seconds=duration_seconds(page.fields, page.full),
         )
     if page.fields.modality == "video":
-        return _video(page, level)
+        return _video_content(page, level)
     return StructuredContent(
         type="structured", data=level_data(page, level), schema_name=schema_name_of(page.fields)
     )
 
 
-def _image(page: Page, level: Level, base64: str | None) -> ImageContent:
+def _image_content(page: Page, level: Level, base64: str | None) -> ImageContent:
     representation = page.at(level)
     body = representation.body if representation and level <= Level.REDUCED else None
     has_medium = body is not None and body.is_media
     caption = caption_of(page.fields, page.full)
     words = visible_text(page, level)
-    # The caption of FULL is the page's; other levels have their own content.
+    # FULL has the caption of the page; other levels have their own text.
     if words is not None and (level is not Level.FULL or caption is None):
         caption = words
     return ImageContent(
@@ -89,10 +91,9 @@ def _image(page: Page, level: Level, base64: str | None) -> ImageContent:
     )
 
 
-def _video(page: Page, level: Level) -> VideoContent:
-    is_whole = level <= Level.REDUCED
-    # Scenes are omitted from a level that does not exist, and from other texts than the derived
-    # one.
+def _video_content(page: Page, level: Level) -> VideoContent:
+    has_url = level <= Level.REDUCED
+    # Beside FULL, only a text that was derived from the scenes has them.
     has_scenes = level is Level.FULL or any(
         passage.name == "scene" for passage in passages(page, level)
     )
@@ -101,7 +102,7 @@ def _video(page: Page, level: Level) -> VideoContent:
         scenes=scenes_of(page.fields) if has_scenes else None,
         transcript=_transcript(page, level),
         duration_seconds=duration_seconds(page.fields, page.full),
-        url=_address(page.full, None) if is_whole else None,
+        url=_address(page.full, None) if has_url else None,
     )
 
 
@@ -110,12 +111,12 @@ def _transcript(page: Page, level: Level) -> str | None:
     transcripts = (
         passage.text for passage in passages(page, level) if passage.name == "transcript"
     )
-    # An empty transcript is a transcript, although no level is derived from it.
+    # The transcript of FULL may be empty, and then it is no passage.
     return next(transcripts, page.fields.transcript if level is Level.FULL else None)
 
 
 def _address(body: Body, base64: str | None) -> str | None:
-    """Return an `http(s)` address, or the reference of a stored medium without base64."""
+    """Return the URL of a medium, or the reference of a stored one if there is no base64."""
     if body.kind == "url":
         return str(body.value)
     if body.kind != "blob" or base64 is not None:
@@ -125,13 +126,16 @@ def _address(body: Body, base64: str | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bounded:
-    """The `content` of the string, and the part of the level's text that it has."""
+class _BoundedContent:
+    """The member `content` of the JSON string, within a limit of characters."""
 
     content: JsonValue
     piece: Excerpt
+    """The part of the level's text that `content` has."""
     scenes_total: int | None = None
+    """The number of all scenes, if `content` may lack some."""
     extra: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Further members of the JSON string."""
 
 
 def page_json(
@@ -143,26 +147,28 @@ def page_json(
 ) -> str:
     """Return the string `{success, page_id, content, modality, compression, source_tier, …}`.
 
-    `compression` is the rendered level, `requested_level` the requested one, if it differs;
-    `source_tier` is the origin of the former: stored, supplied, derived, or none. `schema_name` and
-    `language` are present if data has a schema and text is code, `note` if a fuller level has more,
-    and `damage` if no model can read the image. `content` is a text page's text, a structured
-    page's data, or the typed content of a medium without its bytes; of a recording whose content
-    differs from its transcript, both.
+    - `content` is the text of a text page, the data of a structured page, or the typed content of a
+      medium without its bytes. For a recording whose content differs from its transcript, it has
+      both.
+    - `compression` is the rendered level. If it differs from the requested one, that is
+      `requested_level`.
+    - `source_tier` is the origin of the rendered level: stored, supplied, derived, or none.
+    - `schema_name` and `language` are those of data and code, if known.
+    - `note` is present if a fuller level has more, and `damage` if the image is damaged.
 
-    For cut text, the string also has `total_chars` and `next_offset`, and cut data is a piece of
-    its JSON text. Scenes count by their lines, as in the blocks: each is whole in the piece that
-    has the end of its line. If a piece may lack scenes, `scenes_total` is their number.
+    If the text is cut, the string also has `total_chars` and `next_offset`, and data is a part of
+    its JSON text. A scene counts as its line in the blocks, and is in the part that has the end of
+    that line. If a part may lack scenes, `scenes_total` is the number of all.
 
     Args:
         page: The page.
         level: The requested level.
-        max_chars: The most characters of the level's text, and of the JSON of scenes, of which the
-            first one is always whole; addresses are never cut.
-        offset: The start in that text.
+        max_chars: The most characters of the level's text, and of the JSON of scenes. The first
+            scene is always whole, and URLs are never cut.
+        offset: The start in the level's text.
     """
     effective = effective_level(page, level)
-    bounded = _bounded(page, effective.level, max_chars, offset)
+    bounded = _bound_content(page, effective.level, max_chars, offset)
     representation = page.at(effective.level)
     piece = bounded.piece
     members: dict[str, JsonValue] = {
@@ -183,7 +189,7 @@ def page_json(
     if damage := page.unreadable(effective.level):
         members["damage"] = damage.detail
     if effective.has_more:
-        members["note"] = note(page)
+        members["note"] = compression_note(page)
     return json_text(members)
 
 
@@ -192,52 +198,57 @@ def failure_json(page_id: str, error: str) -> str:
     return json_text({"success": False, "page_id": page_id, "error": error})
 
 
-def _bounded(page: Page, level: Level, max_chars: int | None, offset: int) -> _Bounded:
+def _bound_content(page: Page, level: Level, max_chars: int | None, offset: int) -> _BoundedContent:
     content = typed_content(page, level, base64=None)
     if isinstance(content, AudioContent | VideoContent):
         parts = passages(page, level)
         piece = excerpt(passages_text(parts), max_chars=max_chars, offset=offset)
-        return _recording(content, parts, piece, max_chars)
+        return _bound_recording(content, parts, piece, max_chars)
     if isinstance(content, ImageContent):
         piece = excerpt(content.caption or "", max_chars=max_chars, offset=offset)
         caption = None if content.caption is None else piece.text
-        return _Bounded(_members(content) | {"caption": caption}, piece)
+        return _BoundedContent(_members(content) | {"caption": caption}, piece)
     text = visible_text(page, level)
     piece = excerpt(text or "", max_chars=max_chars, offset=offset)
     schema_name = content.schema_name if isinstance(content, StructuredContent) else None
-    # Properties of data and of code.
-    known = {"schema_name": schema_name, "language": visible_language(page, level)}
-    extra = {name: value for name, value in known.items() if value is not None}
+    members = {"schema_name": schema_name, "language": visible_language(page, level)}
+    extra = {name: value for name, value in members.items() if value is not None}
     if text is None:
-        return _Bounded(f"[{missing(page)}]", piece, extra=extra)
+        return _BoundedContent(f"[{missing_content(page)}]", piece, extra=extra)
     if isinstance(content, StructuredContent) and piece.notice is None:
-        return _Bounded(content.data, piece, extra=extra)
-    return _Bounded(piece.text, piece, extra=extra)
+        return _BoundedContent(content.data, piece, extra=extra)
+    return _BoundedContent(piece.text, piece, extra=extra)
 
 
-def _recording(
+def _bound_recording(
     content: AudioContent | VideoContent,
     parts: Sequence[Passage],
     piece: Excerpt,
     max_chars: int | None,
-) -> _Bounded:
+) -> _BoundedContent:
     members = _members(content)
     scenes, piece = _fitting_scenes(parts, piece, max_chars)
     for passage in parts:
         if passage.name != "scene":
             first, last = piece.start - passage.start, piece.end - passage.start
             members[passage.name] = passage.text[max(first, 0) : max(last, 0)]
-    # Scenes without a text have no line, but are among the members.
+    # The member `scenes` also has scenes without text, which have no line.
     if piece.notice is None or not members.get("scenes"):
-        return _Bounded(members, piece)
+        return _BoundedContent(members, piece)
     scenes_total = len(members["scenes"])
-    return _Bounded(members | {"scenes": scenes}, piece, scenes_total)
+    return _BoundedContent(members | {"scenes": scenes}, piece, scenes_total)
 
 
 def _fitting_scenes(
     parts: Sequence[Passage], piece: Excerpt, max_chars: int | None
 ) -> tuple[list[JsonValue], Excerpt]:
-    """Return the scenes whose lines end in a piece, which ends before a scene that is too long."""
+    """Return the scenes whose lines end in a piece, and the piece up to the last of them.
+
+    Args:
+        parts: The passages of the recording.
+        piece: The part of their text.
+        max_chars: The most characters of the scenes as JSON; the first one is always returned.
+    """
     scenes: list[JsonValue] = []
     size = 0
     for passage in parts:
@@ -254,5 +265,5 @@ def _members(content: PageContent) -> dict[str, Any]:
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in content
-        if name not in _NOT_TO_READ
+        if name not in _UNREADABLE_MEMBERS
     }

@@ -10,7 +10,7 @@ Envelopes around it are in `dialects`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pagefault_dialects.json.pointers import first_difference
+from pagefault_dialects.json.pointers import find_first_difference
 from pagefault_dialects.media.block_shapes import is_media_source
 from pagefault_dialects.results.blocks import is_typed_block
 
@@ -143,4 +143,4 @@ def _repeats_structured_content(
 
 def _are_equal(one: object, other: object) -> bool:
     """Return whether two JSON values are equal; with `==`, `True` would equal `1`."""
-    return first_difference(one, other) is None
+    return find_first_difference(one, other) is None

@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import partial
 from itertools import groupby
 
-from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, values_in
+from pagefault_dialects.json.values import JsonObject, JsonValue, iterate_values, json_text
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import (
     DataItem,
@@ -118,8 +118,8 @@ def _is_part(part: JsonValue) -> bool:
     # Parts with a `type` are of the Vercel AI SDK.
     if not isinstance(part, dict) or "type" in part:
         return False
-    says_something = any(part[name] is not None for name in part.keys() - _BESIDE)
-    return says_something and fits_members(part, _DATA) and fits(part, _MARKS)
+    has_content = any(part[name] is not None for name in part.keys() - _BESIDE)
+    return has_content and fits_members(part, _DATA) and fits(part, _MARKS)
 
 
 def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
@@ -225,7 +225,7 @@ def _is_beside(attachment: MediaItem) -> bool:
 
 def _is_read_as_meant(value: JsonValue) -> bool:
     """Return whether the service accepts a value, and reads each of its numbers exactly."""
-    return all(depth <= _DEEPEST and _is_taken(node) for node, depth in values_in(value))
+    return all(depth <= _DEEPEST and _is_taken(node) for node, depth in iterate_values(value))
 
 
 def _is_taken(node: JsonValue) -> bool:

@@ -160,7 +160,7 @@ class Ladder:
             # Adding the header does not change the sound, so this is still the original.
             return MediumForm(ref, attachment)
         text = loaded.texts.get(ref.index) if medium.words is None else None
-        excerpt = None if text is None else text.abridged(_make_reading_call(ref))
+        excerpt = None if text is None else text.abridge(_make_reading_call(ref))
         derived = loaded.images.get(ref.index)
         form = MediumForm(
             ref,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias, cast
 
-from pagefault_dialects.json.values import JsonObject, JsonValue, says_something
+from pagefault_dialects.json.values import JsonObject, JsonValue, has_content
 from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
@@ -250,7 +250,7 @@ def select_request_members(
         response_members: The members that only responses have, which are dropped.
     """
     unknown = message.keys() - request_members - response_members
-    if any(says_something(message[name]) for name in unknown):
+    if any(has_content(message[name]) for name in unknown):
         return None
     return {name: value for name, value in message.items() if name in request_members}
 

@@ -22,9 +22,9 @@ from itertools import groupby
 from pagefault_dialects.json.values import (
     JsonObject,
     JsonValue,
+    iterate_values,
     json_text,
     text_member,
-    values_in,
 )
 from pagefault_dialects.model.conversation import (
     DataItem,
@@ -206,7 +206,7 @@ def _output(turn: ResolvedTurn, output_file: WriteMedium) -> Node:
 
 def _is_kept(value: JsonValue) -> bool:
     """Return whether JavaScript reads every number of a JSON value exactly."""
-    return all(_is_exact(node) for node, _ in values_in(value))
+    return all(_is_exact(node) for node, _ in iterate_values(value))
 
 
 def _is_exact(node: JsonValue) -> bool:

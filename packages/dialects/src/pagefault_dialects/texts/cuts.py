@@ -1,7 +1,7 @@
-"""Texts cut to a length: excerpts with offsets, whole sentences, head and tail, previews.
+"""Cut texts to a length: excerpts with offsets, whole sentences, head and tail, previews.
 
-No cut splits a grapheme, except for a series of combining marks longer than any real character, so
-that all results are bounded.
+No cut splits a grapheme, which is a character with its combining marks. A series of marks longer
+than any real grapheme is split, so that all results are bounded.
 """
 
 import re
@@ -11,7 +11,7 @@ import regex
 
 from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 
-_LONGEST_CLUSTER_CHARS = 256
+_MAX_CLUSTER_CHARS = 256
 _FLAG_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 CLUSTER = regex.compile(r"\X")
 ELLIPSIS = "…"
@@ -23,29 +23,31 @@ _SENTENCE_END = re.compile(
 )
 HEAD_CHARS = 4_000
 TAIL_CHARS = 1_000
-_LONGEST_PREVIEW = HEAD_CHARS + TAIL_CHARS + 200
-_LINE = re.compile(
+_MAX_PREVIEW_CHARS = HEAD_CHARS + TAIL_CHARS + 200
+_GAP_LINE = re.compile(
     r"\n\[… (?P<left_out>[0-9]{1,18}+) characters left out; "
     r"the whole text is (?P<uri>blob:[0-9a-f]{32}) …\]\n"
 )
 
-# At the end of a text, in the form of `Excerpt.notice`.
-_EXCERPT = re.compile(r"\[truncated: characters [0-9]{1,18} to [0-9]{1,18} of ([0-9]{1,18})[;\]]")
-_LONGEST_NOTICE = 200
+# What `Excerpt.notice` returns, at the end of a text.
+_EXCERPT_NOTICE = re.compile(
+    r"\[truncated: characters [0-9]{1,18} to [0-9]{1,18} of ([0-9]{1,18})[;\]]"
+)
+_MAX_NOTICE_CHARS = 200
 
 
 def boundary_at_or_before(text: str, position: int) -> int:
-    """Return the last grapheme boundary in `text[:position]` without reading the whole text."""
-    if position >= len(text) or _is_plain_boundary(text, position):
+    """Return the last grapheme boundary in `text[:position]`, reading only text nearby."""
+    if position >= len(text) or _is_ascii_boundary(text, position):
         return min(position, len(text))
-    anchor, is_boundary = _anchor(text, position)
-    # A copy: otherwise the engine counts flags from the beginning of the text for each of them.
-    near = text[anchor : position + _LONGEST_CLUSTER_CHARS]
+    anchor, is_boundary = _find_anchor(text, position)
+    # The text is copied, since `regex` searches flags back to the beginning of the text.
+    near = text[anchor : position + _MAX_CLUSTER_CHARS]
     for cluster in CLUSTER.finditer(near):
         start, end = anchor + cluster.start(), anchor + cluster.end()
         if end <= position:
             continue
-        is_whole = (start > anchor or is_boundary) and end - start < _LONGEST_CLUSTER_CHARS
+        is_whole = (start > anchor or is_boundary) and end - start < _MAX_CLUSTER_CHARS
         return start if is_whole else position
     return position
 
@@ -58,19 +60,19 @@ def boundary_at_or_after(text: str, position: int) -> int:
 
 def cluster_end(text: str, start: int) -> int:
     """Return the end of the grapheme that begins at `start`."""
-    match = CLUSTER.match(text[start : start + _LONGEST_CLUSTER_CHARS])
+    match = CLUSTER.match(text[start : start + _MAX_CLUSTER_CHARS])
     return start + match.end() if match else len(text)
 
 
-def _is_plain_boundary(text: str, position: int) -> bool:
-    """Return whether two ASCII characters meet there; only CR LF stays together."""
+def _is_ascii_boundary(text: str, position: int) -> bool:
+    """Return whether a position is between two ASCII characters, but not between CR and LF."""
     neighbours = text[max(0, position - 1) : position + 1]
     return position <= 0 or (neighbours.isascii() and neighbours != "\r\n")
 
 
-def _anchor(text: str, position: int) -> tuple[int, bool]:
-    """Return a place shortly before `position` to count clusters from, and if it is a boundary."""
-    earliest = max(0, position - _LONGEST_CLUSTER_CHARS)
+def _find_anchor(text: str, position: int) -> tuple[int, bool]:
+    """Return an earlier position to find graphemes from, and whether it is surely a boundary."""
+    earliest = max(0, position - _MAX_CLUSTER_CHARS)
     line_feed = text.rfind("\n", earliest, position)
     if line_feed >= 0:
         return line_feed + 1, True
@@ -83,25 +85,24 @@ def _anchor(text: str, position: int) -> tuple[int, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """`text[start:end]` of a text of `total_chars` characters.
-
-    With `has_gap`, the end of the text follows, after a line with the offset to continue from.
-    """
+    """The part from `start` to `end` of a longer text."""
 
     text: str
     start: int
     end: int
     total_chars: int
+    """The length of the whole text."""
     has_gap: bool = False
+    """True if `text` also has the end of the whole text, after a line with the offset between."""
 
     @property
     def next_offset(self) -> int | None:
-        """The offset to continue from; `None` at the end."""
+        """The offset of the rest of the whole text; `None` if there is none."""
         return self.end if self.end < self.total_chars else None
 
     @property
     def notice(self) -> str | None:
-        """The notice of a partial text; `None` for the whole text."""
+        """A line that says which characters the part has; `None` if it has all of them."""
         if self.has_gap or (self.start == 0 and self.next_offset is None):
             return None
         if self.start == self.total_chars:
@@ -113,14 +114,14 @@ class Excerpt:
 
 
 def excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
-    """Return the piece of a text from `offset` on.
+    """Return the part of a text from `offset` on.
 
     Args:
         text: The whole text.
-        max_chars: The most characters, `None` for all. A piece is a few characters shorter if the
-            next grapheme does not fit, and longer if not even the first one fits, so that stepping
-            by `next_offset` always reaches the end.
-        offset: The start, in characters; beyond the end the piece is empty.
+        max_chars: The most characters, `None` for all. The part is a few characters shorter if the
+            next grapheme does not fit. It is longer if not even the first grapheme fits, so that
+            repeated calls with `next_offset` always reach the end.
+        offset: The start, in characters. Behind the end of the text the part is empty.
     """
     total = len(text)
     start = min(max(offset, 0), total)
@@ -133,16 +134,16 @@ def excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
 
 
 def cut_short(text: str, limit_chars: int) -> str:
-    """Return the text, cut to `limit_chars` including an ellipsis if it is longer."""
+    """Return the text; if it is longer than `limit_chars`, its beginning and an ellipsis."""
     if len(text) <= limit_chars:
         return text
     return text[: boundary_at_or_before(text, limit_chars - 1)] + ELLIPSIS
 
 
-def sentences(text: str, limit_chars: int) -> str:
-    """Return the leading sentences of a text that fit, or the text itself if it fits.
+def take_sentences(text: str, limit_chars: int) -> str:
+    """Return the first sentences of a text that fit, or the text itself if it fits.
 
-    A first sentence that is too long is cut at a word and ends with an ellipsis.
+    If the first sentence does not fit, it is cut between two words, and ends with an ellipsis.
     """
     if len(text) <= limit_chars:
         return text
@@ -153,65 +154,63 @@ def sentences(text: str, limit_chars: int) -> str:
     for end in reversed(ends):
         if end <= limit_chars and boundary_at_or_before(body, end) == end:
             return body[:end]
-    room = limit_chars - 1
-    space = max(body.rfind(blank, 0, room + 1) for blank in " \n\t")
-    end = space if space > 0 else room
+    max_chars = limit_chars - 1
+    last_blank = max(body.rfind(blank, 0, max_chars + 1) for blank in " \n\t")
+    end = last_blank if last_blank > 0 else max_chars
     return body[: boundary_at_or_before(body, end)].rstrip() + ELLIPSIS
 
 
-def head_and_tail(text: str, limit_chars: int) -> str:
+def keep_head_and_tail(text: str, limit_chars: int) -> str:
     """Return a text's beginning and end around a line with the number of omitted characters.
 
     A text that fits `limit_chars` is returned as it is.
     """
     if len(text) <= limit_chars:
         return text
-    room = limit_chars - _TAIL_CHARS - len(_gap(len(text)))
-    return _cut_middle(text, room, _TAIL_CHARS)
+    head_chars = limit_chars - _TAIL_CHARS - len(_gap_line(len(text)))
+    return _cut_middle(text, head_chars, _TAIL_CHARS)
 
 
 def needs_preview(text: str) -> bool:
-    """Return whether a text is too long to be part of a record."""
+    """Return whether a text is too long for a record, which then has a preview."""
     return len(text) > PREVIEW_LIMIT_CHARS
 
 
 def preview(text: str, uri: str) -> str:
-    """Return a long text's first 4,000 and last 1,000 characters around a line about the rest.
+    """Return the preview of a long text in a record.
 
-    For texts that are previewed only for a host, see `shortened`.
+    It has the first 4,000 and the last 1,000 characters, and a line about the text between them.
+    `shorten_text` cuts texts in renderings.
 
     Args:
         text: The whole text, longer than `PREVIEW_LIMIT_CHARS`.
         uri: The `blob:` URI of the whole text.
-
-    Returns:
-        A text without split graphemes. Head and tail may be a few characters shorter, so that they
-        end and begin at a grapheme boundary.
 
     Source: spec 002, "Canonical Types"; long text is previewed, never lost.
     """
     return _cut_middle(text, HEAD_CHARS, TAIL_CHARS, 0, f"; the whole text is {uri}")
 
 
-def shortened(text: str, limit_chars: int, reading_call: str) -> str:
-    """Return a text's first half and last eighth of a limit around a line about the rest.
+def shorten_text(text: str, limit_chars: int, reading_call: str) -> str:
+    """Return the beginning and the end of a text around a line about the text between them.
 
-    A preview becomes a shorter preview of the same text.
+    The beginning has half of `limit_chars`, and the end an eighth. A preview becomes a shorter
+    preview of the same text.
 
     Args:
         text: The text, longer than the limit.
         limit_chars: The most characters.
-        reading_call: The call that returns all of it; empty if there is none. A preview names the
-            whole.
+        reading_call: The call of a tool that returns the whole text, for the line; empty if there
+            is none. The line of a preview has the URI of the whole text instead.
     """
     head, tail = limit_chars // 2, limit_chars // 8
-    found = _LINE.search(text) if whole_text_uri(text) else None
+    found = _GAP_LINE.search(text) if find_whole_text_uri(text) else None
     if found is None:
         return _cut_middle(
             text, head, tail, 0, f"; {reading_call} shows all of it" if reading_call else ""
         )
     joined = text[: found.start()] + text[found.end() :]
-    # The cut has to include the gap of the preview.
+    # The new gap has to include the gap of the preview.
     head, tail = min(head, found.start()), min(tail, len(text) - found.end())
     note = f"; the whole text is {found['uri']}"
     return _cut_middle(joined, head, tail, int(found["left_out"]), note)
@@ -222,26 +221,26 @@ def _cut_middle(
 ) -> str:
     head_end = boundary_at_or_before(text, head_chars)
     tail_start = boundary_at_or_after(text, len(text) - tail_chars)
-    return text[:head_end] + _gap(tail_start - head_end + missing, note) + text[tail_start:]
+    return text[:head_end] + _gap_line(tail_start - head_end + missing, note) + text[tail_start:]
 
 
-def _gap(left_out: int, note: str = "") -> str:
+def _gap_line(left_out: int, note: str = "") -> str:
     return f"\n[… {left_out} characters left out{note} …]\n"
 
 
-def whole_length(text: str) -> int:
-    """Return the length of a text, or that of the whole text of a preview."""
-    found = _LINE.search(text) if whole_text_uri(text) else None
+def measure_whole_text(text: str) -> int:
+    """Return the length of a text; for a preview, the length of the whole text."""
+    found = _GAP_LINE.search(text) if find_whole_text_uri(text) else None
     return len(text) if found is None else len(text) - len(found[0]) + int(found["left_out"])
 
 
-def excerpt_of(text: str) -> int | None:
-    """Return the length of the text that a text is an excerpt of, if it is one."""
-    found = _EXCERPT.search(text, max(0, len(text) - _LONGEST_NOTICE))
+def find_excerpted_length(text: str) -> int | None:
+    """Return the length of the whole text if a text ends with `Excerpt.notice`, else `None`."""
+    found = _EXCERPT_NOTICE.search(text, max(0, len(text) - _MAX_NOTICE_CHARS))
     return int(found[1]) if found else None
 
 
-def whole_text_uri(text: str) -> str | None:
-    """Return the URI of the whole text, if a text is a preview."""
-    found = _LINE.search(text) if HEAD_CHARS // 2 < len(text) <= _LONGEST_PREVIEW else None
+def find_whole_text_uri(text: str) -> str | None:
+    """Return the URI of the whole text if a text is a preview, else `None`."""
+    found = _GAP_LINE.search(text) if HEAD_CHARS // 2 < len(text) <= _MAX_PREVIEW_CHARS else None
     return found["uri"] if found else None

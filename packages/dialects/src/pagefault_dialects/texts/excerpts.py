@@ -1,6 +1,7 @@
-"""Excerpts of a text that fit one answer: lines of a range, matching lines, a JSON value.
+"""Excerpts of a text that fit into one response: a range of lines, matching lines, a JSON value.
 
-Matching is by plain text. A line that is too long is cut to begin shortly before its first match.
+Lines are matched by plain text, not by regular expressions. Of a long line, the part around its
+first match is returned. The collectors are fed with blocks of lines, see `line_blocks`.
 """
 
 from bisect import bisect_right
@@ -16,7 +17,7 @@ from pagefault_dialects.texts.cuts import boundary_at_or_before
 from pagefault_dialects.texts.line_blocks import LineBlock
 
 ANSWER_BYTES = 64 * 1024
-"""The most bytes of a text in one answer."""
+"""The most bytes of a text in one response."""
 SHOWN_KEYS = 200
 """The most members of a large value that are described."""
 _TYPES: dict[type, str] = {
@@ -26,26 +27,25 @@ _TYPES: dict[type, str] = {
 _SHOWN_KEYS_BYTES = 16 * 1024
 _SHOWN_STRING_CHARS = 4_000
 LONGEST_LINE_CHARS = 8_000
-# To find the end of the character at which a line is cut.
-_LOOK_AHEAD_CHARS = 256
+# Characters behind the cut of a long line, which show where its last grapheme ends.
+_GRAPHEME_CHARS = 256
 LONGEST_SHOWN_CHARS = 500
-_SHOWN_BEFORE_CHARS = 150
-# The cost of a line besides its text, so that the number of empty lines is limited.
+_CHARS_BEFORE_MATCH = 150
+# Counted for each line in addition to its text, so that the number of empty lines is limited.
 _LINE_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
 class LineExcerpt:
-    """Lines from `first_line` on; `next_line` is the first line that did not fit.
-
-    `cut_lines` are the numbers of lines that were shortened. Each ends with a note of the number of
-    omitted characters.
-    """
+    """A range of lines."""
 
     first_line: int
+    """The number of the first line."""
     lines: tuple[str, ...]
     cut_lines: tuple[int, ...]
+    """The numbers of lines that were cut; these end with the number of omitted characters."""
     next_line: int | None
+    """The number of the first line that did not fit; `None` if all lines fit."""
 
     @property
     def last_line(self) -> int:
@@ -54,16 +54,16 @@ class LineExcerpt:
 
 
 class LineCollector:
-    """A collector of the lines from `first` to `last`."""
+    """A collector of the lines with the numbers `first` to `last`, as many as fit."""
 
     def __init__(self, first: int, last: int) -> None:
         self._first = first
         self._last = last
         self._lines: list[str] = []
-        self._cut_lines: list[int] = []
+        self._line_starts: list[int] = []
         self._size_bytes = 0
         self._next_line: int | None = None
-        self._head = ""
+        self._line_start = ""
         self._chars = 0
 
     @property
@@ -74,30 +74,39 @@ class LineCollector:
     def feed(self, block: LineBlock) -> None:
         """Read the next block of the text."""
         if block.is_part:
-            self._take_part(block)
+            self._add_part(block)
             return
         if block.first_line + block.text.count("\n") < self._first:
             return
         for line in block.lines()[max(0, self._first - block.first_line) :]:
             if self.is_done:
                 return
-            self._take(line, len(line))
+            self._add_line(line, len(line))
 
     def excerpt(self) -> LineExcerpt:
         """Return the collected lines."""
-        return LineExcerpt(self._first, tuple(self._lines), tuple(self._cut_lines), self._next_line)
+        return LineExcerpt(
+            self._first, tuple(self._lines), tuple(self._line_starts), self._next_line
+        )
 
-    def _take_part(self, block: LineBlock) -> None:
+    def _add_part(self, block: LineBlock) -> None:
+        """Add a part of a long line, of which only the beginning is kept."""
         if block.first_line < self._first or self.is_done:
             return
-        room = LONGEST_LINE_CHARS + _LOOK_AHEAD_CHARS - len(self._head)
-        self._head += block.text[:room]
+        missing_chars = LONGEST_LINE_CHARS + _GRAPHEME_CHARS - len(self._line_start)
+        self._line_start += block.text[:missing_chars]
         self._chars += len(block.text)
         if block.ends:
-            self._take(self._head, self._chars)
-            self._head, self._chars = "", 0
+            self._add_line(self._line_start, self._chars)
+            self._line_start, self._chars = "", 0
 
-    def _take(self, line: str, chars: int) -> None:
+    def _add_line(self, line: str, chars: int) -> None:
+        """Add a line if it fits.
+
+        Args:
+            line: The line, or the beginning of a long line.
+            chars: The length of the whole line.
+        """
         is_cut = chars > LONGEST_LINE_CHARS
         if is_cut:
             end = boundary_at_or_before(line, LONGEST_LINE_CHARS)
@@ -110,7 +119,7 @@ class LineCollector:
         self._size_bytes += size_bytes
         self._lines.append(line)
         if is_cut:
-            self._cut_lines.append(number)
+            self._line_starts.append(number)
 
 
 @dataclass(slots=True)
@@ -118,41 +127,46 @@ class LineMatch:
     """A matching line, and the lines around it."""
 
     line: int
+    """The number of the line."""
     text: str
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
 
     @property
     def size_bytes(self) -> int:
-        """The bytes that it takes in an answer."""
+        """The bytes that are counted for the match in a response."""
         texts = (self.text, *self.before, *self.after)
         return sum(len(text.encode()) + _LINE_BYTES for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The matches that fit, the number of all, and the first line that did not fit."""
+    """The matches that fit into one response."""
 
     found: tuple[LineMatch, ...]
     total: int
+    """The number of all matches."""
     next_line: int | None
+    """The number of the first matching line that did not fit; `None` if all fit."""
 
 
 @dataclass(slots=True)
 class _LongLine:
-    """A line that is read in parts."""
+    """A long line that arrives in parts."""
 
     visible: str
+    """The part to return."""
     is_match: bool = False
     tail: str = ""
+    """The end of the last part, for matches across parts."""
 
 
 class MatchCollector:
-    """A collector of the matches in the lines from `first` to `last`.
+    """A collector of the matches in the lines with the numbers `first` to `last`.
 
     Args:
-        words: The text to match.
-        ignore_case: Whether `ß` matches `SS` as well.
+        words: The text to find.
+        ignore_case: Compare case-folded texts, in which `ß` equals `SS`.
         context: The number of lines before and after a match.
         first: The first line to search.
         last: The last line to search.
@@ -184,132 +198,146 @@ class MatchCollector:
         if self.is_done:
             return
         if block.is_part:
-            self._take_part(block)
+            self._add_part(block)
             return
         skipped = max(0, self._first - block.first_line)
         last = block.first_line + block.text.count("\n")
-        if skipped or last > self._last or self._words in self._folded(block.text):
+        if skipped or last > self._last or self._words in self._fold_case(block.text):
             lines = block.lines()[skipped : self._last - block.first_line + 1]
-            self._take(block.first_line + skipped, lines, self._matching(lines))
+            self._add_lines(block.first_line + skipped, lines, self._find_matches(lines))
         elif self._context:
-            # A block may have a million lines, and only those at its edges are near a match.
+            # There is no match in the block, so only its first and last lines may be context. The
+            # block may have a million lines.
             before, after = block.edges(self._context)
-            self._complete(before)
+            self._add_context(before)
             self._recent = (self._recent + after)[-self._context :]
         self._line = last
 
     def matches(self) -> Matches:
         """Return the matches."""
         size_bytes = sum(match.size_bytes for match in self._found)
-        # The lines after a match were read after its size was counted.
+        # The size of a match was counted before the lines after it were added.
         while size_bytes > ANSWER_BYTES and len(self._found) > 1:
             dropped = self._found.pop()
             size_bytes -= dropped.size_bytes
             self._next_line = dropped.line
         return Matches(tuple(self._found), self._total, self._next_line)
 
-    def _folded(self, text: str) -> str:
+    def _fold_case(self, text: str) -> str:
         return text.casefold() if self._ignore_case else text
 
-    def _matching(self, lines: list[str]) -> list[int]:
+    def _find_matches(self, lines: list[str]) -> list[int]:
+        """Return the indexes of matching lines."""
         words = self._words
         if self._ignore_case:
             return [index for index, line in enumerate(lines) if words in line.casefold()]
         return [index for index, line in enumerate(lines) if words in line]
 
-    def _take(self, number: int, lines: list[str], matching: list[int]) -> None:
-        self._complete(lines)
-        for position, index in enumerate(matching):
+    def _add_lines(self, number: int, lines: list[str], matching: list[int]) -> None:
+        """Add the matches in some lines.
+
+        Args:
+            number: The number of the first line.
+            lines: The lines.
+            matching: The indexes of the lines that match.
+        """
+        self._add_context(lines)
+        for count, index in enumerate(matching):
             if self._next_line is None and self._size_bytes > ANSWER_BYTES:
                 self._next_line = number + index
             if self._next_line is not None:
-                self._total += len(matching) - position
+                self._total += len(matching) - count
                 break
             self._total += 1
-            match = LineMatch(number + index, self._visible_part(lines[index]))
+            match = LineMatch(number + index, self._cut_to_match(lines[index]))
             if self._context:
                 near = self._recent + lines[max(0, index - self._context) : index]
-                match.before = [_head(line) for line in near[-self._context :]]
-                match.after = [*map(_head, lines[index + 1 : index + 1 + self._context])]
+                match.before = [_cut_line(line) for line in near[-self._context :]]
+                match.after = [*map(_cut_line, lines[index + 1 : index + 1 + self._context])]
             self._found.append(match)
             self._size_bytes += match.size_bytes
         if self._context:
             self._recent = (self._recent + lines[-self._context :])[-self._context :]
 
-    def _complete(self, lines: list[str]) -> None:
-        """Add the context lines that these lines are to previous matches."""
+    def _add_context(self, lines: list[str]) -> None:
+        """Add lines to previous matches that still lack lines after them."""
         for match in reversed(self._found):
             missing = min(self._context - len(match.after), len(lines))
             if missing <= 0:
                 return
-            match.after += [_head(line) for line in lines[:missing]]
+            match.after += [_cut_line(line) for line in lines[:missing]]
 
-    def _take_part(self, block: LineBlock) -> None:
+    def _add_part(self, block: LineBlock) -> None:
+        """Search a part of a long line."""
         if not self._first <= block.first_line <= self._last:
             return
         if self._long is None:
-            self._long = _LongLine(_head(block.text))
+            self._long = _LongLine(_cut_line(block.text))
         text = self._long.tail + block.text
-        if not self._long.is_match and self._words in self._folded(text):
+        if not self._long.is_match and self._words in self._fold_case(text):
             self._long.is_match = True
-            self._long.visible = self._visible_part(text)
-        self._long.tail = text[-(len(self._words) + _SHOWN_BEFORE_CHARS) :]
+            self._long.visible = self._cut_to_match(text)
+        self._long.tail = text[-(len(self._words) + _CHARS_BEFORE_MATCH) :]
         if block.ends:
-            self._take(block.first_line, [self._long.visible], [0] if self._long.is_match else [])
+            matching = [0] if self._long.is_match else []
+            self._add_lines(block.first_line, [self._long.visible], matching)
             self._line = block.first_line
             self._long = None
 
-    def _visible_part(self, line: str) -> str:
+    def _cut_to_match(self, line: str) -> str:
+        """Return a line; of a long line, the part around its first match."""
         if len(line) <= LONGEST_SHOWN_CHARS:
             return line
-        start = self._position(line) - _SHOWN_BEFORE_CHARS
+        start = self._find_match_position(line) - _CHARS_BEFORE_MATCH
         if start <= 0:
-            return _head(line)
+            return _cut_line(line)
         start = boundary_at_or_before(line, start)
         visible = line[start : start + 2 * LONGEST_SHOWN_CHARS]
         if len(visible) < LONGEST_SHOWN_CHARS:
             return f"…{visible}"
         return f"…{visible[: boundary_at_or_before(visible, LONGEST_SHOWN_CHARS - 2)]}…"
 
-    def _position(self, line: str) -> int:
-        """Return where the first match begins."""
-        folded = self._folded(line)
+    def _find_match_position(self, line: str) -> int:
+        """Return the position of the first match in a line."""
+        folded = self._fold_case(line)
         position = folded.find(self._words)
         if len(folded) == len(line):
             return position
-        # Folding turns one character into up to three.
+        # Case folding turns a character into up to three, so characters are counted.
         ends = list(accumulate(len(character.casefold()) for character in line))
         return bisect_right(ends, position)
 
 
-def _head(line: str) -> str:
+def _cut_line(line: str) -> str:
     is_short = len(line) <= LONGEST_SHOWN_CHARS
     return line if is_short else f"{line[: boundary_at_or_before(line, LONGEST_SHOWN_CHARS - 1)]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class JsonExcerpt:
-    """A value as compact JSON text; if it is too large, `text` is `None` and `shape` is set."""
+    """A JSON value, or the description of a value that is too large for one response."""
 
     pointer: str
     text: str | None
+    """The value as compact JSON; `None` if it is too large."""
     shape: dict[str, JsonValue] | None
+    """The description of a value that is too large."""
     words: str
-    """The form for readers of plain text."""
+    """The value or its description as plain text."""
 
 
-def json_excerpt(value: JsonValue | LargeValue, pointer: str) -> JsonExcerpt:
-    """Return the value at a pointer, at most 64 KiB of it."""
+def excerpt_json(value: JsonValue | LargeValue, pointer: str) -> JsonExcerpt:
+    """Return a value as text, or its description if the text is longer than `ANSWER_BYTES`."""
     if isinstance(value, LargeValue):
-        return _outlined(value, value.size_bytes, value.length, value.members, pointer)
+        return _describe_container(value, value.size_bytes, value.length, value.members, pointer)
     text = json_text(value)
     size_bytes = len(text.encode())
     if size_bytes <= ANSWER_BYTES:
         return JsonExcerpt(pointer, text, None, value if isinstance(value, str) else text)
     if isinstance(value, dict | list):
         members = value.items() if isinstance(value, dict) else enumerate(value)
-        return _outlined(value, size_bytes, len(value), members, pointer)
-    shape: dict[str, JsonValue] = {"type": _type_of(value), "size": size_bytes}
+        return _describe_container(value, size_bytes, len(value), members, pointer)
+    shape: dict[str, JsonValue] = {"type": _json_type(value), "size": size_bytes}
     if isinstance(value, str):
         start = value[: boundary_at_or_before(value, _SHOWN_STRING_CHARS)]
         shape |= {"length": len(value), "start": start}
@@ -322,16 +350,16 @@ def json_excerpt(value: JsonValue | LargeValue, pointer: str) -> JsonExcerpt:
     return JsonExcerpt(pointer, None, shape, json_text(shape))
 
 
-def _outlined(
+def _describe_container(
     value: JsonValue | LargeValue,
     size_bytes: int,
     length: int,
     members: Iterable[tuple[str | int, JsonValue | LargeValue]],
     pointer: str,
 ) -> JsonExcerpt:
-    """Return the shape of a large object or array, with its first members."""
-    shape: dict[str, JsonValue] = {"type": _type_of(value), "size": size_bytes}
-    shape |= {"length": length, "keys": _keys(members, pointer)}
+    """Return the description of a large object or array, with its first members."""
+    shape: dict[str, JsonValue] = {"type": _json_type(value), "size": size_bytes}
+    shape |= {"length": length, "keys": _describe_members(members, pointer)}
     shape["hint"] = (
         "Too large for one answer. Ask for one of its members, by the `pointer` of its key or "
         f"by another; it has {length}."
@@ -339,46 +367,50 @@ def _outlined(
     return JsonExcerpt(pointer, None, shape, json_text(shape))
 
 
-def _keys(
+def _describe_members(
     members: Iterable[tuple[str | int, JsonValue | LargeValue]], pointer: str
 ) -> list[JsonValue]:
-    """Return the first members, described, with their pointers."""
+    """Return the names, pointers, types and lengths of the first members."""
     keys: list[JsonValue] = []
-    room = _SHOWN_KEYS_BYTES
+    bytes_left = _SHOWN_KEYS_BYTES
     for key, member in members:
         described: dict[str, JsonValue] = {
             "key": key,
             "pointer": child_pointer(pointer, key),
-            "type": _type_of(member),
+            "type": _json_type(member),
         }
         if isinstance(member, LargeValue):
             described["length"] = member.length
         elif isinstance(member, dict | list | str):
             described["length"] = len(member)
-        room -= len(json_text(described).encode())
-        if room < 0 or len(keys) == SHOWN_KEYS:
+        bytes_left -= len(json_text(described).encode())
+        if bytes_left < 0 or len(keys) == SHOWN_KEYS:
             break
         keys.append(described)
     return keys
 
 
-def _type_of(value: JsonValue | LargeValue) -> str:
+def _json_type(value: JsonValue | LargeValue) -> str:
     if isinstance(value, LargeValue):
         return "array" if value.is_array else "object"
     # Numbers that keep their spelling are a subclass of `Decimal`.
     return "number" if isinstance(value, Decimal) else _TYPES[type(value)]
 
 
-def text_alone(found: LineExcerpt | Matches | JsonExcerpt) -> str:
-    """Return lines, a value, or matches like `grep`: `12:` for a match, `11-` for its context."""
+def format_plain_text(found: LineExcerpt | Matches | JsonExcerpt) -> str:
+    """Return an excerpt as plain text.
+
+    Matches are written like the output of `grep -n`: `12:` before a match, `11-` before a line of
+    context.
+    """
     if isinstance(found, JsonExcerpt):
         return found.words
     if isinstance(found, LineExcerpt):
         return "".join(f"{line}\n" for line in found.lines)
-    return "".join(f"{line}\n" for line in _printed(found))
+    return "".join(f"{line}\n" for line in _format_matches(found))
 
 
-def _printed(matches: Matches) -> list[str]:
+def _format_matches(matches: Matches) -> list[str]:
     texts: dict[int, str] = {}
     for match in matches.found:
         start = match.line - len(match.before)

@@ -1,6 +1,7 @@
-"""Texts of files in messages: whole up to a length, else both ends; without base64.
+"""Texts of files for messages of renderings, without base64.
 
-Of a large file only the ends are read, whatever its size.
+A text up to a given length is written as a whole. Of a longer text only the beginning and the end
+are written, and of a large file only these are read.
 """
 
 import re
@@ -26,31 +27,33 @@ TAIL_BYTES = 1 << 14
 
 # Enough for the signatures of archives, images and the like.
 _SNIFFED_BYTES = 512
-# No word and no number has this length.
-_CUT_RUN = re.compile(r"[A-Za-z0-9+/=_-]{128,}+")
-_MARKS = {"utf-16": 2, "utf-32": 4}
-_MAX_CONTINUED = 3
+# A run of this length is no word and no number: it is the rest of base64 that was cut.
+_CUT_BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{128,}+")
+_MARK_BYTES = {"utf-16": 2, "utf-32": 4}
+_MAX_PARTIAL_BYTES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text of a file.
-
-    If it is too long, `text` is its beginning, `tail` its end, and `rest` the amount between them.
-    `charset` is its legacy charset, and `base64_runs` the number of base64 files that were removed.
-    """
+    """The text of a file, or the beginning and the end of a long text."""
 
     text: str
+    """The whole text, or its beginning."""
     charset: str = ""
+    """The legacy charset of the file; empty for UTF-8 and UTF-16."""
     tail: str = ""
+    """The end of a long text."""
     rest: str = ""
+    """The amount of text between beginning and end in words; empty for a whole text."""
     base64_runs: int = 0
+    """The number of files in base64 that were replaced by marks."""
 
-    def abridged(self, reading_call: str) -> str:
-        """Return the text; if it is too long, its ends around a line about the rest.
+    def abridge(self, reading_call: str) -> str:
+        """Return the text; for a long text its ends around a line about the text between.
 
         Args:
-            reading_call: The call that returns all of it; empty if there is none.
+            reading_call: The call of a tool that returns the whole text, for the line; empty if
+                there is none.
         """
         if not self.rest:
             return self.text
@@ -59,20 +62,20 @@ class FileText:
 
 
 def read_file_text(data: bytes, declared_type: str | None, max_chars: int) -> FileText | None:
-    """Return the text of a file that was read as a whole; `None` for other files.
+    """Return the text of a file that was read as a whole; `None` if it is not text.
 
     Args:
         data: All bytes.
         declared_type: The declared MIME type, perhaps with a charset.
-        max_chars: The most characters of an unabridged text.
+        max_chars: The length up to which the whole text is returned.
     """
     decoded = decode_any_text(data, declared_type)
     if decoded is None:
         return None
-    text, runs = _without_base64(decoded.text)
+    text, runs = _replace_base64(decoded.text)
     if len(text) <= max_chars:
         return FileText(text, decoded.charset, base64_runs=runs)
-    head, tail = _head(text), _tail(text)
+    head, tail = _take_head(text), _take_tail(text)
     rest = f"{len(text) - len(head) - len(tail)} characters"
     return FileText(head, decoded.charset, tail, rest, runs)
 
@@ -80,13 +83,13 @@ def read_file_text(data: bytes, declared_type: str | None, max_chars: int) -> Fi
 def read_file_ends(
     head: bytes, tail: bytes, declared_type: str | None, rest: str
 ) -> FileText | None:
-    """Return the ends of the text of a large file; `None` if it is no text.
+    """Return the beginning and the end of a large file's text; `None` if it is not text.
 
     Args:
-        head: Its first `HEAD_BYTES` bytes.
-        tail: Its last `TAIL_BYTES` bytes.
+        head: The first `HEAD_BYTES` bytes.
+        tail: The last `TAIL_BYTES` bytes.
         declared_type: The declared MIME type, perhaps with a charset.
-        rest: The amount between them.
+        rest: The amount of text between them in words.
     """
     decoder = TextDecoder(declared_type)
     first = decoder.decode(head)
@@ -94,46 +97,49 @@ def read_file_ends(
         return None
     encoding = decoder.encoding
     if is_wide(encoding):
-        # The mark determines the byte order; characters begin at multiples of their width.
-        width = _MARKS[encoding]
+        # The byte order mark is copied from the beginning. Characters begin at multiples of their
+        # width.
+        width = _MARK_BYTES[encoding]
         last = text_decoder(encoding).decode(head[:width] + tail[len(tail) % width :], final=True)
     elif decoder.is_final:
         last = text_decoder(encoding).decode(tail, final=True)
     else:
         ending = TextDecoder(declared_type if first.isascii() else None)
-        last = ending.decode(_whole_characters(tail), final=True)
+        last = ending.decode(_skip_partial_character(tail), final=True)
         encoding = ending.encoding if first.isascii() else encoding
-    first, runs = _without_base64(first)
-    last, more_runs = _without_base64(last)
-    if cut := _CUT_RUN.match(last):
-        # It belongs to the omitted part.
+    first, runs = _replace_base64(first)
+    last, more_runs = _replace_base64(last)
+    if cut := _CUT_BASE64.match(last):
+        # The base64 began in the text that is left out.
         last = last[cut.end() :]
-    return FileText(_head(first), charset_name(encoding), _tail(last), rest, runs + more_runs)
+    return FileText(
+        _take_head(first), charset_name(encoding), _take_tail(last), rest, runs + more_runs
+    )
 
 
-def _head(text: str) -> str:
+def _take_head(text: str) -> str:
     return text[: boundary_at_or_before(text, HEAD_CHARS)]
 
 
-def _tail(text: str) -> str:
+def _take_tail(text: str) -> str:
     return text[boundary_at_or_after(text, max(0, len(text) - TAIL_CHARS)) :]
 
 
 def _is_text(text: str) -> bool:
-    """Return whether nearly all bytes are valid in the charset."""
+    """Return whether a decoded text has no NUL, and hardly any invalid bytes."""
     return "\0" not in text and text.count("\ufffd") * 10 <= len(text)
 
 
-def _whole_characters(data: bytes) -> bytes:
+def _skip_partial_character(data: bytes) -> bytes:
     """Return bytes of UTF-8 without a partial character at their beginning."""
     start = 0
-    while start < _MAX_CONTINUED and data[start : start + 1] and data[start] & 0xC0 == 0x80:
+    while start < _MAX_PARTIAL_BYTES and data[start : start + 1] and data[start] & 0xC0 == 0x80:
         start += 1
     return data[start:]
 
 
-def _without_base64(text: str) -> tuple[str, int]:
-    """Return a text with a mark for each base64 file, and the number of these."""
+def _replace_base64(text: str) -> tuple[str, int]:
+    """Return a text with a mark in place of each file in base64, and the number of marks."""
     pieces: list[str] = []
     end = count = 0
     for run in find_runs(text, 0, len(text)):

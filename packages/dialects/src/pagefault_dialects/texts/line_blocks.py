@@ -1,7 +1,7 @@
-"""The lines of a text as it arrives: cut into blocks, and counted.
+"""Split a text into blocks of lines while it arrives, and index its lines.
 
-An index of lines is made in one pass over the bytes. With it, a reader finds a line without reading
-the text before it.
+`LineIndexer` reads the bytes of a text once. With its index, a reader finds a line without reading
+the text before that line.
 """
 
 import codecs
@@ -12,22 +12,23 @@ from itertools import pairwise
 from pagefault_dialects.media.legacy_charsets import TextDecoder
 from pagefault_dialects.text_windows import is_wide
 
-# A longer line is split into parts, which limits the memory of a text without line ends.
+# A longer line is split into parts, so that a text without line ends does not fill the memory.
 LONGEST_WHOLE_LINE_CHARS = 1024 * 1024
 _CHECKPOINT_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """Whole lines, or with `is_part` a part of one line; `ends` is true for its last part.
-
-    `text` excludes the end of its last line.
-    """
+    """Some whole lines, or a part of one long line."""
 
     first_line: int
+    """The number of the first line, or of the long line."""
     text: str
+    """The text without the end of its last line."""
     is_part: bool = False
+    """True for a part of a long line."""
     ends: bool = True
+    """True unless further parts of the same line follow."""
 
     def lines(self) -> list[str]:
         """Return the lines, without their ends."""
@@ -37,7 +38,7 @@ class LineBlock:
         return lines
 
     def edges(self, count: int) -> tuple[list[str], list[str]]:
-        """Return the first and the last `count` lines; the same ones if there are no more."""
+        """Return the first and the last `count` lines, which may be the same."""
         first = self.text.split("\n", count)[:count]
         last = self.text.rsplit("\n", count)[-count:]
         return [line.removesuffix("\r") for line in first], [
@@ -46,27 +47,27 @@ class LineBlock:
 
 
 class LineBlocks:
-    """A splitter of a text into blocks.
+    """A splitter of a text into blocks of lines.
 
     Args:
-        first_line: The number of the line at the start of the text.
+        first_line: The number of the first line of the text.
     """
 
     def __init__(self, first_line: int = 1) -> None:
         self._line = first_line
         self._rest = ""
-        self._is_inside = False
+        self._is_inside_long_line = False
 
     def feed(self, text: str) -> list[LineBlock]:
-        """Return the blocks that further characters complete."""
+        """Return the blocks that the next characters complete."""
         blocks = []
         text = self._rest + text
         self._rest = ""
-        if self._is_inside:
+        if self._is_inside_long_line:
             end = text.find("\n")
             if end < 0:
-                return [self._part(text)]
-            blocks.append(self._last_part(text[:end]))
+                return [self._make_part(text)]
+            blocks.append(self._end_long_line(text[:end]))
             text = text[end + 1 :]
         end = text.rfind("\n")
         if end >= 0:
@@ -74,59 +75,58 @@ class LineBlocks:
             self._line += text.count("\n")
             text = text[end + 1 :]
         if len(text) > LONGEST_WHOLE_LINE_CHARS:
-            self._is_inside = True
-            return [*blocks, self._part(text)]
+            self._is_inside_long_line = True
+            return [*blocks, self._make_part(text)]
         self._rest = text
         return blocks
 
     def finish(self) -> list[LineBlock]:
-        """Return the block that the end of the text completes, if there is one."""
+        """Return the last block, if there is one, after the end of the text."""
         rest, self._rest = self._rest, ""
-        if self._is_inside:
-            return [self._last_part(rest)]
+        if self._is_inside_long_line:
+            return [self._end_long_line(rest)]
         return [LineBlock(self._line, rest)] if rest else []
 
-    def _part(self, text: str) -> LineBlock:
-        # It may be the first half of a line end.
+    def _make_part(self, text: str) -> LineBlock:
+        # A carriage return may be the first half of a line end.
         if text.endswith("\r"):
             text, self._rest = text[:-1], "\r"
         return LineBlock(self._line, text, is_part=True, ends=False)
 
-    def _last_part(self, text: str) -> LineBlock:
+    def _end_long_line(self, text: str) -> LineBlock:
         block = LineBlock(self._line, text.removesuffix("\r"), is_part=True)
-        self._is_inside = False
+        self._is_inside_long_line = False
         self._line += 1
         return block
 
 
 @dataclass(frozen=True, slots=True)
 class LineIndex:
-    """The lines of one text.
-
-    `line_ends[n]` is the number of line ends in the bytes before `offsets[n]`; the first of each is
-    0.
-    """
+    """An index of the lines of one text, with a checkpoint about every MiB."""
 
     encoding: str
+    """Python's name of the encoding."""
     total_lines: int
     offsets: tuple[int, ...]
+    """The checkpoints, in bytes. The first is 0."""
     line_ends: tuple[int, ...]
+    """For each checkpoint, the number of line ends in the bytes before it."""
 
     @property
     def is_dense(self) -> bool:
-        """True if line ends are frequent, so that each line is read whole from a near offset."""
+        """True if there are line ends between all checkpoints, so that no line is long."""
         ends = pairwise(self.line_ends)
         return not is_wide(self.encoding) and all(before < after for before, after in ends)
 
-    def place_before(self, line: int) -> tuple[int, int]:
-        """Return a byte offset at or before the beginning of a line, and its line."""
-        # An offset in the middle of the line before is suitable, and in the line itself is not.
-        found = max(0, bisect_left(self.line_ends, line - 1) - 1)
-        return self.offsets[found], self.line_ends[found] + 1
+    def find_checkpoint(self, line: int) -> tuple[int, int]:
+        """Return the last checkpoint before a line: its byte offset, and the line at the offset."""
+        # A checkpoint may be inside of an earlier line, but not inside of the line itself.
+        index = max(0, bisect_left(self.line_ends, line - 1) - 1)
+        return self.offsets[index], self.line_ends[index] + 1
 
 
 class LineIndexer:
-    """A counter of the lines of a text as its bytes arrive.
+    """A builder of the index of a text from its bytes, chunk by chunk.
 
     Args:
         declared_type: The declared MIME type, perhaps with a charset.
@@ -135,13 +135,13 @@ class LineIndexer:
     def __init__(self, declared_type: str | None = None) -> None:
         self._decoder = TextDecoder(declared_type)
         self._position = 0
-        self._ends = 0
+        self._line_end_count = 0
         self._is_open = False
         self._offsets = [0]
         self._line_ends = [0]
 
     def feed(self, chunk: bytes) -> None:
-        """Read the next bytes; the first call needs four bytes, if there are so many."""
+        """Read the next bytes. The first chunk needs four bytes, unless the text is shorter."""
         text = "" if self._counts_bytes and self._decoder.is_final else self._decode(chunk)
         if not self._counts_bytes:
             self._count(text.encode())
@@ -150,7 +150,7 @@ class LineIndexer:
         self._position += len(chunk)
         if self._position - self._offsets[-1] >= _CHECKPOINT_BYTES:
             self._offsets.append(self._position)
-            self._line_ends.append(self._ends)
+            self._line_ends.append(self._line_end_count)
 
     def finish(self) -> LineIndex:
         """Return the index of the whole text."""
@@ -159,7 +159,7 @@ class LineIndexer:
             self._count(rest.encode())
         return LineIndex(
             self._decoder.encoding,
-            self._ends + self._is_open,
+            self._line_end_count + self._is_open,
             tuple(self._offsets),
             tuple(self._line_ends),
         )
@@ -173,5 +173,5 @@ class LineIndexer:
 
     def _count(self, text: bytes) -> None:
         if text:
-            self._ends += text.count(b"\n")
+            self._line_end_count += text.count(b"\n")
             self._is_open = not text.endswith(b"\n")

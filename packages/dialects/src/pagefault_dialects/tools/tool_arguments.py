@@ -29,7 +29,7 @@ from pagefault_dialects.model.base import ClientId, Count
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN, CLIENT_ID_RULE
 from pagefault_dialects.model.page import Level, LevelInput, Modality, PageType
 from pagefault_dialects.model.resource import ResourceKind
-from pagefault_dialects.pages.one_line import quoted_short
+from pagefault_dialects.pages.one_line import quote_short
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS, definitions
 
 _MAX_HITS = 20
@@ -218,7 +218,7 @@ def _wrong_arguments(tool: str, takes: type[BaseModel], error: ValidationError) 
 def _fault(tool: str, name: str, kind: str, schema: Mapping[str, Any]) -> str:
     argument = schema["properties"].get(name)
     if argument is None:
-        return f"{quoted_short(name, _LONGEST_NAME_CHARS)} is no argument of {tool}"
+        return f"{quote_short(name, _LONGEST_NAME_CHARS)} is no argument of {tool}"
     allowed = " ".join([*_allowed(argument, schema.get("$defs", {})), *_description(tool, name)])
     if kind == "missing":
         return f"{name} is missing, which has to be {allowed}"

@@ -25,7 +25,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.media_handles import handle_of
 from pagefault_dialects.pages.one_line import bracketed_name
-from pagefault_dialects.texts.cuts import needs_preview, whole_length, whole_text_uri
+from pagefault_dialects.texts.cuts import find_whole_text_uri, measure_whole_text, needs_preview
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -107,8 +107,8 @@ def _long_text_line(turn: ComposedTurn, item: TextItem | DataItem) -> str | None
     if isinstance(item, TextItem) and item.handle is not None:
         return text_line(item.handle, f"{item.whole_chars or len(item.text):,} characters")
     text = item.text if isinstance(item, TextItem) else json_text(item.value)
-    if (uri := whole_text_uri(text)) is not None:
-        return text_line(f"@{uri}", f"{whole_length(text):,} characters")
+    if (uri := find_whole_text_uri(text)) is not None:
+        return text_line(f"@{uri}", f"{measure_whole_text(text):,} characters")
     # Handles of entries are not valid in system prompts or outside of a session.
     seq = turn.entry_seq(item.seq)
     if turn.role == "system" or seq is None or not needs_preview(text):

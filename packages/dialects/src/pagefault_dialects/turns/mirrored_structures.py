@@ -27,10 +27,10 @@ import pybase64
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.spelling import (
     Spelling,
-    canonical,
-    canonical_text,
-    escaped,
-    spelling_of,
+    canonicalize,
+    canonicalize_text,
+    detect_spelling,
+    escape_non_ascii,
 )
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json
 from pagefault_dialects.media.block_table import TYPE_NAMES
@@ -118,7 +118,7 @@ class _ComparedItem:
     def as_json(self) -> str | None:
         """The value as canonical JSON, or a text that is not JSON; `None` for other items."""
         if isinstance(self.item, DataItem):
-            return canonical(self.item.value)
+            return canonicalize(self.item.value)
         if self.text is None or not _MAY_BE_JSON.match(self.text):
             return None
         try:
@@ -127,7 +127,7 @@ class _ComparedItem:
             )
         except (InvalidJsonError, PayloadTooLargeError):
             return self.text
-        return canonical_text(self.text)
+        return canonicalize_text(self.text)
 
     @cached_property
     def references(self) -> frozenset[str]:
@@ -180,11 +180,11 @@ class _ComparedItem:
         if isinstance(member, dict) and isinstance(recorded, dict):
             # The service may have added members to the recorded object.
             return all(
-                key in recorded and canonical(member[key]) == canonical(recorded[key])
+                key in recorded and canonicalize(member[key]) == canonicalize(recorded[key])
                 for key in member
                 if member[key] is not None
             )
-        is_equal = recorded is not None and canonical(recorded) == canonical(member)
+        is_equal = recorded is not None and canonicalize(recorded) == canonicalize(member)
         return is_equal or self._has_line(member)
 
     def _is_followed_by(self, name: str, member: JsonValue) -> bool:
@@ -193,7 +193,7 @@ class _ComparedItem:
         Some readers make two items of a block: its text, and its other members as a JSON object.
         """
         members = self._following.json_members if self._following else _NO_MEMBERS
-        return name in members and canonical(members[name]) == canonical(member)
+        return name in members and canonicalize(members[name]) == canonicalize(member)
 
     @cached_property
     def json_members(self) -> Mapping[str, JsonValue]:
@@ -238,19 +238,19 @@ class _ComparedValue:
     @cached_property
     def as_json(self) -> str:
         """The value as canonical JSON."""
-        return canonical(self._value)
+        return canonicalize(self._value)
 
     def digests(self, head: str) -> frozenset[str]:
         """Return the digests of the value as JSON text, spelled like the beginning of another text.
 
         The digests are of the text with and without escapes for characters beyond ASCII.
         """
-        spelling = spelling_of(head)
+        spelling = detect_spelling(head)
         if spelling not in self._digests:
             text = None
             if len(self._digests) < _MAX_SPELLINGS:
                 text = spelling.write(json_text(self._value))
-            texts = set() if text is None else {text, escaped(text)}
+            texts = set() if text is None else {text, escape_non_ascii(text)}
             self._digests[spelling] = frozenset(map(_digest, texts))
         return self._digests[spelling]
 

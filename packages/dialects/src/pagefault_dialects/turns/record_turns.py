@@ -40,8 +40,8 @@ from pagefault_dialects.model.resource import (
     parse_resource_id,
     resource_kind,
 )
-from pagefault_dialects.pages.one_line import one_line, quoted_short
-from pagefault_dialects.texts.cuts import whole_text_uri
+from pagefault_dialects.pages.one_line import one_line, quote_short
+from pagefault_dialects.texts.cuts import find_whole_text_uri
 from pagefault_dialects.turns.handles import handle_line, text_line
 from pagefault_dialects.turns.mirrored_structures import RenderedPart, is_mirrored
 
@@ -156,7 +156,7 @@ def note_other_audience(pointer: str, what: str, annotations: object) -> Omissio
         pointer,
         what,
         "other-audience",
-        f"Its annotations say whom it is for: {quoted_short(names, _MAX_AUDIENCE_CHARS)}.",
+        f"Its annotations say whom it is for: {quote_short(names, _MAX_AUDIENCE_CHARS)}.",
     )
 
 
@@ -314,7 +314,7 @@ def _find_resource(record: dict[str, Any], value: JsonValue) -> dict[str, Any] |
 
 def _whole_digest(item: Item, digests: Mapping[str, str]) -> str:
     """Return the digest of the full text of a shortened item; an empty text for other items."""
-    uri = whole_text_uri(item.text) if isinstance(item, TextItem) else None
+    uri = find_whole_text_uri(item.text) if isinstance(item, TextItem) else None
     return digests.get(uri, "") if uri else ""
 
 

@@ -10,7 +10,12 @@ from operator import is_
 from pagefault_dialects.context.evicted_forms import entry_call
 from pagefault_dialects.context.recalls import find_recalls
 from pagefault_dialects.model.conversation import ComposedTurn, Item, Omission, TextItem
-from pagefault_dialects.texts.cuts import needs_preview, shortened, whole_length, whole_text_uri
+from pagefault_dialects.texts.cuts import (
+    find_whole_text_uri,
+    measure_whole_text,
+    needs_preview,
+    shorten_text,
+)
 
 _NO_TEXTS: Mapping[str, str] = {}
 
@@ -54,14 +59,14 @@ def _shorten_items(
         if not isinstance(item, TextItem):
             yield item
             continue
-        text, length = whole_texts.get(item.text, item.text), whole_length(item.text)
+        text, length = whole_texts.get(item.text, item.text), measure_whole_text(item.text)
         handle = _find_handle(turn, item.text)
         if len(text) <= max_chars:
             is_same = text == item.text
             whole_item = replace(item, text=text, handle=handle, whole_chars=None, block=None)
             yield item if is_same else whole_item
             continue
-        preview = shortened(text, max_chars, entry_call(turn.entry_seq()))
+        preview = shorten_text(text, max_chars, entry_call(turn.entry_seq()))
         yield replace(item, text=preview, handle=handle, whole_chars=length, block=None)
         reason = f"Texts of up to {max_chars} characters are shown whole, and this has {length}."
         note = Omission(item.pointer, "text", "text-too-long", reason, to="preview")
@@ -70,7 +75,7 @@ def _shorten_items(
 
 def _find_handle(turn: ComposedTurn, text: str) -> str | None:
     """Return the handle of a long text: its resource, or the entry of the turn, if it has any."""
-    if (uri := whole_text_uri(text)) is not None:
+    if (uri := find_whole_text_uri(text)) is not None:
         return f"@{uri}"
     seq = turn.entry_seq()
     return f"@entry:{seq}" if seq is not None and needs_preview(text) else None

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
 
-from pagefault_dialects.json.values import JsonValue, values_in
+from pagefault_dialects.json.values import JsonValue, iterate_values
 
 _LONGEST_PATH_CHARS = 1_024
 _MAX_NAMES = 5_000
@@ -30,7 +30,7 @@ def find_paths(result: JsonValue, folders: Sequence[str], bases: Sequence[str]) 
         folders: The absolute paths of the folder, with and without resolved links.
         bases: The folders that relative paths in the result may be relative to.
     """
-    texts = (value for value, _ in values_in(result) if isinstance(value, str))
+    texts = (value for value, _ in iterate_values(result) if isinstance(value, str))
     names = dict.fromkeys(islice(chain.from_iterable(map(_names_in, texts)), _MAX_NAMES))
     for name in names:
         for base in bases:

@@ -15,7 +15,7 @@ from pagefault_dialects.errors import (
     InvalidPayloadError,
     PayloadTooLargeError,
 )
-from pagefault_dialects.json.large_json import longest_string
+from pagefault_dialects.json.large_json import find_longest_string
 from pagefault_dialects.json.values import check_shape
 
 MAX_VALUES = 20_000
@@ -67,7 +67,7 @@ def check_message(message: Mapping[str, Any], body: bytes) -> None:
                 faults=[Fault(f"/{name}", f"has {len(value)} characters")],
             )
     if len(body) > _MAX_BYTES_BESIDE_A_STRING:
-        beside_bytes = len(body) - len(longest_string(body.decode()).encode())
+        beside_bytes = len(body) - len(find_longest_string(body.decode()).encode())
         if beside_bytes > _MAX_BYTES_BESIDE_A_STRING:
             raise PayloadTooLargeError(
                 f"A message has {_MAX_BYTES_BESIDE_A_STRING} bytes at most beside its longest "
