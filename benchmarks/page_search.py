@@ -28,9 +28,9 @@ import anyio.to_thread
 from app.config.settings import Settings
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.page_lists import PageLists, narrow_page_index
-from app.stores.records.finding import find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
+from app.stores.records.text_search import find_texts
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_page_index
@@ -301,8 +301,10 @@ async def timed(records: Records, searches: Sequence[Search]) -> tuple[list[floa
 def _found(search: Search, unit: UnitOfWork) -> int:
     """Search, and read the snippets of the matches; return the number of matches."""
     index = narrow_page_index(unit, search.session_id, search.modality)
-    matches = find(parse_search(search.text), [index]).matches
-    unit[PageRecords].numbered([match.number for match in matches[:SHOWN]], content_up_to=2**40)
+    matches = find_texts(parse_search(search.text), [index]).matches
+    unit[PageRecords].find_numbered(
+        [match.number for match in matches[:SHOWN]], content_up_to=2**40
+    )
     return len(matches)
 
 

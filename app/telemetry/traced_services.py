@@ -79,7 +79,7 @@ class TracedBlobStore:
     """
 
     def __init__(self, blobs: BlobStore) -> None:
-        self.writer, self.draft, self.listed = blobs.writer, blobs.draft, blobs.listed
+        self.writer, self.draft, self.list_blobs = blobs.writer, blobs.draft, blobs.list_blobs
         self.check, self.sweep_temporary = blobs.check, blobs.sweep_temporary
         self.put, self.put_all = _traced(blobs.put), _traced(blobs.put_all)
         self.open, self.find = _traced(blobs.open), _traced(blobs.find)

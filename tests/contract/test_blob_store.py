@@ -123,7 +123,7 @@ async def read(
 
 
 async def listed(store: BlobStore, project: str = PROJECT) -> list[ListedBlob]:
-    async with aclosing(store.listed(project)) as found:
+    async with aclosing(store.list_blobs(project)) as found:
         return [blob async for blob in found]
 
 
@@ -554,7 +554,7 @@ async def test_blobs_may_be_deleted_while_they_are_listed(blob_store: BlobStore)
     blobs = [b"%d" % number for number in range(40)]
     for data in blobs:
         await put(blob_store, data)
-    async with aclosing(blob_store.listed(PROJECT)) as found:
+    async with aclosing(blob_store.list_blobs(PROJECT)) as found:
         async for blob in found:
             await blob_store.delete(PROJECT, blob.digest)
     assert await listed(blob_store) == []
@@ -563,7 +563,7 @@ async def test_blobs_may_be_deleted_while_they_are_listed(blob_store: BlobStore)
 async def test_a_listing_may_be_left_early(blob_store: BlobStore) -> None:
     for number in range(5):
         await put(blob_store, b"%d" % number)
-    async with aclosing(blob_store.listed(PROJECT)) as found:
+    async with aclosing(blob_store.list_blobs(PROJECT)) as found:
         assert await anext(found, None) is not None
     assert len(await listed(blob_store)) == 5
 

@@ -341,7 +341,7 @@ async def test_only_files_are_listed_however_many_there_are(
         (project / "cd" / f"cd{number:062x}").mkdir()
     (project / "cd" / f"cd{10:062x}").symlink_to(project / "ab" / min(names))
     (project / "cd" / f"cd{11:062x}").symlink_to(project / "nowhere")
-    assert {blob.digest async for blob in store.listed(PROJECT)} == names
+    assert {blob.digest async for blob in store.list_blobs(PROJECT)} == names
 
 
 async def test_a_listing_holds_no_folder_once_closed_or_exhausted(
@@ -351,10 +351,10 @@ async def test_a_listing_holds_no_folder_once_closed_or_exhausted(
     for number in range(5):
         await put(store, b"%d" % number)
     before = len(os.listdir("/proc/self/fd"))
-    async with aclosing(store.listed(PROJECT)) as closed:
+    async with aclosing(store.list_blobs(PROJECT)) as closed:
         await anext(closed)
         assert len(os.listdir("/proc/self/fd")) == before + 1
-    assert len([blob async for blob in store.listed(PROJECT)]) == 5
+    assert len([blob async for blob in store.list_blobs(PROJECT)]) == 5
     assert len(os.listdir("/proc/self/fd")) == before
 
 

@@ -70,7 +70,7 @@ def writers_over(settings: Settings) -> Iterator[Writers]:
 async def kept(settings: Settings) -> tuple[set[str], tuple[int, int], int]:
     """The digests of all blobs, how many references there are to how many, and what is left."""
     async with open_services(settings) as services:
-        digests = {blob.digest async for blob in services[BlobStore].listed(PROJECT)}
+        digests = {blob.digest async for blob in services[BlobStore].list_blobs(PROJECT)}
         left = await services[BlobStore].sweep_temporary(0)
     engines = open_database(settings)
     with engines.reader.connect() as connection:

@@ -92,12 +92,13 @@ class Stores:
         """The digests of all rows of the project."""
         async with reading(self.records, PROJECT) as unit:
             return {
-                row.digest for row in await unit[ResourceRecords].page(before=None, limit=10_000)
+                row.digest
+                for row in await unit[ResourceRecords].list_resources(before=None, limit=10_000)
             }
 
     async def blob_ids(self, project: str = PROJECT) -> set[str]:
         """The digests of all blobs of the project."""
-        return {blob.digest async for blob in self.blobs.listed(project)}
+        return {blob.digest async for blob in self.blobs.list_blobs(project)}
 
     async def claim(self, *bodies: bytes) -> BlobClaim:
         """Do the first step of a removal."""
@@ -110,7 +111,7 @@ class Stores:
     async def end(self, claim: BlobClaim) -> None:
         """Do the last step of a removal."""
         await self.records.write(
-            PROJECT, lambda unit: unit[SweptBlobRecords].note_over(claim, claim.digests)
+            PROJECT, lambda unit: unit[SweptBlobRecords].end_claim(claim, claim.digests)
         )
 
     async def delete(self, claim: BlobClaim) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.stores.blobs.file_reader import MAX_BYTES, CachedFiles, FileReader
+from app.stores.blobs.file_reader import MAX_CACHED_BYTES, CachedFiles, FileReader
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import read_whole
 
@@ -62,12 +62,17 @@ async def test_an_empty_file_is_no_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("start", "end", "is_small"),
-    [(0, MAX_BYTES, True), (0, MAX_BYTES + 1, False), (0, None, False), (1, None, True)],
+    [
+        (0, MAX_CACHED_BYTES, True),
+        (0, MAX_CACHED_BYTES + 1, False),
+        (0, None, False),
+        (1, None, True),
+    ],
 )
 async def test_more_than_is_quickly_copied_is_left_to_a_thread(
     tmp_path: Path, can_tell: bool, start: int, end: int | None, is_small: bool
 ) -> None:
-    place = written(tmp_path, bytes(MAX_BYTES + 1))
+    place = written(tmp_path, bytes(MAX_CACHED_BYTES + 1))
     assert (CachedFiles().read(place, start, end) is not None) is (can_tell and is_small)
 
 
@@ -90,7 +95,7 @@ async def test_files_are_let_go_of(tmp_path: Path) -> None:
     before = os.listdir("/proc/self/fd")
     for _ in range(50):
         files.read(place, 0, None)
-        files.read(place, 0, MAX_BYTES + 1)
+        files.read(place, 0, MAX_CACHED_BYTES + 1)
         files.read(str(tmp_path), 0, 1)
         files.has(place)
     assert len(os.listdir("/proc/self/fd")) == len(before)

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
-from app.stores.records.database import PoolUse, Written
+from app.stores.records.database import PoolUse, WriteResult
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.engine import Engines
 from app.wiring.stores import migrate_database, open_database
@@ -28,7 +28,7 @@ from tests.kit.servers import Engine
 pytestmark = pytest.mark.anyio
 PATIENCE_SECONDS = 30
 CONNECTIONS = 2
-NOTHING = Written(None, "p", ())
+NOTHING = WriteResult(None, "p", ())
 
 
 async def opened(settings: Settings, *, timeout_seconds: float = PATIENCE_SECONDS) -> Engines:
@@ -61,7 +61,7 @@ class Held:
         self._wait()
         return found
 
-    def insert(self, key: int, connection: Connection) -> Written[None]:
+    def insert(self, key: int, connection: Connection) -> WriteResult[None]:
         connection.execute(text("INSERT INTO t VALUES (:key)").bindparams(key=key))
         self._wait()
         return NOTHING
@@ -79,10 +79,10 @@ def keys(connection: Connection) -> list[int]:
     return list(connection.execute(text("SELECT k FROM t ORDER BY k")).scalars())
 
 
-def insert(*numbers: int) -> Callable[[Connection], Written[None]]:
+def insert(*numbers: int) -> Callable[[Connection], WriteResult[None]]:
     """Work that inserts keys."""
 
-    def work(connection: Connection) -> Written[None]:
+    def work(connection: Connection) -> WriteResult[None]:
         for key in numbers:
             connection.execute(text("INSERT INTO t VALUES (:key)").bindparams(key=key))
         return NOTHING
@@ -266,7 +266,7 @@ async def test_error_that_no_caller_can_be_told_is_told_as_a_mistake(error: Base
 async def test_changes_that_wait_for_locks_leave_half_of_the_connections_to_others(
     engines: Engines, settings: Settings
 ) -> None:
-    def touch(connection: Connection) -> Written[None]:
+    def touch(connection: Connection) -> WriteResult[None]:
         connection.execute(text("UPDATE t SET k = k WHERE k = 1"))
         return NOTHING
 

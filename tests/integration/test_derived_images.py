@@ -129,7 +129,7 @@ class Bench:
         async with reading(self.stores.records, PROJECT) as unit:
             return {
                 resource.resource_id
-                for resource in await unit[ResourceRecords].page(before=None, limit=99)
+                for resource in await unit[ResourceRecords].list_resources(before=None, limit=99)
             }
 
     async def notes(self) -> int:

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from sqlalchemy import Connection
 
 from app.config.settings import DatabaseSettings, Settings
-from app.stores.records.database import Written
+from app.stores.records.database import WriteResult
 from app.stores.records.engine import Engines
 from app.wiring.stores import open_database
 from tests.kit.expiring_proxy import ExpiringProxy
@@ -213,9 +213,9 @@ class Ending:
             connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
         return self.attempts
 
-    def write(self, connection: Connection) -> Written[int]:
+    def write(self, connection: Connection) -> WriteResult[int]:
         """Do the same in a transaction."""
-        return Written(self.read(connection), "", ())
+        return WriteResult(self.read(connection), "", ())
 
 
 @pytest.fixture(params=["direct", "pooler"])

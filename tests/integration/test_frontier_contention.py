@@ -12,7 +12,7 @@ from app.errors import ConflictError
 from app.features import open_services
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
-from app.stores.records.database import Database, PoolUse, Work, Written
+from app.stores.records.database import Database, PoolUse, Work, WriteResult
 from app.stores.records.records import Records
 from app.stores.records.tables import frontiers
 from app.telemetry.metrics import Metrics
@@ -60,9 +60,9 @@ class BusyDatabase:
         await self._database.close()
 
 
-def _move_all(connection: Connection) -> Written[None]:
+def _move_all(connection: Connection) -> WriteResult[None]:
     connection.execute(update(frontiers).values(version=frontiers.c.version + 1))
-    return Written(None, _PROJECT, ())
+    return WriteResult(None, _PROJECT, ())
 
 
 def fill(settings: Settings) -> None:

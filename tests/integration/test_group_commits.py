@@ -24,7 +24,7 @@ from app.models.identity import new_id
 from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.stores.records.answered_calls import AnsweredCallRecords
-from app.stores.records.database import Written
+from app.stores.records.database import WriteResult
 from app.stores.records.database_address import parse_address
 from app.stores.records.engine import Engines, open_engines
 from app.stores.records.events import EventRecords
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.anyio
 PROJECT = "p"
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 WRITERS = 12
-NOTHING = Written(None, PROJECT, ())
+NOTHING = WriteResult(None, PROJECT, ())
 
 
 class GivenUpError(Exception):
@@ -93,7 +93,7 @@ async def insert_alone(engines: Engines, key: int) -> None:
 async def run(engines: Engines, *statements: Executable, is_alone: bool = False) -> None:
     """Run statements in one transaction, with others or alone."""
 
-    def work(connection: Connection) -> Written[None]:
+    def work(connection: Connection) -> WriteResult[None]:
         for statement in statements:
             connection.execute(statement)
         return NOTHING
@@ -106,7 +106,7 @@ async def somebody_writes(engines: Engines) -> AsyncIterator[None]:
     """Have others wait for the length of the block, for a transaction that changes nothing."""
     begun, may_end = threading.Event(), threading.Event()
 
-    def hold(_: Connection) -> Written[None]:
+    def hold(_: Connection) -> WriteResult[None]:
         begun.set()
         may_end.wait()
         return NOTHING
@@ -254,7 +254,7 @@ async def test_transaction_that_is_lost_is_lost_for_all_and_for_nobody_else(
 async def test_who_was_refused_for_what_is_lost_is_told_that_it_is_lost(engines: Engines) -> None:
     told: list[StoreUnavailableError] = []
 
-    def refuse_twin(connection: Connection) -> Written[None]:
+    def refuse_twin(connection: Connection) -> WriteResult[None]:
         if connection.execute(text("SELECT 1 FROM t WHERE k = 1")).first():
             raise GivenUpError
         return NOTHING
@@ -309,7 +309,7 @@ async def test_first_of_a_group_that_gives_up_takes_nobody_with_it(engines: Engi
         with pytest.raises(GivenUpError):
             await group_of(engines).write(give_up)
 
-    def give_up(connection: Connection) -> Written[None]:
+    def give_up(connection: Connection) -> WriteResult[None]:
         connection.execute(text("INSERT INTO t VALUES (1)"))
         raise GivenUpError
 
@@ -328,7 +328,7 @@ async def test_group_is_made_again_only_where_one_has_failed_for_what_may_be_oth
     made: list[str] = []
 
     def changing(name: str, *, fails: bool = False) -> Callable[[Connection], Any]:
-        def work(_: Connection) -> Written[None]:
+        def work(_: Connection) -> WriteResult[None]:
             made.append(name)
             if fails:
                 raise GivenUpError
@@ -431,8 +431,8 @@ async def test_result_is_freed_without_a_collection_of_garbage(engines: Engines)
     class Result:
         """An object that can be observed."""
 
-    def work(_: Connection) -> Written[Result]:
-        return Written(Result(), PROJECT, ())
+    def work(_: Connection) -> WriteResult[Result]:
+        return WriteResult(Result(), PROJECT, ())
 
     gc.disable()
     try:
@@ -453,7 +453,7 @@ async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(
     begun = threading.Event()
     goes_on = threading.Event()
 
-    def work(connection: Connection) -> Written[None]:
+    def work(connection: Connection) -> WriteResult[None]:
         begun.set()
         goes_on.wait()
         connection.execute(text("INSERT INTO t VALUES (1)"))
@@ -479,7 +479,7 @@ async def test_error_of_a_change_whose_caller_is_cancelled_is_not_logged(
     asyncio.get_running_loop().set_exception_handler(lambda _, context: logged.append(context))
     begun, goes_on = threading.Event(), threading.Event()
 
-    def fail(_: Connection) -> Written[None]:
+    def fail(_: Connection) -> WriteResult[None]:
         begun.set()
         goes_on.wait()
         raise GivenUpError
@@ -589,8 +589,8 @@ async def test_commits_that_need_not_last_are_left_to_the_next_that_does(
     sentence = "SHOW synchronous_commit" if engines.is_postgresql else "PRAGMA synchronous"
     synced, left = ("on", "off") if engines.is_postgresql else (2, 1)
 
-    def look(connection: Connection) -> Written[object]:
-        return Written(connection.execute(text(sentence)).scalar_one(), PROJECT, ())
+    def look(connection: Connection) -> WriteResult[object]:
+        return WriteResult(connection.execute(text(sentence)).scalar_one(), PROJECT, ())
 
     seen = [
         (await engines.write(look, is_alone=False, is_durable=is_durable))[0]
@@ -603,7 +603,7 @@ async def test_commits_that_need_not_last_are_left_to_the_next_that_does(
 async def test_group_is_synced_if_anything_in_it_is_to_last(engines: Engines) -> None:
     seen: list[object] = []
 
-    def look(connection: Connection) -> Written[None]:
+    def look(connection: Connection) -> WriteResult[None]:
         seen.append(connection.execute(text("PRAGMA synchronous")).scalar_one())
         return NOTHING
 

@@ -155,7 +155,7 @@ async def test_work_that_comes_upon_more_than_lookups_is_done_anew_by_the_pool(
     def work(unit: UnitOfWork) -> tuple[StoredToolResult | None, list[Session]]:
         begun.append(threading.get_ident())
         found = unit[ToolResultRecords].find(result.tool_result_id)
-        return found, [*unit[SessionRecords].page(SessionFilter(), before=None, limit=9)]
+        return found, [*unit[SessionRecords].list_sessions(SessionFilter(), before=None, limit=9)]
 
     store.taken = 0
     assert await store.records.read(PROJECT, work) == (result, [])

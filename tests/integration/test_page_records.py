@@ -73,18 +73,18 @@ async def insert(unit: OpenUnit, *page_ids: str, **fields: object) -> dict[str, 
 async def listed(unit: OpenUnit, **filters: object) -> list[str]:
     narrowed = PageFilters(**filters)  # type: ignore[arg-type] # each test names real filters
     numbers = await unit[PageRecords].page_numbers(narrowed, before=None, limit=99)
-    found = await unit[PageRecords].numbered(numbers)
+    found = await unit[PageRecords].find_numbered(numbers)
     return [found[number].page_id for number in numbers]
 
 
 async def in_manifest(unit: OpenUnit, session_id: str, limit: int = 9) -> list[str]:
-    places = await unit[PageRecords].manifest_positions(session_id, after=None, limit=limit)
+    places = await unit[PageRecords].find_manifest_positions(session_id, after=None, limit=limit)
     assert places == sorted(places, reverse=True)
     for index, place in enumerate(places):
-        rest = await unit[PageRecords].manifest_positions(session_id, after=place, limit=limit)
+        rest = await unit[PageRecords].find_manifest_positions(session_id, after=place, limit=limit)
         assert rest[: limit - index - 1] == places[index + 1 :]
     numbers = [place.page_number for place in places]
-    found = await unit[PageRecords].numbered(numbers)
+    found = await unit[PageRecords].find_numbered(numbers)
     return [found[number].page_id for number in numbers]
 
 
@@ -96,7 +96,9 @@ async def test_page_is_read_as_it_was_stored(records: Records) -> None:
     async with reading(records, PROJECT) as unit:
         assert await unit[PageRecords].find("a", with_content=True) == whole
         assert await unit[PageRecords].find("a", with_content=False) == bare
-        assert await unit[PageRecords].numbered([numbers["a"], 999_999]) == {numbers["a"]: bare}
+        assert await unit[PageRecords].find_numbered([numbers["a"], 999_999]) == {
+            numbers["a"]: bare
+        }
         assert await unit[PageRecords].find("b", with_content=True) is None
 
 
@@ -105,9 +107,9 @@ async def test_content_is_read_as_far_as_it_is_wanted(records: Records) -> None:
         number = (await insert(unit, "a"))["a"]
     async with reading(records, PROJECT) as unit:
         for size_bytes, content in ((256, version().content), (255, None)):
-            found = await unit[PageRecords].numbered([number], content_up_to=size_bytes)
+            found = await unit[PageRecords].find_numbered([number], content_up_to=size_bytes)
             assert found[number].content == content
-        found = await unit[PageRecords].numbered([number], content_up_to=2**40)
+        found = await unit[PageRecords].find_numbered([number], content_up_to=2**40)
         assert found[number].content == version().content
 
 
@@ -121,13 +123,15 @@ async def test_few_and_large_pages_are_read_alike(records: Records) -> None:
         wanted = {
             number: stored(number, value, with_content=True) for number, value in kept.items()
         }
-        assert await unit[PageRecords].numbered(numbers.values(), content_up_to=65_536) == wanted
+        assert (
+            await unit[PageRecords].find_numbered(numbers.values(), content_up_to=65_536) == wanted
+        )
     async with reading(records, PROJECT) as unit:
         for up_to in (1, 5, 20, 21):
             some = dict(list(wanted.items())[-up_to:])
-            assert await unit[PageRecords].numbered(some, content_up_to=65_536) == some
-        assert await unit[PageRecords].numbered([]) == {}
-    assert await records.read("other", lambda unit: unit[PageRecords].numbered(wanted)) == {}
+            assert await unit[PageRecords].find_numbered(some, content_up_to=65_536) == some
+        assert await unit[PageRecords].find_numbered([]) == {}
+    assert await records.read("other", lambda unit: unit[PageRecords].find_numbered(wanted)) == {}
 
 
 async def test_page_is_named_if_the_filters_let_it_pass(records: Records) -> None:
@@ -230,7 +234,7 @@ async def test_list_is_newest_first_and_goes_on_where_it_ended(records: Records)
     async with reading(records, PROJECT) as unit:
         first = await unit[PageRecords].page_numbers(PageFilters(), before=None, limit=2)
         rest = await unit[PageRecords].page_numbers(PageFilters(), before=first[-1], limit=2)
-        found = await unit[PageRecords].numbered([*first, *rest])
+        found = await unit[PageRecords].find_numbered([*first, *rest])
     assert [*first, *rest] == [numbers[name] for name in ("b", "a", "c")]
     assert found == {
         numbers[number]: stored(numbers[number], version(number)) for number in numbers
@@ -298,7 +302,7 @@ async def test_accesses_are_added_and_the_later_moment_stays(records: Records) -
         await unit[PageAccessRecords].add({"b": (1, NOW), "a": (3, NOW)})
         await unit[PageAccessRecords].add({})
     found = await records.read(
-        PROJECT, lambda unit: unit[PageRecords].numbered(list(numbers.values()))
+        PROJECT, lambda unit: unit[PageRecords].find_numbered(list(numbers.values()))
     )
     counted = [(page.page_id, page.access_count, page.last_accessed) for page in found.values()]
     assert sorted(counted) == [("a", 5, LATER), ("b", 1, NOW)]
@@ -408,7 +412,7 @@ async def test_nothing_of_another_projects_pages_is_seen_or_changed(records: Rec
         await unit[PageLevelRecords].replace_many({"a": [representation(Level.REDUCED)]})
     async with writing(records, "other") as unit:
         assert await unit[PageRecords].find("a", with_content=True) is None
-        assert await unit[PageRecords].numbered([number]) == {}
+        assert await unit[PageRecords].find_numbered([number]) == {}
         assert await listed(unit) == []
         assert await in_manifest(unit, "s") == []
         assert await unit[PageRecords].count_in_session("s") == 0

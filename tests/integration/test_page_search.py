@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.stores.records.finding import IN_PAGES, RankedMatch, SearchedIndex, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
+from app.stores.records.text_search import PAGE_INDEX, RankedMatch, SearchedIndex, find_texts
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_page_index
@@ -177,8 +177,8 @@ async def remove(unit: OpenUnit, number: int) -> None:
 async def matches(unit: OpenUnit, text: str, **narrowed: Any) -> list[RankedMatch]:  # noqa: ANN401 - any narrowing
     def search(unit: UnitOfWork) -> list[RankedMatch]:
         pages = choose_page_index(unit)
-        place = SearchedIndex(IN_PAGES, pages, pages.required_marks(**narrowed))
-        return list(find(parse_search(text), [place]).matches)
+        place = SearchedIndex(PAGE_INDEX, pages, pages.required_marks(**narrowed))
+        return list(find_texts(parse_search(text), [place]).matches)
 
     found: list[RankedMatch] = await unit.run(search)
     return found
@@ -186,7 +186,7 @@ async def matches(unit: OpenUnit, text: str, **narrowed: Any) -> list[RankedMatc
 
 async def ids(unit: OpenUnit, text: str, **narrowed: Any) -> list[str]:  # noqa: ANN401 - any narrowing
     numbers = [match.number for match in await matches(unit, text, **narrowed)]
-    stored = await unit[PageRecords].numbered(numbers)
+    stored = await unit[PageRecords].find_numbered(numbers)
     return [stored[number].page_id for number in numbers]
 
 

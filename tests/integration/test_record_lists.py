@@ -69,12 +69,12 @@ def aliases(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
 
 
 def resources(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = unit[ResourceRecords].page(before=before, limit=5)
+    found = unit[ResourceRecords].list_resources(before=before, limit=5)
     return [(item.created_at, item.resource_id) for item in found]
 
 
 def sessions(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = unit[SessionRecords].page(SessionFilter(), before=before, limit=5)
+    found = unit[SessionRecords].list_sessions(SessionFilter(), before=before, limit=5)
     return [(item.updated_at, item.session_id) for item in found]
 
 

@@ -384,9 +384,9 @@ async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -
         assert await unit[SessionRecords].find("s") is None
         assert await unit[SessionHistory].entries("s", after_seq=0, limit=9) == []
         assert await unit[ResourceRecords].find(resource().resource_id) is None
-        assert await unit[ResourceRecords].page(before=None, limit=9) == []
+        assert await unit[ResourceRecords].list_resources(before=None, limit=9) == []
         assert await unit[ToolResultRecords].find(result.tool_result_id) is None
-        assert await unit[ToolResultRecords].page(None, before_id=None, limit=9) == []
+        assert await unit[ToolResultRecords].list_tool_results(None, before_id=None, limit=9) == []
         assert not await unit[ResourceRecords].lock(resource().resource_id)
         await unit[ResourceRecords].remove(resource().resource_id)
         assert await append(unit) == 1
@@ -433,7 +433,9 @@ async def test_full_disk_is_said_to_be_full_and_can_be_read(tmp_path: Path) -> N
                 lambda unit: unit[ToolResultRecords].add(large, success=True, request_digest="d"),
             )
         async with reading(records, PROJECT) as unit:
-            assert await unit[ToolResultRecords].page(None, before_id=None, limit=9) == []
+            assert (
+                await unit[ToolResultRecords].list_tool_results(None, before_id=None, limit=9) == []
+            )
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ CALLS: dict[str, Callable[[S3BlobStore], Awaitable[Any]]] = {
     "HEAD": lambda store: store.size("p", DIGEST),
     "find": lambda store: store.find("p", DIGEST),
     "GET": lambda store: store.open("p", DIGEST),
-    "LIST": lambda store: anext(store.listed("p")),
+    "LIST": lambda store: anext(store.list_blobs("p")),
     "DELETE": lambda store: store.delete("p", DIGEST),
     "copy": lambda store: store.quarantine("p", DIGEST),
     "sweep": lambda store: store.sweep_temporary(0),

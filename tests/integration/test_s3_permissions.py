@@ -137,7 +137,7 @@ async def work(store: S3BlobStore) -> None:
         digest = hashlib.sha256(data).hexdigest()
         async with aclosing(await store.open("p", digest)) as reader:
             assert b"".join([piece async for piece in reader]) == data
-        assert [blob.digest async for blob in store.listed("p")] == [digest]
+        assert [blob.digest async for blob in store.list_blobs("p")] == [digest]
         await store.quarantine("p", digest)
         assert await store.find("p", digest) is None
         await store.delete("p", digest)

@@ -15,13 +15,19 @@ from app.models.message import StoredHistoryMessage
 from app.models.session import MESSAGE
 from app.services.search.backlog import BacklogGauge
 from app.services.search.indexing import SearchIndexing
-from app.stores.records.finding import IN_ENTRIES, IN_PAGES, RankedMatch, SearchedIndex, find
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.search_queue import measure_queue
 from app.stores.records.search_tables import search_entries, stemless_pages
 from app.stores.records.sessions import SessionRecords
+from app.stores.records.text_search import (
+    ENTRY_INDEX,
+    PAGE_INDEX,
+    RankedMatch,
+    SearchedIndex,
+    find_texts,
+)
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
 from app.telemetry.metrics import Metrics
@@ -51,10 +57,10 @@ def found(text: str) -> Callable[[UnitOfWork], list[RankedMatch]]:
     def search(unit: UnitOfWork) -> list[RankedMatch]:
         pages, entries = choose_page_index(unit), choose_entry_index(unit)
         places = [
-            SearchedIndex(IN_PAGES, pages, pages.required_marks()),
-            SearchedIndex(IN_ENTRIES, entries, entries.required_marks()),
+            SearchedIndex(PAGE_INDEX, pages, pages.required_marks()),
+            SearchedIndex(ENTRY_INDEX, entries, entries.required_marks()),
         ]
-        return list(find(parse_search(text), places).matches)
+        return list(find_texts(parse_search(text), places).matches)
 
     return search
 

@@ -193,12 +193,16 @@ async def test_sessions_are_paged_last_written_first(records: Records) -> None:
     async with reading(records, PROJECT) as unit:
         whole = [
             item.session_id
-            for item in await unit[SessionRecords].page(SessionFilter(), before=None, limit=9)
+            for item in await unit[SessionRecords].list_sessions(
+                SessionFilter(), before=None, limit=9
+            )
         ]
         assert (whole[0], whole[1], sorted(whole)) == ("a", "e", sorted(names))
         paged: list[str] = []
         before = None
-        while page := await unit[SessionRecords].page(SessionFilter(), before=before, limit=2):
+        while page := await unit[SessionRecords].list_sessions(
+            SessionFilter(), before=before, limit=2
+        ):
             paged += [item.session_id for item in page]
             before = page[-1].updated_at, page[-1].session_id
         assert paged == whole
@@ -210,7 +214,7 @@ async def test_interactions_are_paged_by_seq_and_kind(records: Records) -> None:
             await unit[BundleRecords].add_interactions([interaction(number)])
         await unit[BundleRecords].add_interactions([replace(interaction(7), session_id="t")])
     async with reading(records, PROJECT) as unit:
-        page = unit[InteractionRecords].page
+        page = unit[InteractionRecords].list_interactions
         every = await page("s", input_kind=None, after_seq=0, limit=9)
         assert every == [interaction(number) for number in range(1, 7)]
         assert await page("s", input_kind="dict", after_seq=0, limit=9) == [every[0], every[3]]

@@ -92,7 +92,7 @@ async def test_segment_of_a_swept_blob_does_not_count(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         claim = await unit[SweptBlobRecords].claim([FIRST.digest])
         assert claim is not None
-        await unit[SweptBlobRecords].note_over(claim, claim.digests)
+        await unit[SweptBlobRecords].end_claim(claim, claim.digests)
     with pytest.raises(BlobSweptError):
         await advance(records, FIRST)
     assert await found(records) == (UPLOAD, [])

@@ -162,7 +162,9 @@ async def test_of_a_piece_with_another_checksum_no_bytes_are_left(
             chunks=body(DATA[:came], end),
         )
     (segment,) = await segments_of(services, kept)
-    assert [blob.digest async for blob in services[BlobStore].listed(PROJECT)] == [segment.digest]
+    assert [blob.digest async for blob in services[BlobStore].list_blobs(PROJECT)] == [
+        segment.digest
+    ]
 
 
 async def test_body_with_a_checksum_counts_all_at_once(

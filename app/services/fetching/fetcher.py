@@ -77,11 +77,11 @@ def announced_size(headers: httpx.Headers, limit_bytes: int) -> int | None:
         return None
     size_bytes = int(announced)
     if size_bytes > limit_bytes:
-        raise too_large(limit_bytes)
+        raise too_large_error(limit_bytes)
     return size_bytes
 
 
-def too_large(limit_bytes: int) -> FetchBlockedError:
+def too_large_error(limit_bytes: int) -> FetchBlockedError:
     """Return the error for a file beyond the limit."""
     return FetchBlockedError(
         f"The file is larger than the {limit_bytes} bytes that are fetched. Nothing was kept.",
@@ -265,7 +265,7 @@ class Fetcher:
                 return
             received_bytes += len(chunk)
             if received_bytes > self._policy.max_bytes:
-                raise too_large(self._policy.max_bytes)
+                raise too_large_error(self._policy.max_bytes)
             yield chunk
 
 

@@ -40,7 +40,7 @@ async def unneeded_blobs(
     Each batch has the number of examined blobs. Rows are read without a lock, so that no write
     waits for a sweep if there is no garbage.
     """
-    async with aclosing(blobs.listed(project_id)) as listed:
+    async with aclosing(blobs.list_blobs(project_id)) as listed:
         while batch := await _next_batch(listed):
             needed = await records.read(project_id, partial(_find_needed, batch))
             yield len(batch), [blob for blob in batch if blob.digest not in needed]
@@ -145,12 +145,12 @@ class BlobRemoval:
             with anyio.CancelScope(shield=True), suppress(PagefaultError):
                 claim = await claiming
                 if claim is not None:
-                    await self._note_over(project_id, claim, claim.digests)
+                    await self._end_claim(project_id, claim, claim.digests)
             raise
 
-    async def _note_over(self, project_id: str, claim: BlobClaim, digests: Collection[str]) -> None:
+    async def _end_claim(self, project_id: str, claim: BlobClaim, digests: Collection[str]) -> None:
         await self.records.write(
-            project_id, lambda unit: unit[SweptBlobRecords].note_over(claim, digests), is_alone=True
+            project_id, lambda unit: unit[SweptBlobRecords].end_claim(claim, digests), is_alone=True
         )
 
     async def _remove_claimed(
@@ -174,7 +174,7 @@ class BlobRemoval:
         finally:
             over = [digest for digest in claim.digests if digest not in uncertain]
             with anyio.CancelScope(shield=True):
-                await self._note_over(project_id, claim, over)
+                await self._end_claim(project_id, claim, over)
                 reached(CrashPoint.CLAIM_DROPPED)
         return removed
 

@@ -242,7 +242,7 @@ class BlobCheck:
         # After an error, the claim is left to expire: a failed move may still happen later.
         await self.records.write(
             self.project_id,
-            lambda unit: unit[SweptBlobRecords].note_over(claim, claim.digests),
+            lambda unit: unit[SweptBlobRecords].end_claim(claim, claim.digests),
             is_alone=True,
         )
         return may_move

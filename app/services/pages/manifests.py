@@ -132,7 +132,7 @@ class PageManifests:
 
         def find(unit: UnitOfWork) -> tuple[Sequence[tuple[ManifestPosition, StoredPage]], int]:
             require_found(unit[SessionRecords].find(session_id), "session")
-            listed = unit[PageRecords].manifest_positions(session_id, after=after, limit=limit)
+            listed = unit[PageRecords].find_manifest_positions(session_id, after=after, limit=limit)
             positions = {item.page_number: item for item in listed}
             pages = [(positions[page.page_number], page) for page in read_pages(unit, [*positions])]
             return pages, unit[PageRecords].count_in_session(session_id)

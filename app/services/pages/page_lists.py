@@ -9,9 +9,15 @@ from app.errors import InvalidCursorError
 from app.models.identity import ListName, decode_cursor, digest_query, encode_cursor
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.stored_pages import read_pages, read_searched_texts
-from app.stores.records.finding import IN_PAGES, RankedMatch, RankedMatches, SearchedIndex, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
+from app.stores.records.text_search import (
+    PAGE_INDEX,
+    RankedMatch,
+    RankedMatches,
+    SearchedIndex,
+    find_texts,
+)
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_indexes import choose_page_index
 from app.words.ranking import is_complete
@@ -129,8 +135,8 @@ class PageLists:
             unit: UnitOfWork,
         ) -> tuple[RankedMatches, Sequence[RankedMatch], list[StoredPage]]:
             index = narrow_page_index(unit, filters.session_id, filters.modality)
-            found = find(query, [index], weights)
-            by_id = [(IN_PAGES, number) for number in find_pages_by_id(unit, text, filters)]
+            found = find_texts(query, [index], weights)
+            by_id = [(PAGE_INDEX, number) for number in find_pages_by_id(unit, text, filters)]
             matches = found.after(by_id, last)
             numbers = [match.number for match in matches[:limit]]
             return (
@@ -166,7 +172,7 @@ def narrow_page_index(
     chosen = [modality for modality in modalities if modality is not None]
     index = choose_page_index(unit)
     return SearchedIndex(
-        IN_PAGES, index, index.required_marks(session_id=session_id, modalities=chosen)
+        PAGE_INDEX, index, index.required_marks(session_id=session_id, modalities=chosen)
     )
 
 

@@ -130,7 +130,7 @@ def read_pages(
     size_bytes = 0
     for start in range(0, len(numbers), _PAGES_AT_ONCE):
         batch = numbers[start : start + _PAGES_AT_ONCE]
-        stored = unit[PageRecords].numbered(batch, content_up_to=content_up_to)
+        stored = unit[PageRecords].find_numbered(batch, content_up_to=content_up_to)
         for page in (stored[number] for number in batch if number in stored):
             before_bytes, size_bytes = size_bytes, size_bytes + len(page.descriptor)
             if before_bytes and size_bytes > _MAX_LIST_BYTES:

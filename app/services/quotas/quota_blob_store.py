@@ -40,7 +40,7 @@ class QuotaBlobStore:
         self._stored_bytes = stored_bytes
         # Methods that store nothing are those of the other store.
         self.open, self.size, self.sizes = blobs.open, blobs.size, blobs.sizes
-        self.find, self.listed, self.delete = blobs.find, blobs.listed, blobs.delete
+        self.find, self.list_blobs, self.delete = blobs.find, blobs.list_blobs, blobs.delete
         self.quarantine, self.check = blobs.quarantine, blobs.check
         self.sweep_temporary = blobs.sweep_temporary
 

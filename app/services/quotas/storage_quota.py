@@ -114,7 +114,7 @@ class StorageQuota:
             # With a claim like a removal, so that a concurrent upload of the same blob fails.
             claim = unit[SweptBlobRecords].claim(missing)
             if claim is not None:
-                unit[SweptBlobRecords].note_over(claim, claim.digests)
+                unit[SweptBlobRecords].end_claim(claim, claim.digests)
 
         await self._records.write(project_id, forget, is_alone=True)
 

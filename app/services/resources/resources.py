@@ -145,7 +145,8 @@ class Resources:
         """
         before = decode_moment_cursor("resources", cursor)
         found = await self.records.read(
-            project_id, lambda unit: unit[ResourceRecords].page(before=before, limit=limit + 1)
+            project_id,
+            lambda unit: unit[ResourceRecords].list_resources(before=before, limit=limit + 1),
         )
         if len(found) <= limit:
             return found, None

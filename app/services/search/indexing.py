@@ -82,7 +82,7 @@ class SearchIndexing:
         If the store refuses writes, the index is searched as it is.
         """
         if not await self.records.read(
-            project_id, lambda unit: unit[SearchEntryRecords].are_waiting()
+            project_id, lambda unit: unit[SearchEntryRecords].has_waiting_entries()
         ):
             return 0
         try:
@@ -164,7 +164,7 @@ class SearchIndexing:
 
     async def _add_stems(self, project_id: str) -> _Work:
         if not await self.records.read(
-            project_id, lambda unit: unit[SearchEntryRecords].are_stemless()
+            project_id, lambda unit: unit[SearchEntryRecords].has_stemless_pages()
         ):
             return _Work()
         return await self._write(

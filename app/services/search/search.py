@@ -16,17 +16,17 @@ from app.models.search_entry import (
 from app.services.pages.page_lists import SearchCursors, find_pages_by_id, narrow_page_index
 from app.services.pages.stored_pages import read_descriptor, read_searched_texts
 from app.services.search.indexing import SearchIndexing
-from app.stores.records.finding import (
-    IN_ENTRIES,
-    IN_PAGES,
-    RankedMatch,
-    RankedMatches,
-    SearchedIndex,
-    find,
-)
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords
+from app.stores.records.text_search import (
+    ENTRY_INDEX,
+    PAGE_INDEX,
+    RankedMatch,
+    RankedMatches,
+    SearchedIndex,
+    find_texts,
+)
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_indexes import choose_entry_index
 from app.words.entry_texts import entry_texts
@@ -98,19 +98,19 @@ class Search:
             pending = await self.indexing.catch_up(project_id)
 
         def load(unit: UnitOfWork) -> _LoadedMatches:
-            found = find(query, _choose_indexes(unit, request), weights)
+            found = find_texts(query, _choose_indexes(unit, request), weights)
             matches = found.after(_find_by_id(unit, request), last)
             numbers = {
                 index_id: [match.number for match in matches[:limit] if match.index_id == index_id]
-                for index_id in (IN_ENTRIES, IN_PAGES)
+                for index_id in (ENTRY_INDEX, PAGE_INDEX)
             }
             return _LoadedMatches(
                 found,
                 matches,
-                unit[PageRecords].numbered(
-                    numbers[IN_PAGES], content_up_to=_MAX_SNIPPET_SOURCE_BYTES
+                unit[PageRecords].find_numbered(
+                    numbers[PAGE_INDEX], content_up_to=_MAX_SNIPPET_SOURCE_BYTES
                 ),
-                unit[SearchEntryRecords].entries(numbers[IN_ENTRIES]),
+                unit[SearchEntryRecords].entries(numbers[ENTRY_INDEX]),
             )
 
         loaded = await self.records.read(project_id, load)
@@ -132,7 +132,7 @@ class Search:
             entries = [
                 loaded.entries[match.number]
                 for match in batch
-                if match.index_id == IN_ENTRIES and match.number in loaded.entries
+                if match.index_id == ENTRY_INDEX and match.number in loaded.entries
             ]
             sources = await self.records.read(project_id, partial(_sources, entries))
             by_number = {entry.number: source for entry, source in sources.items()}
@@ -155,7 +155,7 @@ def _choose_indexes(unit: UnitOfWork, request: SearchRequest) -> list[SearchedIn
     if not kinds or kinds & _ENTRY_KINDS:
         index = choose_entry_index(unit)
         marks = index.required_marks(session_id=request.session_id, kinds=kinds & _ENTRY_KINDS)
-        chosen.append(SearchedIndex(IN_ENTRIES, index, marks))
+        chosen.append(SearchedIndex(ENTRY_INDEX, index, marks))
     return chosen
 
 
@@ -172,7 +172,7 @@ def _find_by_id(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int
             numbers += find_pages_by_id(
                 unit, request.text, PageFilters(request.session_id, modality)
             )
-    by_id = [(IN_PAGES, number) for number in numbers]
+    by_id = [(PAGE_INDEX, number) for number in numbers]
     if not kinds or kinds & _ENTRY_KINDS:
         ids = [parse_resource_id(resource_id) or resource_id for resource_id in ids]
         entry_kinds = (kinds & _ENTRY_KINDS) or _ENTRY_KINDS
@@ -180,7 +180,7 @@ def _find_by_id(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int
         if request.session_id is not None:
             sources = unit[SearchEntryRecords].sources(entries)
             entries = [entry for entry in entries if _is_in(sources.get(entry), request.session_id)]
-        by_id += [(IN_ENTRIES, entry.number) for entry in entries]
+        by_id += [(ENTRY_INDEX, entry.number) for entry in entries]
     return by_id
 
 
@@ -197,9 +197,9 @@ def _make_hits(
 ) -> list[SearchMatch]:
     hits = []
     for match in matches:
-        if match.index_id == IN_PAGES and match.number in pages:
+        if match.index_id == PAGE_INDEX and match.number in pages:
             hits.append(_page_hit(pages[match.number], passages))
-        elif match.index_id == IN_ENTRIES and match.number in sources:
+        elif match.index_id == ENTRY_INDEX and match.number in sources:
             source = sources[match.number]
             # The index is only updated some seconds after a file is removed from a session.
             if session_id is None or _is_in(source, session_id):

@@ -19,7 +19,7 @@ from app.services.concurrency.background import log_failures
 from app.services.sessions.fork_copies import find_origin, fork_exists_error, write_fork
 from app.services.sessions.sessions import SessionWithUse, find_uses
 from app.stores.records.records import Records
-from app.stores.records.session_copies import Beginning, SessionCopyRecords
+from app.stores.records.session_copies import HistoryBeginning, SessionCopyRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
@@ -69,7 +69,7 @@ class SessionForks:
         if (pending := self._find_pending(project_id, session_id, up_to, fork_id)) is not None:
             return pending
 
-        def measure(unit: UnitOfWork) -> Beginning:
+        def measure(unit: UnitOfWork) -> HistoryBeginning:
             find_origin(unit, session_id, up_to)
             return unit[SessionCopyRecords].measure(session_id, up_to)
 

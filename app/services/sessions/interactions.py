@@ -135,7 +135,7 @@ class Interactions:
 
         def find(unit: UnitOfWork) -> tuple[Sequence[InteractionWithAttachments], bool]:
             require_found(unit[SessionRecords].find(session_id), "session")
-            found = unit[InteractionRecords].page(
+            found = unit[InteractionRecords].list_interactions(
                 session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
             )
             has_more = bool(found) and unit[InteractionRecords].are_more(

@@ -130,7 +130,7 @@ class Sessions:
         before = decode_moment_cursor("sessions", cursor, query_digest)
 
         def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
-            rows = unit[SessionRecords].page(filters, before=before, limit=limit + 1)
+            rows = unit[SessionRecords].list_sessions(filters, before=before, limit=limit + 1)
             use = find_uses(unit, [row.session_id for row in rows[:limit]])
             listed = [SessionWithUse(row, use[row.session_id]) for row in rows[:limit]]
             return listed, len(rows) > limit

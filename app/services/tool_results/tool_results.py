@@ -209,7 +209,7 @@ class ToolResults:
             before_id = str(decode_cursor("tool-results", cursor, (str,))[0])
         found = await self.records.read(
             project_id,
-            lambda unit: unit[ToolResultRecords].page(
+            lambda unit: unit[ToolResultRecords].list_tool_results(
                 session_id, before_id=before_id, limit=limit + 1
             ),
         )

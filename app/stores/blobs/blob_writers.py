@@ -2,9 +2,9 @@
 
 A writer that has failed or was cancelled raises on further use, because its bytes are incomplete.
 
-A draft has bytes whose type is not known yet. Clients cannot read it. It is written piece by piece,
-can be read at any position, and becomes a blob when it is committed. If it is discarded, its bytes
-are removed.
+A draft has bytes whose type is not known yet. It is written piece by piece, and the service can
+read it at any position. Clients cannot read it until it is committed, and so becomes a blob. If it
+is discarded, its bytes are removed.
 """
 
 from abc import ABC, abstractmethod
@@ -12,14 +12,14 @@ from collections.abc import Awaitable, Callable
 
 import anyio.to_thread
 
-from app.stores.blobs.store import StoredBlob, too_large
+from app.stores.blobs.store import StoredBlob, too_large_error
 from app.stores.blobs.temporary_file import TemporaryFile, translate_failures
 
 _HEAD_BYTES = 4_096
 
 
 class BufferedWriter(ABC):
-    """Buffers chunks, so that a thread or a request is used for each buffer. See `BlobWriter`.
+    """Buffers chunks, so that a full buffer is stored with one call. See `BlobWriter`.
 
     Args:
         limit_bytes: The maximum size of the blob.
@@ -38,7 +38,7 @@ class BufferedWriter(ABC):
         self._begin()
         self._size_bytes += len(chunk)
         if self._size_bytes > self._limit_bytes:
-            raise too_large(self._limit_bytes)
+            raise too_large_error(self._limit_bytes)
         if self._buffer and len(self._buffer) + len(chunk) > self._buffer_bytes:
             await self._append(self._take_buffer())
         if len(chunk) > self._buffer_bytes:
@@ -77,7 +77,7 @@ class FileDraft:
 
     Args:
         temporary: The file.
-        publish: Makes a blob of the file.
+        publish: Turns the file into a blob.
         limit_bytes: The maximum size of the draft.
     """
 
@@ -103,7 +103,7 @@ class FileDraft:
     def append(self, data: bytes) -> None:
         """See `BlobDraft.append`."""
         if self.size_bytes + len(data) > self._limit_bytes:
-            raise too_large(self._limit_bytes)
+            raise too_large_error(self._limit_bytes)
         self._head += data[: _HEAD_BYTES - len(self._head)]
         with translate_failures():
             self.temporary.append(data)

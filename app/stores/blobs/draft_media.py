@@ -1,4 +1,4 @@
-"""Media in drafts: their bytes were received before their type was known."""
+"""Media in drafts: the bytes were received before it was known that they are a medium."""
 
 import hashlib
 from collections.abc import Iterator, Mapping

@@ -1,11 +1,12 @@
-"""Reading a directory of blobs: the bytes of a file, those the kernel has in memory, and lists.
+"""Read blobs in a directory, from the page cache or in worker threads, and list them.
 
-A file is read in worker threads: one call for each megabyte, the first while opening. If the file
-is in the page cache, the thread takes ten times as long as the read. Linux can open a file only if
-its path is cached (`openat2` with `RESOLVE_CACHED`), and read it only if its pages are in memory
-(`RWF_NOWAIT`). If these calls are not available, everything is read in worker threads.
+In worker threads, there is one call for each megabyte; the first one also opens the file. If the
+file is in the page cache, using a thread takes ten times as long as reading. So `CachedFiles` tries
+to read small files in the event loop, with system calls of Linux that never wait for the disk:
+`openat2` with `RESOLVE_CACHED` fails if the path is not cached, and `RWF_NOWAIT` if the pages are
+not in memory. If these calls are not available, all files are read in worker threads.
 
-Blobs may be stored and removed while they are listed: blobs that vanish are skipped.
+Blobs may be stored and removed while they are listed. Blobs that are removed meanwhile are skipped.
 """
 
 import ctypes
@@ -30,8 +31,8 @@ from app.stores.blobs.temporary_file import STORE, translate_failures
 from pagefault_dialects.model.media import CHUNK_BYTES
 
 _ENTRIES_AT_ONCE = 1_000
-MAX_BYTES = 64 * 1024
-"""The most bytes that are read in the event loop: copying more would delay other requests."""
+MAX_CACHED_BYTES = 64 * 1024
+"""The maximal number of bytes to read in the event loop. Copying more would delay requests."""
 
 # The number of the system call is the same on all processors that Python 3.11 supports.
 _OPENAT2 = 437
@@ -56,8 +57,8 @@ _HOW_BYTES = ctypes.sizeof(_OPEN_HOW)
 class FileReader:
     """Reads a range of a file in pieces. See `BlobReader`.
 
-    The call that reads the last piece also closes the file. It is a `FileIO` and not a descriptor,
-    so that the garbage collector closes it after a cancelled task.
+    The call that reads the last piece also closes the file. The file is a `FileIO`, which the
+    garbage collector closes if a task was cancelled; a descriptor would stay open.
     """
 
     def __init__(self, path: Path, start: int, end: int | None) -> None:
@@ -69,7 +70,7 @@ class FileReader:
         self._first = b""
 
     def open(self) -> None:
-        """Open the file and read the first piece; blocks."""
+        """Open the file and read the first piece. This blocks."""
         with translate_failures():
             try:
                 file = self._file = FileIO(self._path)
@@ -118,7 +119,7 @@ class FileReader:
 
 
 async def read_bytes(data: bytes) -> AsyncGenerator[bytes, None]:
-    """Yield bytes that were read already; empty bytes yield nothing, as a `BlobReader` does."""
+    """Yield bytes that were read already, as one piece; nothing if they are empty."""
     if data:
         yield data
 
@@ -127,8 +128,8 @@ class CachedFiles:
     """Reads files of one file system from the page cache, if the operating system supports that."""
 
     def __init__(self) -> None:
-        self._is_offered = sys.platform == "linux" and _NOWAIT != 0
-        if self._is_offered:
+        self._is_supported = sys.platform == "linux" and _NOWAIT != 0
+        if self._is_supported:
             self._system_call = ctypes.CDLL(None, use_errno=True).syscall
             self._system_call.argtypes = (
                 ctypes.c_long,
@@ -139,13 +140,13 @@ class CachedFiles:
             )
 
     def read(self, path: str, start: int, end: int | None) -> bytes | None:
-        """Return the bytes from `start` up to, not including, `end`, clamped like a slice.
+        """Return the bytes of a file from `start` to before `end`, clamped like a slice.
 
         Returns:
-            `None` if they are more than `MAX_BYTES`, if the path or the bytes are not cached, or if
-            the file does not exist.
+            `None` if there are more than `MAX_CACHED_BYTES`, if the path or the bytes are not in
+            the cache, or if the file does not exist.
         """
-        if end is not None and end - start > MAX_BYTES:
+        if end is not None and end - start > MAX_CACHED_BYTES:
             return None
         descriptor = self._open(path)
         if descriptor is None:
@@ -154,14 +155,14 @@ class CachedFiles:
             status = os.fstat(descriptor)
             size_bytes = status.st_size
             length = (size_bytes if end is None else min(end, size_bytes)) - start
-            if length > MAX_BYTES or not S_ISREG(status.st_mode):
+            if length > MAX_CACHED_BYTES or not S_ISREG(status.st_mode):
                 return None
-            return self._pages(descriptor, start, length) if length > 0 else b""
+            return self._read_cached_pages(descriptor, start, length) if length > 0 else b""
         finally:
             os.close(descriptor)
 
     def has(self, path: str) -> bool:
-        """Return whether the kernel has the path in memory; if not, the file may still exist."""
+        """Return whether a file exists and its path is cached. If not, the file may exist."""
         descriptor = self._open(path)
         if descriptor is None:
             return False
@@ -169,34 +170,34 @@ class CachedFiles:
         return True
 
     def _open(self, path: str) -> int | None:
-        if not self._is_offered:
+        if not self._is_supported:
             return None
         descriptor: int = self._system_call(
             _OPENAT2, _AT_FDCWD, os.fsencode(path), _HOW, _HOW_BYTES
         )
         if descriptor >= 0:
             return descriptor
-        # An older kernel does not have the call; a container may forbid it.
+        # Older kernels do not have this call, and containers may forbid it.
         if ctypes.get_errno() in (errno.ENOSYS, errno.EPERM, errno.EINVAL):
-            self._is_offered = False
+            self._is_supported = False
         return None
 
-    def _pages(self, descriptor: int, start: int, length: int) -> bytes | None:
+    def _read_cached_pages(self, descriptor: int, start: int, length: int) -> bytes | None:
         """Return `length` bytes, or `None` if some are not in the page cache."""
         buffer = bytearray(length)
         try:
             read = os.preadv(descriptor, [buffer], start, _NOWAIT)
         except OSError as exc:
-            # Not supported by the file system; or not in memory, and a worker thread reads it.
+            # The file system does not support this, or the pages are not in memory.
             if exc.errno == errno.EOPNOTSUPP:
-                self._is_offered = False
+                self._is_supported = False
             return None
         return bytes(buffer) if read == length else None
 
 
 async def list_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
-    """Yield the blobs in the directory of a project, in no order; it is read in worker threads."""
-    for folder in await anyio.to_thread.run_sync(_folders, directory):
+    """Yield the blobs in the directory of a project, in no order, which threads read."""
+    for folder in await anyio.to_thread.run_sync(_list_folders, directory):
         scan = _DirectoryScan(folder)
         try:
             while batch := await anyio.to_thread.run_sync(scan.read):
@@ -209,7 +210,7 @@ async def list_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
 
 
 def find_file(path: Path) -> ListedBlob | None:
-    """Return the blob of a file without reading it, `None` if there is none; blocks."""
+    """Return the blob at a path without reading it; `None` if it does not exist. This blocks."""
     with translate_failures(), suppress(FileNotFoundError):
         return _listed_blob(path.name, path.stat(follow_symlinks=False))
     return None
@@ -218,8 +219,8 @@ def find_file(path: Path) -> ListedBlob | None:
 class _DirectoryScan:
     """A directory that is read in batches.
 
-    The worker thread of a cancelled task continues, and a directory must not be closed while
-    another thread reads it, so each method acquires a lock.
+    If a task is cancelled, its worker thread continues. A directory must not be closed while a
+    thread reads it, so each method acquires a lock.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -229,7 +230,7 @@ class _DirectoryScan:
         self._lock = Lock()
 
     def read(self) -> list[ListedBlob | None]:
-        """Return the next batch of entries, `None` for each that is no blob; empty at the end."""
+        """Return the next batch of blobs, with `None` for other entries; empty at the end."""
         with translate_failures(), self._lock:
             if self._closed:
                 return []
@@ -255,7 +256,7 @@ class _DirectoryScan:
         return None
 
 
-def _folders(directory: Path) -> list[Path]:
+def _list_folders(directory: Path) -> list[Path]:
     with translate_failures(), suppress(FileNotFoundError), os.scandir(directory) as entries:
         return [Path(entry.path) for entry in entries]
     return []

@@ -6,17 +6,17 @@
         <aa>/<digest>                        0600, whole, named by its SHA-256
       quarantine/<the same 16>/<digest>      0600, damaged, moved there for the operator
 
-A write goes: temporary file, write, verify, fsync, rename onto the final name, fsync the directory
-(and, the first time, before the rename, its parents). For all media of one request, each step is
-done in one worker thread, and their fsyncs run concurrently. So the final name never has a part of
-a blob. An existing file is replaced, because it may be damaged. A failed fsync fails the write and
-is never retried: the kernel may have dropped the pages that it could not write, and would report
-success the second time.
+The steps of a write are: create a temporary file, write it, verify the digest, fsync the file,
+rename it to its final name, fsync the directory. For a new directory, its parents are synced before
+the rename. So a file with a final name is always complete. All files of a request are written in
+one worker thread, and their fsyncs run concurrently. An existing file is replaced, because it may
+be damaged. If an fsync fails, the write fails and the fsync is not retried: the kernel may have
+dropped the pages that it could not write, and would report success the second time.
 
-Files are read with `os.pread` in worker threads, one call for each megabyte. Small blobs in the
-page cache are read in the event loop. Compared with obstore's LocalStore on two cores, from the
-page cache, this reads a 64 MiB file at 5.6 GB/s instead of 0.3, and 4,200 files of 10 KiB a second
-instead of 1,600.
+Files are read with `os.pread` in worker threads, with one call for each megabyte. Small blobs in
+the page cache are read in the event loop. Compared with obstore's LocalStore, on two cores and from
+the page cache, this reads a 64 MiB file at 5.6 GB/s instead of 0.3 GB/s, and 4,200 files of 10 KiB
+per second instead of 1,600.
 """
 
 import os
@@ -53,11 +53,11 @@ from app.stores.blobs.store import (
     blob_path,
     project_path,
     quarantine_path,
-    too_large,
+    too_large_error,
 )
 from app.stores.blobs.temporary_file import (
+    BlobPublisher,
     DurableDirectories,
-    Publishing,
     TemporaryFile,
     move_durably,
     sweep_files,
@@ -73,8 +73,8 @@ class FilesystemBlobStore:
     """Stores blobs under a directory. See `BlobStore`.
 
     Args:
-        root: The directory, which is created with its parents on the first write. All of it must
-            be on one file system.
+        root: The directory, which is created with its parents by the first write. It must not
+            contain mount points, because files are renamed in it.
     """
 
     def __init__(self, root: Path) -> None:
@@ -121,7 +121,7 @@ class FilesystemBlobStore:
     ) -> list[StoredBlob]:
         """See `BlobStore.put_all`; one worker thread for all."""
         if any(source.size_bytes > limit_bytes for source in sources):
-            raise too_large(limit_bytes)
+            raise too_large_error(limit_bytes)
         return await anyio.to_thread.run_sync(
             self._put_all, project_id, sources, limit_bytes, meanwhile
         )
@@ -157,8 +157,8 @@ class FilesystemBlobStore:
         """See `BlobStore.find`."""
         return await anyio.to_thread.run_sync(find_file, Path(self._blob_path(project_id, digest)))
 
-    def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
-        """See `BlobStore.listed`."""
+    def list_blobs(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
+        """See `BlobStore.list_blobs`."""
         return list_files(self._root / project_path(project_id))
 
     async def delete(self, project_id: str, digest: str) -> None:
@@ -201,10 +201,14 @@ class FilesystemBlobStore:
         limit_bytes: int,
         meanwhile: Callable[[], None] | None,
     ) -> list[StoredBlob]:
-        publishing = self._new_publishing(project_id)
+        """Store sources in groups: write the files of a group, then sync them; rename all at last.
+
+        Drafts have files already, and are only synced and renamed.
+        """
+        publisher = self._new_publisher(project_id)
         items = [_draft_of(source) or source for source in sources]
         new = [item for item in dict.fromkeys(items) if _blob_of(item) is None]
-        filled: list[TemporaryFile] = []
+        written: list[TemporaryFile] = []
         try:
             for start in range(0, len(new) or 1, _SYNCED_AT_ONCE):
                 files: list[TemporaryFile] = []
@@ -214,17 +218,17 @@ class FilesystemBlobStore:
                         continue
                     digest = item.draft.digest() if isinstance(item, DraftMedia) else None
                     files.append(self._new_temporary(digest=digest))
-                    filled.append(files[-1])
-                    _fill(files[-1], item, limit_bytes)
+                    written.append(files[-1])
+                    _write_source(files[-1], item, limit_bytes)
                 if meanwhile is not None and not start:
-                    # The kernel is writing the files at the same time.
+                    # The kernel writes the files to the disk at the same time.
                     meanwhile()
                 with translate_failures():
-                    publishing.sync(files)
+                    publisher.sync(files)
             with translate_failures():
-                blobs = dict(zip(new, publishing.finish(), strict=True))
+                blobs = dict(zip(new, publisher.finish(), strict=True))
         finally:
-            for file in filled:
+            for file in written:
                 file.discard()
         for key, blob in blobs.items():
             if isinstance(key, FileDraft):
@@ -232,12 +236,12 @@ class FilesystemBlobStore:
         return [_blob_of(item) or blobs[item] for item in items]
 
     def _publish_file(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
-        publishing = self._new_publishing(project_id)
-        publishing.sync([temporary])
-        return publishing.finish()[0]
+        publisher = self._new_publisher(project_id)
+        publisher.sync([temporary])
+        return publisher.finish()[0]
 
-    def _new_publishing(self, project_id: str) -> Publishing:
-        return Publishing(partial(self._blob_path, project_id), self._directories)
+    def _new_publisher(self, project_id: str) -> BlobPublisher:
+        return BlobPublisher(partial(self._blob_path, project_id), self._directories)
 
     def _check(self) -> None:
         probe = self._new_temporary()
@@ -250,7 +254,7 @@ class FilesystemBlobStore:
 
 
 class _FilesystemWriter(BufferedWriter):
-    """Calls a worker thread once for each megabyte. See `BlobWriter`."""
+    """Writes each megabyte in a worker thread. See `BlobWriter`."""
 
     def __init__(
         self,
@@ -279,25 +283,28 @@ class _FilesystemWriter(BufferedWriter):
 
 
 def _draft_of(source: MediaSource) -> FileDraft | None:
+    """Return the draft of a medium, if it has one of this store."""
     if isinstance(source, DraftMedia) and isinstance(source.draft, FileDraft):
         return source.draft
     return None
 
 
 def _blob_of(item: MediaSource | FileDraft) -> StoredBlob | None:
+    """Return the blob of a draft that was committed before."""
     return item.blob if isinstance(item, FileDraft) else None
 
 
-def _fill(temporary: TemporaryFile, source: MediaSource, limit_bytes: int) -> None:
+def _write_source(temporary: TemporaryFile, source: MediaSource, limit_bytes: int) -> None:
+    """Write the bytes of a source to a file. Raises PayloadTooLargeError above the limit."""
     if isinstance(source, InMemoryMedia):
         # `head` does not copy the bytes if it returns all of them.
         pieces = iter([source.head(limit_bytes + 1)])
     else:
         pieces = source.chunks()
     for piece in pieces:
-        # `source.size_bytes` may be wrong, so the bytes are counted.
+        # The bytes are counted, because `source.size_bytes` may be wrong.
         if temporary.size_bytes + len(piece) > limit_bytes:
-            raise too_large(limit_bytes)
+            raise too_large_error(limit_bytes)
         with translate_failures():
             temporary.append(piece, is_last=True)
 

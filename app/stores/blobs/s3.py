@@ -5,15 +5,15 @@
       blobs/<sha-256(project)[:16]>/<aa>/<digest>    whole, named by its SHA-256
       quarantine/<the same 16>/<digest>              damaged, moved there for the operator
 
-A blob that fits into one buffer is hashed and put under its final name. A larger one is written to
-a temporary object by multipart upload and verified. Then the server copies it to its final name,
-its size is checked there, and the temporary object is deleted. A put and a copy are atomic in S3,
-so a name has no part of a blob.
+A blob that fits into one buffer is hashed and put under its final name. A larger blob is written to
+a temporary object by multipart upload, and its digest is verified. Then the server copies the
+object to its final name, the size of the copy is checked, and the temporary object is deleted. A
+put and a copy are atomic in S3, so an object with a final name is always complete.
 
-An object is read in windows of some megabytes, one request for each: a slow client holds no
-connection, and each request can have a timeout. Requests are retried a few times, and fail after
-seconds. A process that is killed during a multipart upload leaves invisible parts, which only the
-bucket can remove: give it a lifecycle rule for incomplete uploads.
+An object is read in windows of some megabytes, with one request for each. So a slow client does not
+keep a connection open, and each request can have a timeout. Requests are retried a few times, and
+fail after seconds. If a process is killed during a multipart upload, invisible parts remain, which
+only the bucket can remove: give it a lifecycle rule for incomplete uploads.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ from app.stores.blobs.store import (
     blob_path,
     project_path,
     quarantine_path,
-    too_large,
+    too_large_error,
 )
 from app.stores.blobs.temporary_file import DurableDirectories, TemporaryFile, sweep_files
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
@@ -75,29 +75,30 @@ if TYPE_CHECKING:
 
 _CHUNKS = 8
 _BUFFER_BYTES = _CHUNKS * CHUNK_BYTES
-# The largest object that the server assembles from parts within the usual timeout.
-_QUICK_BYTES = 1024**3
-# S3 copies no larger object in one request, so this limits the size of a blob.
+# The server copies an object up to this size, or assembles it from parts, within the usual timeout.
+_FAST_COPY_BYTES = 1024**3
+# S3 does not copy a larger object in one request, so this is the maximal size of a blob.
 _LARGEST_COPY_BYTES = 5 * 1024**3
-# An upload has at most three buffers in memory: the current one, and these.
+# An upload has at most three buffers in memory: the one that is filled, and two that are sent.
 _PARTS_IN_FLIGHT = 2
-# The server responds after it has copied the object.
+# The timeout of requests to which the server responds after it has copied an object.
 _COPY_TIMEOUT = timedelta(minutes=2)
 
 
 class S3BlobStore:
-    """Stores blobs in a bucket. See `BlobStore`; a blob has at most 5 GiB, as S3 copies no more.
+    """Stores blobs in a bucket. See `BlobStore`.
 
-    Arguments that are `None` are read from the environment variables `AWS_*`.
+    A blob has at most 5 GiB, because S3 copies no larger objects. Arguments that are `None` are
+    read from the environment variables `AWS_*`.
 
     Args:
         bucket: The bucket's name; it has to exist.
         prefix: The prefix of every key, followed by `/`.
         endpoint: The URL of a store other than Amazon's.
-        spool: A local directory for drafts, created when it is needed.
+        spool: A local directory for drafts, which is created when it is needed.
         region: The bucket's region.
-        access_key_id: The key to sign with.
-        secret_access_key: The key's secret.
+        access_key_id: The id of the key to sign with.
+        secret_access_key: The secret of the key.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class S3BlobStore:
             "S3Config", {name: value for name, value in configured.items() if value is not None}
         )
         self._objects = connect(config, prefix)
+        # A client with a longer timeout.
         self._copier = connect(config, prefix, _COPY_TIMEOUT)
         self._probe = StoreProbe(self._objects, bucket)
         self._secret_access_key = secret_access_key
@@ -146,18 +148,18 @@ class S3BlobStore:
             is_available = False
             raise
         finally:
-            # The event loop has only weak references to tasks.
+            # The event loop has only weak references to tasks, so the task is kept in a set.
             cleanup = asyncio.ensure_future(writer.discard())
             self._cleanups.add(cleanup)
             cleanup.add_done_callback(self._cleanups.discard)
-            # The clean-up would wait for the same timeout again, so the caller does not wait for
-            # it.
+            # If the store does not respond, the clean-up times out as well, so the caller does not
+            # wait for it.
             if is_available:
                 with anyio.CancelScope(shield=True):
                     await asyncio.shield(cleanup)
 
     def draft(self, project_id: str, *, limit_bytes: int) -> FileDraft:
-        """See `BlobStore.draft`; it is a local file, as unfinished objects cannot be read."""
+        """See `BlobStore.draft`. A draft is a local file: unfinished objects cannot be read."""
         return FileDraft(
             TemporaryFile(str(self._spool), self._directories),
             partial(self._put_file, project_id),
@@ -170,7 +172,7 @@ class S3BlobStore:
         size_bytes = temporary.size_bytes
         with self._probe.writing():
             await obstore.put_async(
-                self._copier if size_bytes > _QUICK_BYTES else self._objects,
+                self._copier if size_bytes > _FAST_COPY_BYTES else self._objects,
                 path,
                 Path(temporary.path),
                 use_multipart=size_bytes > _BUFFER_BYTES,
@@ -185,7 +187,7 @@ class S3BlobStore:
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
         """See `BlobStore.put`."""
         if source.size_bytes > limit_bytes:
-            raise too_large(limit_bytes)
+            raise too_large_error(limit_bytes)
         chunks = source.chunks()
         async with self.writer(project_id, limit_bytes=limit_bytes) as writer:
             while batch := await anyio.to_thread.run_sync(lambda: [*islice(chunks, _CHUNKS)]):
@@ -201,7 +203,7 @@ class S3BlobStore:
         limit_bytes: int,
         meanwhile: Callable[[], None] | None = None,
     ) -> list[StoredBlob]:
-        """See `BlobStore.put_all`; one after the other."""
+        """See `BlobStore.put_all`. The sources are stored one after the other."""
         if meanwhile is not None:
             await anyio.to_thread.run_sync(meanwhile)
         return [
@@ -220,10 +222,11 @@ class S3BlobStore:
     async def link(
         self, project_id: str, digest: str, *, content_type: str, disposition: str, seconds: int
     ) -> str:
-        """See `LinkedBlobs.link`. The secret has to be set; the environment is not read.
+        """See `LinkedBlobs.link`.
 
         Raises:
-            ValueError: The secret is not set.
+            ValueError: The store was created without `secret_access_key`. The environment is not
+                read for this.
         """
         if self._secret_access_key is None:
             raise ValueError("links are signed with a secret that is set")
@@ -242,7 +245,7 @@ class S3BlobStore:
         return await object_size(self._objects, blob_path(project_id, digest))
 
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
-        """See `BlobStore.sizes`; a few requests at a time."""
+        """See `BlobStore.sizes`. A few requests are sent at the same time."""
         paths = {digest: blob_path(project_id, digest) for digest in digests}
         return await object_sizes(self._objects, paths)
 
@@ -250,8 +253,8 @@ class S3BlobStore:
         """See `BlobStore.find`."""
         return await find_object(self._objects, blob_path(project_id, digest))
 
-    def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
-        """See `BlobStore.listed`."""
+    def list_blobs(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
+        """See `BlobStore.list_blobs`."""
         return list_objects(self._objects, project_path(project_id))
 
     async def delete(self, project_id: str, digest: str) -> None:
@@ -267,11 +270,11 @@ class S3BlobStore:
             await obstore.delete_async(self._objects, path)
 
     async def check(self) -> None:
-        """See `BlobStore.check`; it writes only if recent writes do not prove enough."""
+        """See `BlobStore.check`."""
         await self._probe.check()
 
     async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
-        """See `BlobStore.sweep_temporary`; the age is counted from the start of an upload."""
+        """See `BlobStore.sweep_temporary`. The age of an object is the time since its creation."""
         newest = datetime.now(UTC) - timedelta(seconds=older_than_seconds)
         swept = await anyio.to_thread.run_sync(
             sweep_files, self._spool, older_than_seconds, dry_run
@@ -286,11 +289,11 @@ class S3BlobStore:
 
 
 class _S3Writer(BufferedWriter):
-    """Puts a small blob at once and uploads a large one in parts. See `BlobWriter`.
+    """Puts a small blob with one request, and uploads a large one in parts. See `BlobWriter`.
 
-    Parts that are already uploaded would be lost if a request of the upload were cancelled. So each
-    step of an upload runs in its own task: if the caller is cancelled, the step continues, and the
-    clean-up waits for its end before it removes the object.
+    If a request of an upload were cancelled, nobody could remove the parts that are uploaded. So
+    each step of an upload runs in a separate task: if the caller is cancelled, the step continues,
+    and the clean-up waits for the step before it removes the object.
     """
 
     def __init__(
@@ -315,12 +318,12 @@ class _S3Writer(BufferedWriter):
 
     async def _append(self, data: bytes | bytearray) -> None:
         await anyio.to_thread.run_sync(self._hash.update, data)
-        # `write` may return before the part is sent, so it proves nothing.
+        # `write` may return before the part is sent, so it does not prove that the store works.
         with self._probe.writing(is_proof=False):
             if self._upload is None:
                 self._upload = obstore.open_writer_async(
-                    # Assembling gigabytes takes the server as long as copying them.
-                    self._copier if self._limit_bytes > _QUICK_BYTES else self._objects,
+                    # For the server, assembling an object takes as long as copying it.
+                    self._copier if self._limit_bytes > _FAST_COPY_BYTES else self._objects,
                     self._temporary_path,
                     buffer_size=_BUFFER_BYTES,
                     max_concurrency=_PARTS_IN_FLIGHT,

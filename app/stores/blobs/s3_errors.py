@@ -1,13 +1,13 @@
 """Translate the errors of an S3-compatible store, from the exceptions of obstore.
 
-An exception of obstore is one text: the store's response, and after `Debug source:` the state of
+The text of an exception of obstore has the store's response, and after `Debug source:` the state of
 the connection. If a store rejects a signature, its response repeats the access key id and the
-signed text, so only the error's code, the status and the name of a region leave this module.
+signed text. So only the error's code, the status and the name of a region leave this module.
 
 A caller gets one of these:
 
     StoreFullError            507  the store or a quota is full
-    StoreMisconfiguredError   503  it fails until the operator acts
+    StoreMisconfiguredError   503  requests fail until the operator acts
     StoreUnavailableError     503  any other failure, mostly no response
 
 Sources: AWS, "Amazon S3 API Reference", Error responses; Ceph, `rgw_common.cc` (`QuotaExceeded` and
@@ -25,8 +25,8 @@ import structlog
 from app.errors import StoreCause, StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 
 STORE = "blob store"
-_LIFECYCLE = "docs/deployment.md"
-_DEBUG = "Debug source:"
+_DOCUMENT = "docs/deployment.md"
+_DEBUG_HEADING = "Debug source:"
 _STATUS = re.compile(r"status code: ([0-9]{3})\b")
 _CODE = re.compile(r"<Code>([A-Za-z0-9.]{1,64})</Code>|\(code: ([A-Za-z0-9.]{1,64})\)")
 _REGION = re.compile(r"<Region>([a-z0-9-]{1,40})</Region>")
@@ -48,7 +48,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The facts of a failed request that may be logged: no secret, and no data of a caller."""
+    """The facts about a failed request that may be logged, without secrets and data of clients."""
 
     cause: Cause
     operation: str
@@ -78,7 +78,7 @@ _ADVICE: Mapping[_ErrorClass, Mapping[str, str]] = {
         "clock-skew": "has another time than this machine: set the clocks, by NTP for instance",
         "wrong-region": "keeps the bucket in another region: correct PAGEFAULT_BLOBS__S3_REGION",
         "refused": f"refuses the request without a reason: check {_KEY_ID}, {_SECRET} and the "
-        f"key's permissions ({_LIFECYCLE} lists them)",
+        f"key's permissions ({_DOCUMENT} lists them)",
         "not-s3": f"answers unlike S3: {_ENDPOINT} leads to something else, such as a console or a "
         "proxy",
         "needs-https": f"does not speak plain HTTP at this port: begin {_ENDPOINT} with https://",
@@ -140,13 +140,13 @@ _BY_CODE: Mapping[str, str] = {
     "XMinioAdminBucketQuotaExceeded": "full",
     "XRustfsQuotaExceeded": "full",
 }
-# A response to HEAD has no body, so no code; Amazon has a 400 for a wrong region.
+# A response to HEAD has no body, and so no code. Amazon sends a 400 for a wrong region.
 _BY_STATUS: Mapping[int, str] = {
     301: "wrong-region",
     **dict.fromkeys((400, 401, 403), "refused"),
     **dict.fromkeys((404, 405), "not-s3"),
 }
-# In this order: the first ones are more specific.
+# The first pattern that matches is used, so specific patterns come first.
 _BY_CONNECTION: Mapping[str, str] = {
     r"Missing(AccessKeyId|SecretAccessKey)": "half-key",
     # The address where Amazon's machines and containers get the credentials of their role.
@@ -175,29 +175,29 @@ _PERMISSIONS: Mapping[str, str] = {
 
 
 def failure_of(error: Exception) -> Failure:
-    """Return the failure in an exception of obstore, which may be an `OSError`."""
-    response, _, connection = str(error).partition(_DEBUG)
+    """Return the facts about the failure in an exception of obstore, which may be an `OSError`."""
+    response, _, connection = str(error).partition(_DEBUG_HEADING)
     operation = _operation(response)
-    status = _number(_STATUS.search(response))
-    code = _code(response)
+    status = _first_number(_STATUS.search(response))
+    code = _error_code(response)
     if code is None and status is None:
         return Failure(_connection_cause(connection), operation)
     return Failure(_response_cause(response, code, status, operation), operation, code, status)
 
 
 def is_missing_object(error: FileNotFoundError) -> bool:
-    """Return whether the object is missing, and not the bucket; true for HEAD (no code)."""
-    return _code(str(error)) != "NoSuchBucket"
+    """Return whether the object is missing, and not the bucket. True for HEAD, without a code."""
+    return _error_code(str(error)) != "NoSuchBucket"
 
 
 def is_unsatisfiable_range(error: Exception) -> bool:
     """Return whether the store has the object but no byte of the range, or ignores ranges."""
-    response, _, connection = str(error).partition(_DEBUG)
-    return _number(_STATUS.search(response)) == 416 or "NotPartial" in connection
+    response, _, connection = str(error).partition(_DEBUG_HEADING)
+    return _first_number(_STATUS.search(response)) == 416 or "NotPartial" in connection
 
 
 def store_error(error: Exception) -> StoreUnavailableError:
-    """Log a failed request, and return the error that a caller gets."""
+    """Log a failed request, and return the error for the caller."""
     failure = failure_of(error)
     cause, sentence = failure.cause, failure.sentence
     level = _log.error if cause.error is StoreMisconfiguredError else _log.warning
@@ -216,7 +216,7 @@ def _response_cause(response: str, code: str | None, status: int | None, operati
     if _HTTPS_REQUIRED.search(response):
         return _CAUSES["needs-https"]
     if code == "AccessDenied":
-        needed = _PERMISSIONS.get(operation, f"what {_LIFECYCLE} lists")
+        needed = _PERMISSIONS.get(operation, f"what {_DOCUMENT} lists")
         return Cause(
             "access-denied", f"does not allow the access key to do this: allow it {needed}"
         )
@@ -245,10 +245,10 @@ def _operation(response: str) -> str:
     return "ABORT" if request[1] == "DELETE" else request[1]
 
 
-def _code(response: str) -> str | None:
+def _error_code(response: str) -> str | None:
     found = _CODE.search(response)
     return (found[1] or found[2]) if found else None
 
 
-def _number(found: re.Match[str] | None) -> int | None:
+def _first_number(found: re.Match[str] | None) -> int | None:
     return int(found[1]) if found else None

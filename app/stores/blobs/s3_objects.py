@@ -1,8 +1,8 @@
 """Objects in an S3-compatible bucket: requests, windows, readiness, and signed URLs.
 
 The exceptions of obstore do not leave this module; `s3_errors` translates them. If a store does not
-respond, `StoreUnavailableError` is raised after seconds: connecting, waiting and retrying have
-limits. Requests that timed out or were refused are not retried.
+respond, `StoreUnavailableError` is raised after some seconds, because there are limits for
+connecting, waiting and retrying. Requests that have timed out or were refused are not retried.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ _log = structlog.get_logger(__name__)
 async def open_object(
     objects: S3Store, path: str, start: int, end: int | None
 ) -> AsyncGenerator[bytes, None]:
-    """Return the bytes of an object from `start` to before `end`; the first window is read at once.
+    """Return the bytes of an object from `start` to before `end`. This reads the first window.
 
     Raises:
         BlobMissingError: The object does not exist; this is checked even for an empty range.
@@ -62,21 +62,21 @@ async def open_object(
         else:
             size_bytes = await object_size(objects, path)
     except _UnsatisfiableRangeError:
-        # S3 refuses a range without bytes, and so any range of an empty object.
+        # S3 refuses ranges without bytes, such as any range of an empty object.
         size_bytes = await object_size(objects, path)
         if size_bytes is not None and start < size_bytes:
             raise
     if size_bytes is None:
         raise BlobMissingError
-    return _pieces(
+    return _read_windows(
         objects, path, window, start, size_bytes if end is None else min(end, size_bytes)
     )
 
 
-async def _pieces(
+async def _read_windows(
     objects: S3Store, path: str, window: memoryview, position: int, end: int
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the pieces of a window and of the windows after it up to `end`."""
+    """Yield the pieces of a window, and of the windows after it up to `end`."""
     while window:
         position += len(window)
         while window:
@@ -143,7 +143,7 @@ def connect(
 
 
 async def object_size(objects: S3Store, path: str) -> int | None:
-    """Return the object's size in bytes, `None` if there is none."""
+    """Return the size of an object in bytes; `None` if it does not exist."""
     found = await find_object(objects, path)
     return found.size_bytes if found else None
 
@@ -161,7 +161,7 @@ async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, 
             try:
                 size = await object_size(objects, path)
             except StoreUnavailableError as exc:
-                # The task group would raise it in an ExceptionGroup.
+                # If it were raised here, the task group would wrap it in an ExceptionGroup.
                 failures.append(exc)
                 return
             if size is not None:
@@ -176,7 +176,7 @@ async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, 
 
 
 async def find_object(objects: S3Store, path: str) -> ListedBlob | None:
-    """Return the blob at a path without reading it, `None` if there is none."""
+    """Return the blob at a path without reading it; `None` if it does not exist."""
     with translate_failures():
         try:
             return _listed_blob(await obstore.head_async(objects, path))
@@ -185,7 +185,7 @@ async def find_object(objects: S3Store, path: str) -> ListedBlob | None:
 
 
 async def list_objects(objects: S3Store, folder: str) -> AsyncGenerator[ListedBlob, None]:
-    """Yield the blobs below a project's folder, in requests for a thousand each."""
+    """Yield the blobs in the folder of a project. Each request lists a thousand of them."""
     batches = aiter(obstore.list(objects, folder, chunk_size=_LISTED_AT_ONCE))
     while True:
         # Only failures of the listing are translated, not exceptions that a caller throws in.
@@ -195,8 +195,8 @@ async def list_objects(objects: S3Store, folder: str) -> AsyncGenerator[ListedBl
             except StopAsyncIteration:
                 return
         for found in batch:
-            aa, _, name = found["path"].removeprefix(f"{folder}/").partition("/")
-            if is_blob_name(aa, name):
+            folder_name, _, name = found["path"].removeprefix(f"{folder}/").partition("/")
+            if is_blob_name(folder_name, name):
                 yield _listed_blob(found)
 
 
@@ -234,14 +234,14 @@ def ignore_missing() -> Iterator[None]:
 class StoreProbe:
     """Checks with few requests that a bucket can be read and written.
 
-    Each check reads an object that need not exist. The response shows that the store is reachable,
+    A check reads an object, which may be missing. The response proves that the store is reachable,
     accepts the key, has the bucket, and permits to read and to list (without the permission to
-    list, a missing object is a 403). A check writes a small object and deletes it only if no write
-    has succeeded for an hour, or the last one has failed.
+    list, a missing object is a 403). If no write has succeeded for an hour, or the last write has
+    failed, a check also writes a small object and deletes it.
 
     Args:
         objects: The bucket.
-        bucket: Its name, for the log.
+        bucket: The name of the bucket, for the log.
     """
 
     def __init__(self, objects: S3Store, bucket: str) -> None:
@@ -266,10 +266,10 @@ class StoreProbe:
 
     @contextmanager
     def writing(self, *, is_proof: bool = True) -> Iterator[None]:
-        """Translate failures as `translate_failures` does, and record if the write succeeded.
+        """Translate failures as `translate_failures` does, and record whether the write succeeded.
 
         Args:
-            is_proof: Whether a success proves that the bucket can be written.
+            is_proof: True if success of the block proves that the bucket can be written.
         """
         try:
             with translate_failures():
@@ -321,7 +321,7 @@ def sign_link(signed_url: str, parameters: Mapping[str, str], secret: str) -> st
     digest = hashlib.sha256(request.encode()).hexdigest()
     text = f"AWS4-HMAC-SHA256\n{query_parameters['X-Amz-Date']}\n{scope}\n{digest}"
     key = f"AWS4{secret}".encode()
-    # For each part of the scope `<date>/<region>/s3/aws4_request`, a key is derived from the last.
+    # The scope is `<date>/<region>/s3/aws4_request`. For each part, the next key is derived.
     for part in scope.split("/"):
         key = _mac(key, part)
     signature = _mac(key, text).hex()

@@ -1,10 +1,10 @@
 """The contract of a blob store: bytes addressed by project and SHA-256, whole or not at all.
 
-A blob becomes visible in one step, complete and under its own digest. An interrupted write (by an
-error, a cancelled request, `kill -9`) leaves nothing visible. Bytes are shared inside a project,
-and never across projects, so the time of a response discloses nothing about other projects. Names
-and types are in the database, in rows that are written after the blob. `delete` does not check
-whether a row refers to the blob.
+A blob becomes visible in one step, complete and under its digest. A write that is interrupted (by
+an error, a cancelled request, `kill -9`) leaves nothing visible. Equal bytes are stored once in a
+project, and again in every other project, so the time of a response discloses nothing about other
+projects. Names and types are in the database, in rows that are written after the blob. `delete`
+does not check whether a row refers to the blob.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ class StoredBlob:
 
 @dataclass(frozen=True, slots=True)
 class ListedBlob:
-    """A file under the name of a digest. Its bytes were not compared with that digest.
+    """A file whose name is a digest. Its bytes were not compared with the digest.
 
     `modified_at` is the time of the last write, in UTC and by the store's clock.
     """
@@ -68,12 +68,12 @@ class BlobWriter(Protocol):
         """
 
     async def commit(self, expected_digest: str | None = None) -> StoredBlob:
-        """Make the blob durable and visible, replacing a file with the name of its digest.
+        """Make the blob durable and visible. An existing blob with this digest is replaced.
 
-        The bytes survive a power loss when this returns. It may be called once.
+        When this returns, the bytes survive a power loss. It may be called once.
 
         Args:
-            expected_digest: The SHA-256 the caller announced, as lower-case hex digits.
+            expected_digest: The SHA-256 that the client announced, as lower-case hex digits.
 
         Raises:
             DigestMismatchError: The bytes have another digest; they were removed.
@@ -82,7 +82,10 @@ class BlobWriter(Protocol):
 
 
 class BlobDraft(Protocol):
-    """A blob before its commit. Methods that are not `async` block, and run in a worker thread."""
+    """A blob before its commit, whose bytes can be read already.
+
+    Methods that are not `async` block, so callers run them in a worker thread.
+    """
 
     @property
     def size_bytes(self) -> int:
@@ -100,10 +103,10 @@ class BlobDraft(Protocol):
         """
 
     def rest(self) -> None:
-        """Close the file until it is needed again; a request may have thousands of drafts."""
+        """Close the file until it is used again; a request may have thousands of drafts."""
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """Return bytes from `start` on, fewer only at the end; also after the commit.
+        """Return bytes from `start` on, before or after the commit; fewer only at the end.
 
         Raises:
             StoreUnavailableError: The bytes cannot be read.
@@ -139,16 +142,16 @@ class BlobReader(Protocol):
 class BlobStore(Protocol):
     """Stores blobs.
 
-    Callers write the row that refers to a blob after its write has returned, and close the readers
-    that they do not read to the end. An implementation must not block the event loop, load a whole
-    large blob into memory, trust the name of a file, build a path from anything except its own
-    digests, or raise foreign exceptions: they become `StoreUnavailableError`.
+    Callers write the row that refers to a blob after the write of the blob has returned, and close
+    readers that they do not read to the end. An implementation must not block the event loop, load
+    a large blob into memory, trust the name of a file, or build a path from anything except digests
+    that it has computed. It translates foreign exceptions into `StoreUnavailableError`.
     """
 
     def writer(
         self, project_id: str, *, limit_bytes: int
     ) -> AbstractAsyncContextManager[BlobWriter]:
-        """Return a writer for bytes that arrive piece by piece, at most `limit_bytes` of them.
+        """Return a writer for at most `limit_bytes` bytes, which arrive piece by piece.
 
         If the context ends without a commit, the written bytes are removed.
         """
@@ -172,16 +175,16 @@ class BlobStore(Protocol):
         limit_bytes: int,
         meanwhile: Callable[[], None] | None = None,
     ) -> list[StoredBlob]:
-        """Store all bytes of several sources, faster than one by one; return blobs in their order.
+        """Store the bytes of several sources, faster than one by one; return the blobs in order.
 
-        Drafts of this store are committed.
+        If a source is a draft of this store, the draft is committed.
 
         Args:
             project_id: The project.
             sources: The sources.
             limit_bytes: The maximum size of each.
-            meanwhile: Called once in a worker thread, before any blob is visible. If it raises,
-                nothing is stored.
+            meanwhile: A function to run in a worker thread while files are written. It is called
+                once, before any blob is visible. If it raises, nothing is stored.
 
         Raises:
             PayloadTooLargeError: A source has more than `limit_bytes`.
@@ -191,9 +194,9 @@ class BlobStore(Protocol):
     async def open(
         self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
     ) -> BlobReader:
-        """Return the bytes from `start` up to, not including, `end`, clamped like a slice.
+        """Return a reader of the bytes from `start` to before `end`, clamped like a slice.
 
-        The blob exists when this returns. Pieces are at most 1 MiB.
+        The blob exists when this returns. Pieces have at most 1 MiB.
 
         Raises:
             BlobMissingError: This project has no such blob.
@@ -201,10 +204,10 @@ class BlobStore(Protocol):
         """
 
     async def size(self, project_id: str, digest: str) -> int | None:
-        """Return the blob's size in bytes, `None` if this project has no such blob."""
+        """Return the size of a blob in bytes; `None` if this project has no such blob."""
 
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
-        """Return the sizes in bytes of blobs that exist, by digest, requested concurrently.
+        """Return the sizes in bytes of the blobs that exist, by digest.
 
         Raises:
             StoreUnavailableError: The store did not respond.
@@ -213,11 +216,11 @@ class BlobStore(Protocol):
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """Return the blob of this digest, without reading it; `None` if there is none."""
 
-    def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
-        """Yield all blobs of a project, in no particular order; only a few are in memory.
+    def list_blobs(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
+        """Yield all blobs of a project, in no particular order.
 
-        Blobs that are stored or deleted meanwhile may be missing. Files with other names are
-        skipped. It has to be closed unless it was read to its end.
+        Blobs that are stored or deleted meanwhile may be missing. Files whose names are not digests
+        are skipped. Callers close the generator unless they have read it to its end.
 
         Raises:
             StoreUnavailableError: The store did not respond; the blobs so far are correct.
@@ -226,13 +229,13 @@ class BlobStore(Protocol):
     async def delete(self, project_id: str, digest: str) -> None:
         """Remove the blob, if it exists.
 
-        An open reader may read on or fail with `BlobMissingError`.
+        A reader that is open may continue, or fail with `BlobMissingError`.
         """
 
     async def quarantine(self, project_id: str, digest: str) -> None:
-        """Move the blob, if it exists, to a path that no method reads, replacing an earlier one.
+        """Move a damaged blob, if it exists, to a path for the operator, and make that durable.
 
-        It is kept there for the operator, and is durable. No method removes it.
+        No method reads or removes blobs at such paths. A blob that was moved earlier is replaced.
         """
 
     async def check(self) -> None:
@@ -249,8 +252,8 @@ class BlobStore(Protocol):
     async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
         """Remove the files of interrupted writes; return their number.
 
-        The age has to exceed the longest upload, because a running write has such a file as well. A
-        dry run only counts.
+        Running writes have such files as well, so the age has to exceed the longest upload. A dry
+        run only counts the files.
         """
 
 
@@ -274,10 +277,10 @@ class LinkedBlobs(Protocol):
     async def link(
         self, project_id: str, digest: str, *, content_type: str, disposition: str, seconds: int
     ) -> str:
-        """Return a URL with which the blob can be read by GET.
+        """Return a signed URL with which the blob can be read by GET.
 
-        It does not check that the blob exists. The signature covers both headers, so the URL is
-        invalid for another type or disposition.
+        This does not check that the blob exists. The signature covers the type and disposition, so
+        a URL with others is invalid.
 
         Args:
             project_id: The project.
@@ -294,9 +297,7 @@ class LinkedBlobs(Protocol):
 async def read_whole(
     blobs: BlobStore, project_id: str, digest: str, *, start: int = 0, end: int | None = None
 ) -> bytes:
-    """Return the bytes of a blob from `start` up to, not including, `end`.
-
-    The caller limits their number.
+    """Return the bytes of a blob from `start` to before `end`, which the caller has limited.
 
     Raises:
         BlobMissingError: The project has no such blob.
@@ -309,8 +310,8 @@ async def read_whole(
 def blob_path(project_id: str, digest: str) -> str:
     """Return the path of a blob below the root of a store: `blobs/<project>/<aa>/<digest>`.
 
-    `<project>` is the first 16 digits of the SHA-256 of its id, so the path has no text of a
-    caller.
+    `<project>` is the first 16 digits of the SHA-256 of the project's id, so the path contains no
+    text of a client. `<aa>` is the first two digits of the digest.
 
     Raises:
         ValueError: `digest` is not 64 lower-case hex digits.
@@ -331,7 +332,7 @@ def project_path(project_id: str) -> str:
 
 
 def is_blob_name(folder: str, name: str) -> bool:
-    """Return whether a name is a digest, and its folder the first two digits."""
+    """Return whether a name is a digest, and its folder is named by the first two digits."""
     return _DIGEST.match(name) is not None and folder == name[:2]
 
 
@@ -345,7 +346,7 @@ def _check_digest(digest: str) -> None:
         raise ValueError("a blob is addressed by 64 lower-case hex digits")
 
 
-def too_large(limit_bytes: int) -> PayloadTooLargeError:
+def too_large_error(limit_bytes: int) -> PayloadTooLargeError:
     """Return the error for a blob larger than a limit."""
     return PayloadTooLargeError(
         f"The content is larger than the {limit_bytes} bytes that may be stored as one resource. "

@@ -4,8 +4,8 @@ Several files are synced concurrently, which is fastest on disks, and each direc
 All files are synced before the first is renamed, and a write returns after all directories are
 synced.
 
-Everything here blocks, and has to run in a worker thread. Foreign exceptions (`OSError`) pass
-through; the stores translate them with `translate_failures`.
+All functions block, and have to run in a worker thread. They raise `OSError`, which the stores
+translate with `translate_failures`.
 """
 
 import hashlib
@@ -30,26 +30,26 @@ STORE = "blob store"
 _MAX_DURABLE_DIRECTORIES = 10_000
 _BEGIN_SYNC_BYTES = 8 * 1024 * 1024
 _HASHED_IN_THREAD_BYTES = 128 * 1024
-"""Hashing less than this in another thread costs more than it saves."""
+"""Hashing fewer bytes in another thread would take longer than hashing them here."""
 _LAST_HASHED_IN_THREAD_BYTES = CHUNK_BYTES
-"""Less than this at the end of a file costs more as well, because nothing else is received."""
+"""The same limit at the end of a file, where nothing else can be done at the same time."""
 
-# SHA-256 takes longer than all other processing of bytes, and releases the interpreter lock.
+# SHA-256 takes longer than all other processing of the bytes, and releases the interpreter lock.
 _HASHING = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="sha-256")
-# In addition to the calling thread. More threads would only wait for the disk.
+# These sync in addition to the calling thread. More threads would only wait for the disk.
 _SYNCING = ThreadPoolExecutor(4, thread_name_prefix="blob-sync")
 
 
 class DurableDirectories:
     """Creates directories at and below a root, and syncs the entry of each.
 
-    A directory that another process has created may not be durable yet. So the first use of each
-    directory syncs its parent, even if the directory exists; later uses call `stat`.
+    A directory that another process has created may not be durable yet. So the first use of a
+    directory syncs its parent, even if the directory exists; later uses only call `stat`.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        # Strings are joined, compared and split ten times as fast as paths.
+        # Operations on strings are ten times as fast as those on paths.
         self._root_name = str(root)
         self._durable: set[str] = set()
 
@@ -63,9 +63,9 @@ class DurableDirectories:
     def create(self, directories: Iterable[str]) -> Iterator[None]:
         """Create directories before the block, and make them durable after it.
 
-        On a file system with a journal, files that are synced in the block sync the directories as
-        well. The parents are synced once, after the block. Files may be moved into the directories
-        only after the block.
+        The block syncs the files that will be moved into the directories after the block. On a file
+        system with a journal, syncing files also makes the new directories durable, so syncing
+        their parents after the block is fast.
         """
         new = [path for path in dict.fromkeys(directories) if not self._is_durable(path)]
         below = [item for item in new if item != self._root_name]
@@ -98,8 +98,8 @@ class DurableDirectories:
 class TemporaryFile:
     """A blob that is being written; the first `append` creates the file.
 
-    The worker thread of a cancelled task continues, so `discard` may be called while an append is
-    running. Each method acquires a lock, and `discard` prevents further writes. `path` is the
+    If a task is cancelled, its worker thread continues, so `discard` may be called during an
+    `append`. Therefore each method acquires a lock, and after `discard` writes raise. `path` is the
     current path of the file.
 
     Args:
@@ -121,16 +121,16 @@ class TemporaryFile:
         self._lock = Lock()
         self._exists = False
         self._discarded = False
-        self._begun_bytes = 0
+        self._sync_started_bytes = 0
         self.size_bytes = 0
         self.is_published = False
 
     def append(self, data: bytes | bytearray, *, is_last: bool = False) -> None:
-        """Hash and write bytes. They must not be changed, because hashing may end later.
+        """Hash and write bytes.
 
         Args:
-            data: The bytes.
-            is_last: No other bytes follow.
+            data: The bytes. They must not be changed later, because hashing may not have ended.
+            is_last: True if no other bytes follow.
         """
         in_thread_bytes = _LAST_HASHED_IN_THREAD_BYTES if is_last else _HASHED_IN_THREAD_BYTES
         with self._lock:
@@ -140,24 +140,23 @@ class TemporaryFile:
             self.size_bytes += len(data)
             unwritten = memoryview(data)
             while unwritten:
-                # One call for several megabytes takes several times as long.
+                # One call for several megabytes would take longer than several calls.
                 unwritten = unwritten[os.write(descriptor, unwritten[:CHUNK_BYTES]) :]
             self._begin_sync(descriptor)
 
     def rest(self) -> None:
         """Close the file until it is needed again.
 
-        Errors of earlier writes are reported by the next sync, even of a file that was opened
-        again.
+        The next sync still reports errors of writes before the close.
         """
         with self._lock:
             self._close()
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """Return bytes that were written, before or after they were published."""
+        """Return bytes that were written; the file may be published already."""
         with self._lock, open(self.path, "rb") as file:
             file.seek(start)
-            # A negative size would read all of the file.
+            # A negative size would read the whole file.
             return file.read(max(size_bytes, 0))
 
     def digest(self) -> str:
@@ -187,7 +186,7 @@ class TemporaryFile:
             reached(CrashPoint.FILE_RENAMED)
 
     def discard(self) -> None:
-        """Remove the file unless it was published; errors are ignored, as a sweep removes it."""
+        """Remove the file unless it was published. Errors are ignored: a sweep removes the file."""
         with self._lock:
             self._discarded = True
             with suppress(OSError):
@@ -204,19 +203,19 @@ class TemporaryFile:
             digest.update(data)
 
     def _finish_hashing(self) -> "hashlib._Hash":
-        """Return the digest of all bytes so far; waits for those that are being hashed."""
+        """Return the hash of all bytes so far, after waiting for the thread that hashes them."""
         if self._hashing is not None:
             self._hashing.result()
             self._hashing = None
         return self._hash
 
     def _begin_sync(self, descriptor: int) -> None:
-        """Start writing to the disk, so that the sync at the end is short."""
-        unsynced = self.size_bytes - self._begun_bytes
+        """Let the kernel start writing to the disk, so that the sync at the end is short."""
+        unsynced = self.size_bytes - self._sync_started_bytes
         if unsynced >= _BEGIN_SYNC_BYTES and hasattr(os, "posix_fadvise"):
             # The kernel starts to write dirty pages, and evicts only clean ones.
-            os.posix_fadvise(descriptor, self._begun_bytes, unsynced, os.POSIX_FADV_DONTNEED)
-            self._begun_bytes = self.size_bytes
+            os.posix_fadvise(descriptor, self._sync_started_bytes, unsynced, os.POSIX_FADV_DONTNEED)
+            self._sync_started_bytes = self.size_bytes
 
     def _check_usable(self) -> None:
         if self._discarded:
@@ -234,15 +233,15 @@ class TemporaryFile:
         return self._descriptor
 
     def _close(self) -> None:
-        # Reset before the close: after a failed close, another file may get the same descriptor.
+        # Reset before the close. If the close fails, another file may get the same descriptor.
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
-class Publishing:
-    """Makes blobs of several temporary files."""
+class BlobPublisher:
+    """Turns several temporary files into blobs: `sync` for each group of files, then `finish`."""
 
     blob_path: Callable[[str], str]
     """Returns the path of the blob of a digest."""

@@ -1,4 +1,4 @@
-"""The aliases that name resources and are removed with them."""
+"""Aliases: names that other systems use for resources. They are removed with their resource."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,13 +55,13 @@ class AliasRecords(Repository):
     """
 
     def find(self, alias: str) -> Alias | None:
-        """Return an alias with its resource, or `None`."""
+        """Return an alias with its resource, if it exists."""
         row = self._scope.first(_FIND, alias=alias)
         return _alias(row) if row else None
 
     def find_all(self, names: Collection[str]) -> dict[str, Resource]:
         """Return the resources that these aliases name, by alias."""
-        rows = self._scope.in_batches(_FIND_ALL, names)
+        rows = self._scope.rows_in_batches(_FIND_ALL, names)
         return {row.alias: stored_resource(row) for row in rows}
 
     def ensure(self, alias: str, resource_id: str, *, now: datetime) -> tuple[AliasTarget, bool]:
@@ -72,13 +72,13 @@ class AliasRecords(Repository):
         row = {"alias": alias, "resource_id": resource_id, "created_at": now}
         while not self._scope.insert_if_absent(aliases, **row):
             found = self._scope.first(_LOCK_AND_FIND, of_alias=alias)
-            # If another transaction has removed it since, the insert is tried again.
+            # If another transaction has removed the alias meanwhile, the insert is tried again.
             if found is not None:
                 return AliasTarget(found.resource_id, found.created_at), False
         return AliasTarget(resource_id, now), True
 
     def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
-        """Make an alias, whose row the caller has locked, name another resource."""
+        """Change the resource of an alias. The caller has locked the row."""
         self._scope.run(_UPDATE, of_alias=alias, resource_id=resource_id, created_at=now)
 
     def remove(self, alias: str) -> None:
@@ -92,9 +92,12 @@ class AliasRecords(Repository):
     def list(
         self, *, before: tuple[datetime, str] | None, resource_id: str | None, limit: int
     ) -> Sequence[Alias]:
-        """Return up to `limit` aliases, newest first, optionally of one resource.
+        """Return up to `limit` aliases, newest first.
 
-        `before` is a (created_at, alias).
+        Args:
+            before: The (created_at, alias) of the last alias of the previous list.
+            resource_id: A resource, to return only its aliases.
+            limit: The maximum number of aliases.
         """
         statement = _SELECT
         if resource_id is not None:
@@ -104,7 +107,10 @@ class AliasRecords(Repository):
         return [_alias(row) for row in self._scope.all(listed)]
 
     def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:
-        """Return the aliases of resources with their `created_at`, by id, sorted by code point."""
+        """Return the `created_at` of the aliases of resources, by resource id and alias.
+
+        Aliases are sorted by code point.
+        """
         found: dict[str, dict[str, datetime]] = {}
         rows = self._scope.rows_with(aliases.c.resource_id, resource_ids)
         # Sorted here, because the collations of databases differ.
@@ -113,12 +119,12 @@ class AliasRecords(Repository):
         return found
 
     def check_count(self, resource_ids: Collection[str]) -> None:
-        """Raise if a resource has more than `MAX_ALIASES` aliases.
+        """Check that no resource has more than `MAX_ALIASES` aliases.
 
         Raises:
             ConflictError: A resource has too many aliases.
         """
-        rows = self._scope.in_batches(_COUNT, resource_ids)
+        rows = self._scope.rows_in_batches(_COUNT, resource_ids)
         if any(row.aliases > MAX_ALIASES for row in rows):
             raise ConflictError(
                 f"A resource may have {MAX_ALIASES} aliases. Delete one that is no longer needed "

@@ -33,7 +33,7 @@ _UNNEEDED = (
 
 
 class BlobCountRecords(Repository):
-    """The blobs of one project that are counted and not needed, or needed and not counted."""
+    """Finds differences between the counted blobs and the blobs that rows need, in one project."""
 
     def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
         """Return up to `limit` blobs that rows need and that are not counted.

@@ -44,7 +44,8 @@ class BlobGuard(Repository):
         running, ended = read_claims(self._scope, set(digests))
         if running:
             raise BlobSweptError
-        # All sizes are required at once, because each SizeUnknownError repeats the transaction.
+        # The sizes of all blobs are read together, because each SizeUnknownError repeats the
+        # transaction.
         for digest, size_bytes in self._sizes_of(ended).items():
             if size_bytes is None:
                 raise BlobSweptError

@@ -1,7 +1,7 @@
-"""Sizes of blobs that a transaction needs. They are looked up in the blob store before it begins.
+"""Sizes of blobs that a transaction needs, and that are looked up before the transaction begins.
 
-A size is needed if a sweep has claimed the blob and the claim has ended (see `swept_blobs`): the
-blob exists only if it was stored again.
+A transaction needs a size if a sweep has claimed the blob and the claim has ended (see
+`swept_blobs`). Then the blob exists only if it was stored again, which the blob store shows.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,7 +15,7 @@ BlobSize: TypeAlias = Callable[[str, str], Awaitable[int | None]]
 
 @dataclass(frozen=True, slots=True)
 class EndedClaim:
-    """A claim that has ended: its sweep removes no more blobs."""
+    """A claim on a blob that has ended, because the sweep has removed the blob or was killed."""
 
     digest: str
     claimed_at: datetime

@@ -1,7 +1,7 @@
-"""The parts of tables: metadata, column types, and the order of lists by a moment.
+"""What tables share: metadata, column types, and the order of lists by time.
 
-The types mean the same on both engines. The metadata are complete once `search_tables`, which
-imports `tables`, has been imported.
+The types have the same meaning on both engines. The metadata are complete after the import of
+`search_tables`, which imports `tables`.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -12,15 +12,15 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Generic[_Result]):
-    """The result of a function that writes, and its events, which are written before the commit."""
+class WriteResult(Generic[_Result]):
+    """The outcome of a function that writes: its result, and events to write before the commit."""
 
     result: _Result
     project_id: str
     events: Sequence[NewEvent]
 
 
-Work: TypeAlias = Callable[[Connection], Written[_Result]]
+Work: TypeAlias = Callable[[Connection], WriteResult[_Result]]
 """A function that writes over a connection. It may run again, so it uses only the connection."""
 
 
@@ -48,9 +48,9 @@ class Database(Protocol):
 
         Args:
             work: The function.
-            is_snapshot: Whether all its statements see the same committed state.
-            tries_event_loop: Whether it is run in the event loop first, and again in a thread if a
-                statement would block the loop; see `Lookup`.
+            is_snapshot: True if all its statements see the same committed state.
+            tries_event_loop: True to run the function in the event loop first, and again in a
+                thread if a statement would block the loop; see `Lookup`.
 
         Raises:
             StoreUnavailableError: The database does not respond, or no connection became free.
@@ -59,16 +59,16 @@ class Database(Protocol):
     async def write(
         self, work: Work[_Result], *, is_alone: bool, is_durable: bool = True
     ) -> tuple[_Result, int | None]:
-        """Run a function in a transaction; it is committed when this returns.
+        """Run a function in a transaction, and commit it before this returns.
 
-        If the function raises, its changes are rolled back. If the caller is cancelled, a
-        change that was begun is still committed.
+        If the function raises, its changes are rolled back. If the caller is cancelled, a function
+        that has begun is completed and committed.
 
         Args:
             work: The function.
-            is_alone: Commit it without other changes, which would wait too long for it.
-            is_durable: Whether it survives a power loss when this returns. Otherwise it does after
-                the next durable commit.
+            is_alone: True to commit the changes without those of others.
+            is_durable: True to return only when the changes survive a power loss; otherwise they
+                survive one after the next durable commit.
 
         Returns:
             The result of the function, and the number of the project's newest event, if it added

@@ -1,14 +1,13 @@
 """Translate the errors of SQLAlchemy and the drivers, and name their causes.
 
 A driver's message may contain users, hosts and stored values, so only the error's code leaves this
-module. libpq has no code if a server refuses a connection. The cause is then read from the message,
-which is in the server's language; the cause of a message in another language than English is
-`failed`.
+module. If a server refuses a connection, libpq has no code, and the cause is read from the message.
+The message is in the server's language; if this is not English, the cause is `failed`.
 
 A caller gets one of these:
 
     StoreFullError            507  the disk is full
-    StoreMisconfiguredError   503  it fails until the operator acts
+    StoreMisconfiguredError   503  requests fail until the operator acts
     StoreUnavailableError     503  any other failure, mostly a database that does not respond
 
 Sources: PostgreSQL, "PostgreSQL Error Codes"; its `auth.c`, `postinit.c` and `hba.c`, and libpq's
@@ -195,7 +194,7 @@ def _is_pool_exhausted(error: BaseException) -> bool:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Translate failures of the database; errors in our statements pass through."""
+    """Translate failures of the database, but not errors in the statements of the service."""
     try:
         yield
     except sql.SQLAlchemyError as exc:
@@ -205,7 +204,7 @@ def translate_errors() -> Iterator[None]:
 
 
 def is_database_failure(error: BaseException) -> bool:
-    """Return whether the database or its setup has failed, and not our statement."""
+    """Return whether the database or its setup has failed, and not a statement of the service."""
     if isinstance(error, sql.DatabaseError) and _cause(error)[0] in _SETUP_CAUSES:
         return True
     return isinstance(error, _FAILURES)
@@ -229,9 +228,9 @@ def unavailable_error(name: str, code: str | None = None) -> StoreUnavailableErr
 
 
 def unconfirmed_error(error: StoreUnavailableError) -> StoreUnavailableError:
-    """Return the error for a commit with this error, after which the outcome is unknown.
+    """Return the error that says that the outcome of a commit, which has failed, is unknown.
 
-    After a `StoreFullError` the outcome is known, so it is returned as it is.
+    After a `StoreFullError` the outcome is known, so this error is returned unchanged.
     """
     if isinstance(error, StoreFullError):
         return error

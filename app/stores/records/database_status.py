@@ -1,6 +1,6 @@
 """The state of a database for operators: its size, its queues, its connections and statements.
 
-Only counters and short queues are read, so this is fast even while the database is slow.
+The statements read only counters and short queues, so they are fast even in a slow database.
 """
 
 import re
@@ -22,7 +22,7 @@ from app.stores.records.tables import projects, stored_totals, uploads
 from app.stores.records.unit_of_work import UnitOfWork
 
 _LISTED = 5
-# Literals in statements may be data of clients.
+# Literals in statements may be data of clients, so they are replaced.
 _LITERALS = re.compile(r"\$(\w*)\$.*?(?:\$\1\$|\Z)|'(?:[^']|'')*(?:'|\Z)", re.DOTALL)
 _SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 _SERVER = text("""
@@ -44,7 +44,7 @@ _RUNNING = text("""
     ORDER BY xact_start LIMIT :listed
 """)
 _HAS_STATISTICS = text("SELECT to_regclass('pg_stat_statements') IS NOT NULL")
-# Other statements, such as those about roles, may contain passwords.
+# Only these statements are shown, because others, such as those about roles, may contain passwords.
 _SLOW = text("""
     SELECT calls, mean_exec_time / 1000 AS mean_seconds, max_exec_time / 1000 AS max_seconds,
       left(query, 500) AS query
@@ -88,7 +88,7 @@ class SlowStatement:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The state of a PostgreSQL server that the role of the service can see."""
+    """The state of a PostgreSQL server, as far as the role of the service may read it."""
 
     is_replica: bool
     connections: int
@@ -144,7 +144,9 @@ def read_database_status(connection: Connection) -> DatabaseStatus:
         size_bytes = connection.exec_driver_sql(_SQLITE_SIZE).scalar_one()
         return DatabaseStatus(sqlite3.sqlite_version, size_bytes, None)
     row: Any = connection.execute(_SERVER).one()
-    running = [_statement(RunningStatement, item) for item in _list(connection, _RUNNING)]
+    running = [
+        _read_running(RunningStatement, item) for item in _select_listed(connection, _RUNNING)
+    ]
     server = read_row(ServerStatus, row, running=running, slow=_read_slow(connection))
     return DatabaseStatus(row.version, row.size_bytes, server)
 
@@ -169,17 +171,17 @@ def _read_slow(connection: Connection) -> Sequence[SlowStatement] | None:
     if not connection.execute(_HAS_STATISTICS).scalar_one():
         return None
     try:
-        return [_statement(SlowStatement, item) for item in _list(connection, _SLOW)]
+        return [_read_running(SlowStatement, item) for item in _select_listed(connection, _SLOW)]
     except DBAPIError:
         # The extension is not loaded, or the role may not read it.
         return None
 
 
-def _list(connection: Connection, statement: TextClause) -> Sequence[Row[Any]]:
+def _select_listed(connection: Connection, statement: TextClause) -> Sequence[Row[Any]]:
     return connection.execute(statement, {"listed": _LISTED}).all()
 
 
-def _statement(kind: Any, row: Row[Any]) -> Any:  # noqa: ANN401 - either of the two
+def _read_running(kind: Any, row: Row[Any]) -> Any:  # noqa: ANN401 - either of the two
     query = " ".join(_LITERALS.sub("'…'", row.query or "").split())
     return read_row(kind, row, query=query)
 

@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 class Job(Generic[_Result]):
     """A function that waits for a thread, and the future of its result.
 
-    Either a thread runs it, or the event loop rejects it: the first call of `begin` decides.
+    Either a thread runs the function, or the event loop rejects it, whichever calls `begin` first.
     """
 
     def __init__(self, work: Callable[..., Any]) -> None:
@@ -29,7 +29,7 @@ class Job(Generic[_Result]):
 
     @property
     def is_waiting(self) -> bool:
-        """True until it has begun or was rejected."""
+        """True until the function has begun or was rejected."""
         return not self._begun.locked()
 
     def begin(self) -> bool:
@@ -47,7 +47,7 @@ class Job(Generic[_Result]):
         return result
 
     def complete(self) -> None:
-        """Return or raise the outcome to the caller, from a thread."""
+        """Resolve the future with the outcome. This is called in a thread."""
         error: BaseException | None = None
         result: Any = None
         try:
@@ -63,7 +63,7 @@ class Job(Generic[_Result]):
 
 
 class DatabaseThreads:
-    """Threads for the functions of one event loop; each is started when it is needed.
+    """Threads for the functions of one event loop. A thread is started when it is needed.
 
     Args:
         max_threads: The maximum number of threads: one for each connection.
@@ -139,14 +139,14 @@ class DatabaseThreads:
                     job.reject(StoreUnavailableError("database"))
 
     def _serve(self) -> None:
-        while jobs := self._take():
+        while jobs := self._take_jobs():
             if begun := [job for job in jobs if job.begin()]:
                 self._run_jobs(begun)
-            # An idle thread must not reference finished jobs.
+            # Without this, an idle thread would keep finished jobs in memory.
             del jobs, begun
 
-    def _take(self) -> Sequence[Job[Any]]:
-        """Wait for the next jobs of a thread; there are none if the threads are closed."""
+    def _take_jobs(self) -> Sequence[Job[Any]]:
+        """Wait for the next jobs of a thread; return none if the threads are closed."""
         job = self._queue.get()
         return [] if job is None else [job]
 

@@ -57,7 +57,7 @@ _REMOVE_UNUSED = scoped_delete(resources).where(
 
 @dataclass(frozen=True, slots=True)
 class ImageOutcome:
-    """The stored outcome of a recipe: the image, or `None` if none can be made."""
+    """The stored outcome of a recipe: an image, or `None` if the source cannot be decoded."""
 
     image: DerivedImage | None
 
@@ -72,7 +72,7 @@ class DerivedImageRecords(Repository):
     def lock(self) -> None:
         """Lock the images and sources of the project against changes until the transaction ends.
 
-        It is called before rows of `resources` are locked.
+        Callers lock rows of `resources` after this.
         """
         self._scope.lock(_LOCK, shared=False)
 
@@ -87,14 +87,14 @@ class DerivedImageRecords(Repository):
 
     def has_source(self, source_digest: str) -> bool:
         """Return whether there is a resource with these bytes that is not itself derived."""
-        return bool(self._with_source([source_digest]))
+        return bool(self._find_sources([source_digest]))
 
     def note(
         self, source_digest: str, recipe_key: str, image: DerivedImage | None, *, now: datetime
     ) -> None:
-        """Store an image and its descriptor; the caller has acquired the lock.
+        """Store the outcome of a recipe for a source.
 
-        The caller has checked that there is a source, and no image yet.
+        The caller has acquired the lock, and checked that there is a source and no outcome yet.
 
         Raises:
             BlobSweptError: A sweep has removed the blob of the image.
@@ -120,25 +120,27 @@ class DerivedImageRecords(Repository):
         """
         self.lock()
         resource_ids = {source.resource_id for source in sources}
-        resource_ids |= self._made_of({source.digest for source in sources})
-        return {row.resource_id for row in self._scope.in_batches(_LOCK_RESOURCES, resource_ids)}
+        resource_ids |= self._find_derived({source.digest for source in sources})
+        return {
+            row.resource_id for row in self._scope.rows_in_batches(_LOCK_RESOURCES, resource_ids)
+        }
 
     def remove_sourceless(self, digests: Collection[str]) -> None:
-        """Remove images whose sources were removed; the blobs become garbage.
+        """Remove the images whose sources were removed. A sweep removes their blobs later.
 
-        Images that have links, or were stored as files, stay. The caller has called `lock_sources`
-        before it removed the sources.
+        Images that have links, or were also stored as files, stay. The caller has called
+        `lock_sources` before it removed the sources.
         """
         for batch in in_batches(digests):
-            sourceless = set(batch) - self._with_source(batch)
-            made = self._made_of(sourceless)
+            sourceless = set(batch) - self._find_sources(batch)
+            made = self._find_derived(sourceless)
             self._scope.run(_REMOVE, values=[*sourceless])
             for unused in in_batches(made):
                 self._scope.run(_REMOVE_UNUSED, values=unused)
 
-    def _made_of(self, digests: Collection[str]) -> set[str]:
-        return {row.resource_id for row in self._scope.in_batches(_MADE_OF, digests)}
+    def _find_derived(self, digests: Collection[str]) -> set[str]:
+        return {row.resource_id for row in self._scope.rows_in_batches(_MADE_OF, digests)}
 
-    def _with_source(self, digests: Sequence[str]) -> set[str]:
-        """Return the digests, out of `digests`, of resources that are not themselves derived."""
-        return {row.digest for row in self._scope.in_batches(_SOURCES, digests)}
+    def _find_sources(self, digests: Sequence[str]) -> set[str]:
+        """Return the digests for which there is a resource that is not itself derived."""
+        return {row.digest for row in self._scope.rows_in_batches(_SOURCES, digests)}

@@ -1,9 +1,9 @@
 """Engines of SQLAlchemy for SQLite and PostgreSQL, with the same guarantees.
 
-SQLite has two engines: one with a single connection, used by the thread that writes, and a pool of
-read-only connections, which do not wait for writes (WAL). PostgreSQL has one with a single
-connection, used by the thread that writes short changes, and a pool for everything else. Functions
-that use a connection of a pool run in threads.
+For SQLite there are two engines: one with a single connection, for the thread that writes, and a
+pool of read-only connections, which do not wait for writes (WAL). For PostgreSQL there is one with
+a single connection, for the thread that writes short changes, and a pool for everything else.
+Functions that use a connection of a pool run in threads.
 """
 
 import sqlite3
@@ -49,7 +49,7 @@ _POSTGRESQL_OPTIONS = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
-    # Set on each connection that has no pooler in between.
+    # `_allow_prepared_statements` sets it on connections without a pooler.
     "prepare_threshold": None,
 }
 # A statement is prepared when it has been executed so many times.
@@ -67,12 +67,12 @@ class Engines:
     Args:
         address: The address.
         writer: The engine of transactions.
-        reader: The engine of statements outside of transactions; the same as `writer` on
-            PostgreSQL.
+        reader: The engine of functions that read; the same as `writer` on PostgreSQL.
         group: Commits short changes together; on SQLite, all changes.
         pool_size: The number of connections of `reader`.
-        timeout_seconds: The maximum wait for a connection, a turn to write or a lock.
-        loop: Executes lookups in a SQLite file in the event loop.
+        timeout_seconds: The maximum wait for a connection, for the thread that writes, or for a
+            lock.
+        loop: Executes lookups of a SQLite file in the event loop.
     """
 
     def __init__(
@@ -158,7 +158,8 @@ def open_engines(
     Args:
         address: The address.
         pool_size: The number of connections for functions in threads.
-        timeout_seconds: The maximum wait for a connection, a turn to write or a lock.
+        timeout_seconds: The maximum wait for a connection, for the thread that writes, or for a
+            lock.
         transaction_pooler: True if a pooler may run each transaction on another connection to
             PostgreSQL; `None` to detect a pooler on each new connection.
     """
@@ -187,7 +188,7 @@ def _open_sqlite(
     writer = _create_engine(url, connect_args=options, pool_size=1, max_overflow=-1)
     # Each connection has its own cache, so recently used connections are preferred.
     reader = _create_engine(url, connect_args=options, pool_use_lifo=True, **pool)
-    event.listen(writer, "connect", partial(_become_writer, timeout_seconds))
+    event.listen(writer, "connect", partial(_prepare_writer, timeout_seconds))
     event.listen(reader, "connect", partial(_run_pragmas, _READER_PRAGMAS))
     # A database in memory exists only in one connection.
     is_file = bool(url.database) and not url.query and ":" not in str(url.database)
@@ -211,11 +212,11 @@ def _open_sqlite(
 
 
 def _create_engine(url: URL, **options: Any) -> Engine:  # noqa: ANN401 - as SQLAlchemy's
-    """Return an engine whose driver begins no transactions; see `group_commits.begin`.
+    """Return an engine whose driver does not begin transactions; `group_commits.begin` does.
 
-    So a statement outside of a transaction is one round trip to PostgreSQL.
+    So a statement outside of a transaction is only one round trip to PostgreSQL.
     """
-    # Errors are logged, and parameters are data of clients.
+    # Parameters are hidden because errors are logged, and parameters are data of clients.
     return create_engine(url, hide_parameters=True, isolation_level="AUTOCOMMIT", **options)
 
 
@@ -226,17 +227,17 @@ def _pool_use(name: str, engine: Engine, waiting: int) -> PoolUse:
     return PoolUse(name, pool.size(), pool.checkedout(), pool.checkedin(), waiting)
 
 
-def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: object) -> None:
+def _prepare_writer(timeout_seconds: float, connection: DBAPIConnection, record: object) -> None:
     """Prepare a connection for writing, with a write-ahead log."""
     cursor = connection.cursor()
-    until = time.monotonic() + timeout_seconds
+    deadline = time.monotonic() + timeout_seconds
     while True:
         try:
             cursor.execute("PRAGMA journal_mode=WAL")
             break
         except sqlite3.OperationalError as exc:
             # Another process may be changing the mode, and SQLite does not wait for that.
-            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(_WAIT_SECONDS)
     cursor.close()
@@ -263,7 +264,7 @@ def _allow_prepared_statements(
     try:
         is_pooled = _is_pooled(connection) if transaction_pooler is None else transaction_pooler
     except BaseException:
-        # The pool does not close a connection that it does not have yet.
+        # The connection is not in the pool yet, so the pool does not close it.
         connection.close()
         raise
     record.info[_IS_POOLED] = is_pooled
@@ -276,9 +277,10 @@ def _allow_prepared_statements(
 
 
 def _is_pooled(connection: Any) -> bool:  # noqa: ANN401 - of PostgreSQL's driver
-    """Return whether statements run in another server process than the handshake named.
+    """Return whether the connection goes through a pooler.
 
-    In the handshake, a pooler sends its own number, or that of one of its connections.
+    The number of the server process in the handshake is then that of the pooler, or that of any of
+    its connections. Statements return the number of the process that executes them.
     """
     processes = [connection.execute("SELECT pg_backend_pid()").fetchone()[0] for _ in range(2)]
     return set(processes) != {connection.info.backend_pid}

@@ -19,13 +19,13 @@ from app.stores.records.tables import (
     tool_results,
 )
 
-# By the kind of an entry: its id, and its texts.
+# For each kind of entry, the column of its id, and the columns of its texts.
 _RECORDS: Mapping[IndexedKind, tuple[Column[str], Sequence[Column[Any]]]] = {
     "tool_result": (tool_results.c.tool_result_id, [tool_results.c.sanitized]),
     "message": (messages.c.message_id, [messages.c.message]),
     "interaction": (interactions.c.interaction_id, [interactions.c.input, interactions.c.output]),
 }
-_OF_MESSAGE = and_(
+_IS_OF_MESSAGE = and_(
     history_entries.c.project_id == messages.c.project_id,
     history_entries.c.session_id == messages.c.session_id,
     history_entries.c.seq == messages.c.seq,
@@ -40,9 +40,9 @@ def _call_id_of(table: AnyTable) -> ColumnElement[Any]:
 
 
 def _select_records(kind: IndexedKind) -> Select[Any]:
-    """Select records by ids, with the first bytes of their texts, and whether these are truncated.
+    """Select records by ids, with the first bytes of their texts, which are the last columns.
 
-    The texts are the last columns.
+    `is_cut` is true if a text is longer.
     """
     identity, texts = _RECORDS[kind]
     columns = identity.table.c
@@ -62,7 +62,7 @@ def _select_records(kind: IndexedKind) -> Select[Any]:
         *(start.label(f"text_{index}") for index, start in enumerate(starts)),
     )
     if kind == "message":
-        statement = statement.outerjoin(history_entries, _OF_MESSAGE)
+        statement = statement.outerjoin(history_entries, _IS_OF_MESSAGE)
     return statement.where(is_among(identity, "values"))
 
 
@@ -81,21 +81,23 @@ def read_sources(
     scope: ProjectScope, kind: IndexedKind, ids: Collection[str]
 ) -> Iterator[EntrySource]:
     """Yield the beginnings of the records with these ids that exist."""
-    yield from _files(scope, ids) if kind == "file" else _records(scope, kind, ids)
+    yield from _read_files(scope, ids) if kind == "file" else _read_records(scope, kind, ids)
 
 
-def _records(scope: ProjectScope, kind: IndexedKind, ids: Collection[str]) -> Iterator[EntrySource]:
+def _read_records(
+    scope: ProjectScope, kind: IndexedKind, ids: Collection[str]
+) -> Iterator[EntrySource]:
     _, texts = _RECORDS[kind]
-    for row in scope.in_batches(_SELECTED[kind], ids):
+    for row in scope.rows_in_batches(_SELECTED[kind], ids):
         starts: Sequence[Any] = row[-len(texts) :]
         contents = tuple(bytes(start) for start in starts if start is not None)
         fields = {"kind": kind, "mime_type": None, "other_sessions": (), "contents": contents}
         yield read_row(EntrySource, row, **fields)
 
 
-def _files(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
+def _read_files(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
     sessions: dict[str, list[str]] = {}
-    for row in scope.in_batches(_LINKED, ids):
+    for row in scope.rows_in_batches(_LINKED, ids):
         sessions.setdefault(row.resource_id, []).append(row.session_id)
     for row in scope.rows_with(resources.c.resource_id, ids):
         in_sessions = sorted(sessions.get(row.resource_id, ()))

@@ -7,8 +7,8 @@ a number sees all numbers below it:
     write A   …changes…  number 7  commit
     write B         …changes…  (waits)  number 8  commit
 
-If a transaction is rolled back, the next one takes its number. An event has no content: it refers
-to the row of its subject.
+If a transaction is rolled back, the next one takes its number. The row of an event does not have
+the record that was written: it refers to the row of the record, its subject.
 """
 
 import json
@@ -51,7 +51,7 @@ from pagefault_dialects.json.values import json_text
 
 _LOCK_TIMEOUT_MS = 10_000
 _DELETION: EventType = "session:deleted"
-_TABLES: dict[EventType, tuple[AnyTable, str]] = {
+_SUBJECT_TABLES: dict[EventType, tuple[AnyTable, str]] = {
     "llmservice:toolResult": (tool_results, "tool_result_id"),
     "message:created": (messages, "message_id"),
     "interaction:created": (interactions, "interaction_id"),
@@ -132,7 +132,7 @@ _SET_REMOVED = (
 )
 
 
-def _content_of(event_type: EventType, table: AnyTable, key: str) -> Select[Any]:
+def _select_content(event_type: EventType, table: AnyTable, key: str) -> Select[Any]:
     # The event of an answer does not contain the input, which may be large.
     names = [key, "output"] if event_type == "interaction:answered" else table.c.keys()
     return scoped_select(table, *(table.c[name] for name in names)).where(
@@ -140,7 +140,9 @@ def _content_of(event_type: EventType, table: AnyTable, key: str) -> Select[Any]
     )
 
 
-_CONTENTS = {kind: (_content_of(kind, table, key), key) for kind, (table, key) in _TABLES.items()}
+_SELECT_CONTENTS = {
+    kind: (_select_content(kind, table, key), key) for kind, (table, key) in _SUBJECT_TABLES.items()
+}
 
 
 class EventRecords(Repository):
@@ -204,7 +206,7 @@ class EventRecords(Repository):
             values = {"session_id": session_id, "after": number, "limit": limit}
             rows = self._scope.all(_AFTER_IN_SESSION, **values)
         rows = limit_row_bytes(rows, max_bytes)
-        contents = self._contents(rows)
+        contents = self._read_contents(rows)
         return [
             read_row(LoggedEvent, row, content=contents.get((row.type, row.subject_id)))
             for row in rows
@@ -260,14 +262,14 @@ class EventRecords(Repository):
         number: int | None = self._scope.execute(statement, **values).scalar()
         return number
 
-    def _contents(
+    def _read_contents(
         self, rows: Sequence[Row[Any]]
     ) -> dict[tuple[EventType, str], bytes | StoredInteraction]:
         found: dict[tuple[EventType, str], bytes | StoredInteraction] = {}
-        for event_type, (statement, key) in _CONTENTS.items():
+        for event_type, (statement, key) in _SELECT_CONTENTS.items():
             ids = [row.subject_id for row in rows if row.type == event_type]
-            for row in self._scope.in_batches(statement, ids):
-                found[event_type, getattr(row, key)] = _content(event_type, row)
+            for row in self._scope.rows_in_batches(statement, ids):
+                found[event_type, getattr(row, key)] = _content_of_row(event_type, row)
         return found
 
 
@@ -279,7 +281,7 @@ def _recordset_row(index: int, event: NewEvent) -> dict[str, object]:
     )
 
 
-def _content(event_type: EventType, row: Row[Any]) -> bytes | StoredInteraction:
+def _content_of_row(event_type: EventType, row: Row[Any]) -> bytes | StoredInteraction:
     member = CONTENT_OF[event_type]
     if member == "message":
         return sent_message(row.message, dialect=row.dialect, role=row.role)

@@ -1,9 +1,9 @@
 """Moves of frontiers, with which an earlier rendering of a session can be repeated.
 
-A move has the levels of a frontier, and the newest entry of the session when they changed. Moves
-have no orphans: these never move, so those of an earlier entry are the current ones up to it. A
-move with the `seq` 0 stands for all unknown moves: of earlier versions, and older than the newest
-`MAX_MOVES`. Its levels are limited to the requested entry.
+A move has the levels of a frontier after the move, and the newest entry of the session at that
+time. Orphans are not stored in moves: they never change, so the orphans at an earlier entry are the
+current ones up to this entry. A move with the `seq` 0 replaces all unknown moves: those of earlier
+versions, and those before the newest `MAX_MOVES`. Its levels are limited to the requested entry.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,10 +53,12 @@ class FrontierMoveRecords(Repository):
             seq: The `seq` of the entry.
         """
         newest = self.newest(session_id, stored.name)
-        if (newest is None or newest.seq < seq) and _levels(stored.frontier) != _of(newest):
-            # A process of an earlier version has moved the frontier.
+        if (newest is None or newest.seq < seq) and _without_orphans(
+            stored.frontier
+        ) != _levels_after(newest):
+            # A process of an earlier version, which stores no moves, has moved the frontier.
             return stored.frontier.up_to(seq)
-        levels = _of(self.newest(session_id, stored.name, up_to=seq))
+        levels = _levels_after(self.newest(session_id, stored.name, up_to=seq))
         return levels.model_copy(update={"orphans": stored.frontier.orphans}).up_to(seq)
 
     def newest(
@@ -90,18 +92,18 @@ class FrontierMoveRecords(Repository):
 
         Args:
             session_id: The session, which exists.
-            old: The frontier before it.
-            new: The frontier after it.
-            seq: The newest entry when it was moved.
+            old: The frontier before the move.
+            new: The frontier after the move.
+            seq: The newest entry when the frontier was moved.
         """
-        name, levels = new.name, _levels(new.frontier)
-        if levels == _levels(old):
+        name, levels = new.name, _without_orphans(new.frontier)
+        if levels == _without_orphans(old):
             return
         newest = self.newest(session_id, name)
         begins = 0 if newest is None else newest.seq + 1
-        if begins < seq and _levels(old) != _of(newest):
+        if begins < seq and _without_orphans(old) != _levels_after(newest):
             # A process of an earlier version has moved the frontier, at an unknown entry.
-            self.put_all(session_id, name, [FrontierMove(begins, _levels(old))])
+            self.put_all(session_id, name, [FrontierMove(begins, _without_orphans(old))])
         # Another request may have moved the frontier already, at a later entry.
         self.put_all(session_id, name, [FrontierMove(max(seq, begins - 1), levels)])
         self._remove_oldest(session_id, name)
@@ -114,11 +116,11 @@ class FrontierMoveRecords(Repository):
             self._scope.run(_SET_UNKNOWN, of_session=session_id, of_name=name, oldest=oldest.seq)
 
 
-def _levels(frontier: Frontier) -> Frontier:
+def _without_orphans(frontier: Frontier) -> Frontier:
     return frontier.model_copy(update={"orphans": ()})
 
 
-def _of(move: FrontierMove | None) -> Frontier:
+def _levels_after(move: FrontierMove | None) -> Frontier:
     return move.levels if move else NOTHING_EVICTED
 
 

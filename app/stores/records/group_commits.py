@@ -9,12 +9,12 @@ the next transaction, and all their calls return after its commit:
     C               (waits)                         …changes…  events of B and C  commit
                                                                                  B and C return
 
-If a change fails, all are rolled back and made again, each behind a savepoint, so that only the one
-that fails is undone. Otherwise there are no savepoints, because each is a round trip to PostgreSQL.
-An error of the whole transaction is raised to all callers.
+If a change fails, all changes are rolled back and made again, each behind a savepoint, so that only
+the failing change is undone. Normally there are no savepoints, because each is a round trip to
+PostgreSQL. An error of the whole transaction is raised to all callers.
 
-On PostgreSQL another transaction may have locked a row. A group waits 50 ms for it. Then the change
-is rolled back, and made in a separate transaction, which waits longer.
+On PostgreSQL another transaction may have locked a row. A group waits 50 ms for the lock. Then the
+change is rolled back, and made in a separate transaction, which waits longer.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
-from app.stores.records.database import Work, Written
+from app.stores.records.database import Work, WriteResult
 from app.stores.records.database_errors import (
     database_error,
     is_connection_lost,
@@ -40,9 +40,9 @@ from app.stores.records.database_threads import DatabaseThreads, Job
 from app.stores.records.events import EventRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
-# Limits the time that a change waits for other changes.
+# More changes in a transaction would make each of them wait longer.
 _MAX_CHANGES = 32
-# How long a group waits for a lock; far below PostgreSQL's `deadlock_timeout`.
+# The time that a group waits for a lock; far below PostgreSQL's `deadlock_timeout`.
 _LOCK_TIMEOUT_MS = 50
 # The same behind savepoints, where several changes may wait one after the other.
 _SHORT_LOCK_TIMEOUT_MS = 1
@@ -52,7 +52,7 @@ _Result = TypeVar("_Result")
 
 
 class ContendedError(Exception):
-    """A change has to be made alone.
+    """A change has to be made in a separate transaction.
 
     Another transaction has locked one of its rows, or the connection was lost before the commit.
     """
@@ -63,7 +63,7 @@ class UnconfirmedError(Exception):
 
 
 class Change(Job[tuple[_Result, int | None]]):
-    """The function of one caller; the outcome is its result, and the number of its last event."""
+    """The function of one caller. Its outcome is the result, and the number of its last event."""
 
     def __init__(
         self, work: Work[_Result], *, is_alone: bool = False, is_durable: bool = True
@@ -71,12 +71,12 @@ class Change(Job[tuple[_Result, int | None]]):
         super().__init__(work)
         self.is_alone = is_alone
         self.is_durable = is_durable
-        self.written: Written[_Result] | None = None
+        self.written: WriteResult[_Result] | None = None
         self.last_event: int | None = None
         self.error: BaseException | None = None
 
     def make(self, connection: Connection) -> BaseException | None:
-        """Run the function; return its error. The translated error is raised to the caller."""
+        """Run the function; return its error. `outcome` raises the translated error."""
         self.error = None
         try:
             self.written = self._work(connection)
@@ -103,9 +103,9 @@ class GroupCommits(DatabaseThreads):
     def __init__(self, engine: Engine, timeout_seconds: float) -> None:
         super().__init__(1, timeout_seconds)
         self.engine = engine
-        # A change that was taken from the queue, and is committed without those before it.
+        # A change that was taken from the queue, and belongs to the next transaction.
         self._next: Change[Any] | None = None
-        # True if a change of the last group has failed: failures often follow each other.
+        # True if a change of the last group has failed, because failures often follow each other.
         self._uses_savepoints = False
 
     async def write(
@@ -127,7 +127,8 @@ class GroupCommits(DatabaseThreads):
         await super().close()
         self.engine.dispose()
 
-    def _take(self) -> Sequence[Change[Any]]:
+    def _take_jobs(self) -> Sequence[Change[Any]]:
+        """Wait for changes, and return those of the next transaction."""
         first, self._next = self._next or self._queue.get(), None
         changes = [] if first is None else [first]
         with suppress(Empty):
@@ -159,7 +160,7 @@ class GroupCommits(DatabaseThreads):
             if failed is None:
                 pending = []
             elif failed is pending[0] or isinstance(failed.error, ContendedError):
-                # It has not failed because of other changes.
+                # This change would fail without the other changes as well.
                 pending.remove(failed)
         if pending:
             commit_changes(
@@ -225,8 +226,8 @@ def commit_changes(
         reached(CrashPoint.SHARED_COMMITTED)
     except BaseException as exc:  # noqa: BLE001 - every caller raises it
         for change in changes:
-            # Changes that failed before may have failed because of others that are now lost.
-            # Callers add notes to their error, so each gets its own.
+            # The error of a change may be a consequence of other changes that are now rolled back,
+            # so it is replaced. Callers add notes to their error, so each gets a separate object.
             if not isinstance(change.error, ContendedError):
                 change.error = _translate(exc)
     return None
@@ -254,8 +255,8 @@ def _write_events(
 ) -> None:
     """Write the events of changes, project by project, as the last statements before the commit.
 
-    They are last, because numbering events blocks other writers until the commit. Projects have a
-    fixed order, so there are no deadlocks.
+    They are last, because numbering the events of a project blocks other writers of the project
+    until the commit. All transactions lock projects in one order, so there are no deadlocks.
     """
     by_project: dict[str, list[Change[Any]]] = {}
     for change in changes:
@@ -279,13 +280,14 @@ def begin(
 
     Args:
         connection: The connection.
-        is_durable: Whether its commit is synced to the disk.
-        lock_timeout_ms: The maximum wait for a lock. SQLite has one lock, which is acquired here.
+        is_durable: True if its commit is synced to the disk.
+        lock_timeout_ms: The maximum wait for each lock on PostgreSQL. SQLite has one lock, which is
+            acquired here.
     """
     connection.begin()
     if connection.dialect.name == "postgresql":
-        # Not the server's default level: after it has waited for a lock, a transaction has to see
-        # what was committed in the meantime. All statements are one round trip.
+        # The default level of the server may be higher. With READ COMMITTED, a transaction that has
+        # waited for a lock sees what was committed meanwhile. All statements are one round trip.
         statements = ["BEGIN ISOLATION LEVEL READ COMMITTED"]
         if lock_timeout_ms is not None:
             statements.append(f"SET LOCAL lock_timeout = {lock_timeout_ms}")
@@ -296,8 +298,8 @@ def begin(
     if connection.info.get("is_durable", True) != is_durable:
         connection.exec_driver_sql(f"PRAGMA synchronous={'FULL' if is_durable else 'NORMAL'}")
         connection.info["is_durable"] = is_durable
-    # A transaction that begins with a read lock fails when it writes, instead of waiting, if
-    # another process has written in between.
+    # A transaction that begins with a read lock does not wait when it writes: if another process
+    # has written since, it fails.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 

@@ -1,8 +1,8 @@
-"""The history of a session: stretches of entries, and their tool results, messages, interactions.
+"""The history of a session: *stretches* of consecutive entries, and the records of entries.
 
-A history only grows at its end, and is deleted as a whole. Its entries never change, so while an
-entry exists, the entries before it are the same. Tool results and messages never change; an
-interaction gets its answer once.
+The record of an entry is a tool result, a message or an interaction. A history only grows at its
+end, and is deleted as a whole. Entries, tool results and messages never change; an interaction gets
+its output once. So while an entry exists, the entries before it are the same.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.json.values import parse_stored_json
 
 MAX_BYTES = 16 * 1024 * 1024
-"""The size after which a list of entries, or of events, ends."""
+"""The total size of records after which a list of entries, or of events, ends."""
 _FIND_MESSAGE = scoped_select(messages, by=["message_id"])
 _IS_AFTER = history_entries.c.seq > bindparam("after_seq")
 _ENTRIES = Lookup(
@@ -41,7 +41,7 @@ _ENTRIES = Lookup(
 
 
 def _records_of(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Lookup:
-    """Select the records of the entries of some kinds, in a stretch of a history."""
+    """Return the lookup of the records in a table, for the entries of these kinds in a stretch."""
     large = [column for column in table.c if isinstance(column.type, LargeBinary)]
     return Lookup(
         scoped_select(history_entries, *table.c, by=["session_id"])
@@ -83,7 +83,7 @@ _NEWEST_MESSAGES = Lookup(
     .order_by(history_entries.c.seq.desc())
 )
 _NEWEST_AT_ONCE = 20
-# More than this is not read in the event loop.
+# Records with more bytes than this are not read in the event loop.
 _SHORT_BYTES = 1024 * 1024
 
 
@@ -101,7 +101,7 @@ class HistoryHead:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive entries of a history whose records are not read yet."""
+    """Consecutive entries of a history, whose records were not read yet."""
 
     scope: ProjectScope
     session_id: str
@@ -126,7 +126,7 @@ class Stretch:
             found[row.interaction_id] = stored_interaction(row)
         entries = ((row, found.get(row.entry_id)) for row in self.rows)
         return [
-            _answer(row.seq, entry)
+            _stored_answer(row.seq, entry)
             if row.kind == ANSWER and isinstance(entry, StoredInteraction)
             else entry
             for row, entry in entries
@@ -146,7 +146,8 @@ class Stretch:
         )
 
 
-def _answer(seq: int, interaction: StoredInteraction) -> StoredAnswer:
+def _stored_answer(seq: int, interaction: StoredInteraction) -> StoredAnswer:
+    """Return the entry with the output of an interaction."""
     return StoredAnswer(
         seq=seq,
         interaction_id=interaction.interaction_id,
@@ -172,7 +173,8 @@ class SessionHistory(Repository):
     ) -> Stretch:
         """Find up to `limit` entries of the history after a `seq`, in order, without their records.
 
-        The stretch ends with the entry with which it exceeds `max_bytes`, which may be the first.
+        The entry that makes the stretch exceed `max_bytes` is its last one, so a stretch has at
+        least one entry.
         """
         found = self._scope.look_up(
             _ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit
@@ -191,11 +193,11 @@ class SessionHistory(Repository):
     ) -> Iterator[StoredHistoryMessage]:
         """Yield the messages of clients among the last numbers of a session, the newest first.
 
-        They are read in batches, so only one batch is in memory.
+        Messages are read in batches, so only one batch is in memory.
 
         Args:
             session_id: The session.
-            max_numbers: How many numbers up to `to` are searched.
+            max_numbers: The number of `seq`s up to `to` that are searched.
             after_seq: Messages up to this `seq` are omitted.
             to: The last number; by default the last of the session.
         """
@@ -220,7 +222,7 @@ class SessionHistory(Repository):
 
 
 def limit_row_bytes(rows: Sequence[Row[Any]], max_bytes: int) -> Sequence[Row[Any]]:
-    """Return rows up to the first one with which the sum of their `size_bytes` exceeds a limit."""
+    """Return the first rows, up to the row that makes the sum of `size_bytes` exceed a limit."""
     size_bytes = 0
     for index, row in enumerate(rows):
         size_bytes += row.size_bytes

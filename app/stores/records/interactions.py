@@ -20,18 +20,18 @@ _SET_OUTPUT = scoped_update(interactions, by={"interaction_id": "of_interaction"
 _SIZE = func.length(interactions.c.input) + func.coalesce(func.length(interactions.c.output), 0)
 
 
-def _after(*by: str) -> Select[Any]:
+def _select_after(*by: str) -> Select[Any]:
     listed = scoped_select(interactions, by=["session_id", *by])
     listed = listed.where(interactions.c.seq > bindparam("after_seq"))
     return listed.order_by(interactions.c.seq).limit(bindparam("limit", type_=Integer()))
 
 
-def _sizes(listed: Select[Any]) -> Select[Any]:
+def _select_sizes(listed: Select[Any]) -> Select[Any]:
     return listed.with_only_columns(interactions.c.seq, _SIZE.label("size_bytes"))
 
 
-_LIST, _LIST_KIND = _after(), _after("input_kind")
-_LIST_SIZES, _LIST_KIND_SIZES = _sizes(_LIST), _sizes(_LIST_KIND)
+_LIST, _LIST_KIND = _select_after(), _select_after("input_kind")
+_LIST_SIZES, _LIST_KIND_SIZES = _select_sizes(_LIST), _select_sizes(_LIST_KIND)
 
 
 class InteractionRecords(Repository):
@@ -50,7 +50,7 @@ class InteractionRecords(Repository):
     def set_output(
         self, interaction_id: str, output: bytes, *, answer_seq: int, now: datetime
     ) -> None:
-        """Store the answer of an interaction of a session that the caller has locked."""
+        """Store the output of an interaction. The caller has locked the session."""
         self._scope.run(
             _SET_OUTPUT,
             of_interaction=interaction_id,
@@ -59,7 +59,7 @@ class InteractionRecords(Repository):
             answered_at=now,
         )
 
-    def page(
+    def list_interactions(
         self,
         session_id: str,
         *,
@@ -70,7 +70,7 @@ class InteractionRecords(Repository):
     ) -> Sequence[StoredInteraction]:
         """Return up to `limit` interactions of a session after a `seq`, in order.
 
-        The list ends with the interaction with which it exceeds `max_bytes`.
+        The interaction that makes the list exceed `max_bytes` is its last one.
         """
         values = {"session_id": session_id, "input_kind": input_kind, "after_seq": after_seq}
         listed, sizes = _LIST, _LIST_SIZES

@@ -15,10 +15,10 @@ _Result = TypeVar("_Result")
 
 
 class LoopReader:
-    """Runs functions whose statements are lookups; see `Lookup`.
+    """Runs functions in the event loop, if all their statements are lookups (see `Lookup`).
 
-    Lookups never wait: they only read, they do not wait for locks, and they skip large values. Any
-    other statement raises WouldBlockError, and the function is run again in a thread.
+    Lookups do not block: they only read, do not wait for locks, and skip large values. Any other
+    statement raises WouldBlockError, and the caller runs the function again in a thread.
 
     Args:
         engine: Opens a connection that does not wait for locks. This object disposes of it.
@@ -32,7 +32,8 @@ class LoopReader:
         """Run a function; each statement sees what is committed when it runs.
 
         Raises:
-            WouldBlockError: It has to be run in a thread, where errors are translated.
+            WouldBlockError: The function has to be run in a thread. Errors of the database become
+                this error, because they are translated there.
         """
         try:
             if self._connection is None:

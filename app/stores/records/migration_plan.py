@@ -1,4 +1,4 @@
-"""The plan of a migration: its statements, their locks, and the waits of others.
+"""The plan of a migration: its statements, their locks, and who waits for the locks.
 
 Alembic generates the statements in its offline mode, so nothing is locked or changed.
 """
@@ -18,42 +18,43 @@ from app.stores.records.migrations import (
     read_revision,
 )
 
-NOBODY = "nobody waits"
-_WRITERS = "writers wait for a moment"
-_EVERYBODY = "readers and writers wait for a moment"
+NOBODY_WAITS = "nobody waits"
+_WRITERS_WAIT = "writers wait for a moment"
+_EVERYBODY_WAITS = "readers and writers wait for a moment"
 _SAME_ROWS_DURING_BATCH = "writers of the same rows wait for a batch"
 _WRITERS_DURING_SCAN = "writers wait while the rows are read"
 _SAME_ROWS_DURING_WRITES = "writers of the same rows wait while all are written"
 _EVERYBODY_DURING_SCAN = "readers and writers wait while the rows are read"
 _WRITERS_DURING_BATCH = "writers wait for a batch"
 SHORT_WAITS = frozenset(
-    {NOBODY, _WRITERS, _EVERYBODY, _SAME_ROWS_DURING_BATCH, _WRITERS_DURING_BATCH}
+    {NOBODY_WAITS, _WRITERS_WAIT, _EVERYBODY_WAITS, _SAME_ROWS_DURING_BATCH, _WRITERS_DURING_BATCH}
 )
-"""Waits of less than a second, however many rows there are."""
+"""Waits that take less than a second, for any number of rows."""
 
 _TEMPORARY = "CREATE TEMPORARY TABLE"
 _FOREIGN_KEY = "FOREIGN KEY to"
 _INSERT_BATCHES = "INSERT in batches"
 _NAME = r"(?:IF NOT EXISTS |IF EXISTS )?(?P<table>\w+)"
 _ON = r"(?:IF NOT EXISTS )?\w+ .*?\bON (?P<table>\w+)"
-# A pattern, the statement, its lock on PostgreSQL, and who waits for it. Migrations mark the
-# statements that they repeat for batches of rows with a comment; the SELECT locks its rows.
+# A pattern, the name of the statement, its lock on PostgreSQL, and who waits for the lock.
+# Migrations mark the statements that they repeat for batches of rows with a comment. Such a SELECT
+# locks the rows of its batch.
 _RULES = [
     (re.compile(pattern, re.DOTALL), statement, lock, waits)
     for pattern, statement, lock, waits in (
-        (rf"CREATE TEMPORARY TABLE {_NAME}", _TEMPORARY, "", NOBODY),
-        (rf"CREATE (?:VIRTUAL )?TABLE {_NAME}", "CREATE TABLE", "", NOBODY),
-        (rf"DROP TABLE {_NAME}", "DROP TABLE", "ACCESS EXCLUSIVE", _EVERYBODY),
+        (rf"CREATE TEMPORARY TABLE {_NAME}", _TEMPORARY, "", NOBODY_WAITS),
+        (rf"CREATE (?:VIRTUAL )?TABLE {_NAME}", "CREATE TABLE", "", NOBODY_WAITS),
+        (rf"DROP TABLE {_NAME}", "DROP TABLE", "ACCESS EXCLUSIVE", _EVERYBODY_WAITS),
         (
             rf"CREATE (?:UNIQUE )?INDEX CONCURRENTLY {_ON}",
             "CREATE INDEX CONCURRENTLY",
             "SHARE UPDATE EXCLUSIVE",
-            NOBODY,
+            NOBODY_WAITS,
         ),
         (rf"CREATE (?:UNIQUE )?INDEX {_ON}", "CREATE INDEX", "SHARE", _WRITERS_DURING_SCAN),
-        (rf"ALTER TABLE {_NAME} ADD COLUMN", "ADD COLUMN", "ACCESS EXCLUSIVE", _EVERYBODY),
+        (rf"ALTER TABLE {_NAME} ADD COLUMN", "ADD COLUMN", "ACCESS EXCLUSIVE", _EVERYBODY_WAITS),
         (rf"ALTER TABLE {_NAME}", "ALTER TABLE", "ACCESS EXCLUSIVE", _EVERYBODY_DURING_SCAN),
-        (rf"CREATE TRIGGER {_ON}", "CREATE TRIGGER", "SHARE ROW EXCLUSIVE", _WRITERS),
+        (rf"CREATE TRIGGER {_ON}", "CREATE TRIGGER", "SHARE ROW EXCLUSIVE", _WRITERS_WAIT),
         (
             rf"/\* in batches \*/ SELECT 1 FROM {_NAME}",  # noqa: S608
             "LOCK in batches",
@@ -66,10 +67,15 @@ _RULES = [
             "ROW EXCLUSIVE",
             _SAME_ROWS_DURING_BATCH,
         ),
-        (rf"/\* in batches \*/ INSERT INTO {_NAME}", _INSERT_BATCHES, "ROW EXCLUSIVE", NOBODY),
+        (
+            rf"/\* in batches \*/ INSERT INTO {_NAME}",
+            _INSERT_BATCHES,
+            "ROW EXCLUSIVE",
+            NOBODY_WAITS,
+        ),
         (rf"UPDATE {_NAME}", "UPDATE", "ROW EXCLUSIVE", _SAME_ROWS_DURING_WRITES),
         (rf"DELETE FROM {_NAME}", "DELETE", "ROW EXCLUSIVE", _SAME_ROWS_DURING_WRITES),  # noqa: S608
-        (rf"INSERT INTO {_NAME}", "INSERT", "ROW EXCLUSIVE", NOBODY),
+        (rf"INSERT INTO {_NAME}", "INSERT", "ROW EXCLUSIVE", NOBODY_WAITS),
     )
 ]
 _REVISION = re.compile(
@@ -80,7 +86,7 @@ _REFERENCES = re.compile(r"REFERENCES (\w+)")
 
 @dataclass(frozen=True, slots=True)
 class PlannedStatement:
-    """A statement of a revision on a table, with its lock, and who waits for it."""
+    """A statement of a revision on a table, with its lock, and who waits for the lock."""
 
     revision: str
     statement: str
@@ -94,7 +100,7 @@ class PlannedStatement:
 def plan_migration(engine: Engine) -> list[PlannedStatement]:
     """Return the statements that would migrate a database.
 
-    Of those on new tables, only the creation, batched inserts and locks of foreign keys are listed.
+    For new tables, only their creation, batched inserts, and the locks of foreign keys are listed.
     """
     from alembic import command  # noqa: PLC0415
 
@@ -109,7 +115,7 @@ def plan_migration(engine: Engine) -> list[PlannedStatement]:
         written = config.output_buffer.getvalue()
         is_postgresql = connection.dialect.name == "postgresql"
     planned = [
-        item if is_postgresql else _on_sqlite(item)
+        item if is_postgresql else _plan_on_sqlite(item)
         for revision, statements in _REVISION.findall(written)
         for statement in statements.split(";\n")
         for item in _read_statement(revision, statement.strip(), rows)
@@ -154,20 +160,22 @@ def _read_statement(
                         other,
                         rows[other],
                         "SHARE ROW EXCLUSIVE",
-                        _WRITERS,
+                        _WRITERS_WAIT,
                     )
         elif table != "alembic_version":
             yield PlannedStatement(revision, name, table, rows[table], lock, waits)
         return
 
 
-def _on_sqlite(planned: PlannedStatement) -> PlannedStatement:
-    """Return the plan of a statement on SQLite, where it blocks writers, but never readers."""
+def _plan_on_sqlite(planned: PlannedStatement) -> PlannedStatement:
+    """Return the plan of a statement on SQLite, where every statement blocks only writers."""
     if planned.statement == _TEMPORARY:
         return planned
     waits = {
-        NOBODY: _WRITERS_DURING_BATCH if planned.statement == _INSERT_BATCHES else _WRITERS,
-        _EVERYBODY: _WRITERS,
+        NOBODY_WAITS: _WRITERS_DURING_BATCH
+        if planned.statement == _INSERT_BATCHES
+        else _WRITERS_WAIT,
+        _EVERYBODY_WAITS: _WRITERS_WAIT,
         _SAME_ROWS_DURING_BATCH: _WRITERS_DURING_BATCH,
         _EVERYBODY_DURING_SCAN: _WRITERS_DURING_SCAN,
         _SAME_ROWS_DURING_WRITES: "writers wait while all rows are written",

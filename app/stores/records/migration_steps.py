@@ -1,7 +1,7 @@
 """Steps of migrations without long locks: indexes that are built concurrently, and batches.
 
-Only migrations use these functions, those with `is_online = True`. They run outside of a
-transaction, except in a new database, which has no other users.
+Only migrations with `is_online = True` use these functions. They run outside of a transaction,
+except in a new database, which no other process uses.
 """
 
 import time
@@ -18,7 +18,9 @@ _ROWS = {"postgresql": 5_000, "sqlite": 20_000}
 
 
 def build_index(name: str, table: str, columns: Sequence[str], **options: Any) -> None:  # noqa: ANN401 - Alembic's
-    """Build an index while others write; an invalid index of an interrupted run is replaced.
+    """Build an index while other processes write. An invalid index is replaced.
+
+    An interrupted build leaves an invalid index.
 
     Args:
         name: The name of the index.
@@ -58,7 +60,7 @@ def run_batches(table: str, keys: Sequence[str], *statements: str, rows: int | N
     while True:
         began = time.monotonic()
         high = _last_of_batch(connection, table, keys, low, size)
-        condition, values = _between(table, keys, low, high)
+        condition, values = _batch_condition(table, keys, low, high)
         _run(connection, [item.format(rows=condition) for item in statements], values)
         if high is None:
             return
@@ -68,7 +70,7 @@ def run_batches(table: str, keys: Sequence[str], *statements: str, rows: int | N
 
 
 def select_locked(table: str) -> Sequence[str]:
-    """Return the statements that lock the rows of a batch; none on SQLite."""
+    """Return the statement that locks the rows of a batch, for `run_batches`; none on SQLite."""
     if op.get_bind().dialect.name != "postgresql":
         return ()
     return (f"SELECT 1 FROM {table} WHERE {{rows}} FOR UPDATE",)  # noqa: S608
@@ -88,13 +90,14 @@ def _is_invalid(name: str) -> bool:
 def _last_of_batch(
     connection: Connection, table: str, keys: Sequence[str], low: Sequence[Any] | None, size: int
 ) -> Sequence[Any] | None:
-    condition, values = _between(table, keys, low, None)
+    """Return the key of the last row of the batch after `low`; `None` if it is the last batch."""
+    condition, values = _batch_condition(table, keys, low, None)
     names = ", ".join(keys)
     rows = f"FROM {table} WHERE {condition} ORDER BY {names} LIMIT 1 OFFSET {size - 1}"
     return connection.execute(text(f"SELECT {names} {rows}"), values).first()
 
 
-def _between(
+def _batch_condition(
     table: str, keys: Sequence[str], low: Sequence[Any] | None, high: Sequence[Any] | None
 ) -> tuple[str, dict[str, Any]]:
     """Return the condition for rows after `low` and up to `high`, and its parameters."""
@@ -110,6 +113,7 @@ def _between(
 
 
 def _run(connection: Connection, statements: Sequence[str], values: dict[str, Any]) -> None:
+    """Execute the statements of a batch in one transaction."""
     is_online = _is_online()
     if is_online:
         is_postgresql = connection.dialect.name == "postgresql"

@@ -3,10 +3,11 @@
 A new database gets all revisions in one transaction. A database with data gets each revision
 separately:
 
-    most revisions    a short transaction. It waits 200 ms for a lock, because others wait behind
-                      it, and is tried again
+    most revisions    a short transaction. It waits at most 200 ms for a lock, because other
+                      transactions wait behind it, and is then tried again
     `is_online`       statements outside of a transaction: an index that is built concurrently, or
-                      the batches of a back-fill. Repeated after an interruption, they continue
+                      the batches of a back-fill. After an interruption they are repeated, and
+                      continue
 
 `serve` migrates the embedded database itself. A database of a server is migrated once, by
 `pagefault migrate`, before the new version starts. Alembic is imported only for this, because the
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _LOCK_TIMEOUT_MS = 200
-# Ten minutes, because a long transaction may have locked a table.
+# With the pauses, these take ten minutes, because a long transaction may have locked a table.
 _MAX_ATTEMPTS = 600
 _PAUSE_SECONDS = (0.5, 1.5)
 _SQLITE_PAUSE_SECONDS = 0.05
@@ -43,7 +44,7 @@ _SQLITE_PAUSE_SECONDS = 0.05
 _LOCK = "SELECT pg_advisory_xact_lock(7224012)"
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7224012)"
 ALEMBIC = threading.Lock()
-"""Held while Alembic runs, because it has global state."""
+"""Is locked while Alembic runs, because Alembic has global state."""
 
 
 def newest_revision() -> str:
@@ -66,7 +67,7 @@ def known_revisions() -> Set[str]:
 def is_newest(path: Path) -> bool:
     """Return whether the database in a file is at the newest revision; false if there is none."""
     try:
-        # Read-only, so that a missing file is not created.
+        # Opened read-only, so that a missing file is not created.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     except sqlite3.Error:
@@ -106,7 +107,7 @@ def read_revision(connection: Connection) -> str | None:
 
 
 def alembic_config(connection: Connection, *, is_online: bool) -> "Config":
-    """Return the configuration for Alembic; `is_online` is read by `migration_steps`."""
+    """Return the configuration for Alembic, with `is_online` for `migration_steps`."""
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config(attributes={"connection": connection, "is_online": is_online})
@@ -118,10 +119,10 @@ def alembic_config(connection: Connection, *, is_online: bool) -> "Config":
 def _lock(engine: Engine) -> Iterator[None]:
     """Prevent other processes from migrating while the block runs.
 
-    The lock belongs to a transaction, because behind a pooler a session may change. The transaction
-    is idle and has no snapshot, for which the concurrent build of an index would wait. A statement
-    that waits for the lock would have a snapshot, so the lock is polled. On SQLite there is no
-    lock: a revision that another process has applied is skipped.
+    The lock belongs to a transaction, because a pooler may execute each transaction in another
+    session. The concurrent build of an index waits for all transactions with a snapshot. An idle
+    transaction has no snapshot, but a statement that waits for the lock has one, so the lock is
+    polled. On SQLite there is no lock: a revision that another process has applied is skipped.
     """
     with engine.connect() as connection:
         while connection.dialect.name == "postgresql":
@@ -162,7 +163,7 @@ def _upgrade(connection: Connection) -> None:
 def _apply_once(
     connection: Connection, current: str | None, revision: str, *, is_online: bool
 ) -> None:
-    """Apply a revision; errors are ignored if another process has applied it.
+    """Apply a revision. Ignore an error if another process has applied the revision meanwhile.
 
     On SQLite, where there is no lock, two processes may execute the same steps.
     """
@@ -205,7 +206,11 @@ def _transaction(connection: Connection) -> Iterator[None]:
 
 
 def yield_to_others(connection: Connection, seconds: float) -> None:
-    """Sleep as long as a step took; on SQLite at least 50 ms, because writers poll for the lock."""
+    """Sleep, so that other transactions can write.
+
+    `seconds` is the duration of the last step. On SQLite this sleeps at least 50 ms, because
+    waiting writers poll for the lock.
+    """
     is_sqlite = connection.dialect.name == "sqlite"
     time.sleep(max(seconds, _SQLITE_PAUSE_SECONDS) if is_sqlite else seconds)
 

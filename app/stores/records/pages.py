@@ -1,6 +1,8 @@
-"""Memory pages: one row each, found by id, and listed by number; newer pages have higher numbers.
+"""Memory pages and their levels.
 
-Levels above FULL are supplied by the client, or derived once and stored.
+A page has an id and a number. It is found by its id; lists are in the order of the numbers, and
+newer pages have higher numbers. Levels above FULL are supplied by the client, or derived and then
+stored.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -28,14 +30,14 @@ from pagefault_dialects.model.page import (
     StoredRepresentation,
 )
 
-_LISTED = (
+_PAGE_COLUMNS = (
     *(pages.c[name] for name in ("page_number", "page_id", "version", "descriptor", "body")),
     *(pages.c[name] for name in ("inline_form", "digest", "fetched_resource_id", "created_at")),
     page_accesses.c.last_accessed,
     page_accesses.c.access_count,
 )
 _FIND = Lookup(
-    scoped_select(pages, *_LISTED, by=["page_id"]).outerjoin_from(pages, page_accesses),
+    scoped_select(pages, *_PAGE_COLUMNS, by=["page_id"]).outerjoin_from(pages, page_accesses),
     large=[pages.c.descriptor, pages.c.body],
 )
 _FIND_WITH_CONTENT = Lookup(
@@ -43,12 +45,12 @@ _FIND_WITH_CONTENT = Lookup(
     large=[pages.c.descriptor, pages.c.body, pages.c.content],
 )
 _FILTERS = tuple(values_of(PageFilters()))
-_FILTERED = Lookup(
+_FIND_FILTER_VALUES = Lookup(
     scoped_select(pages, *(pages.c[name] for name in ("page_number", *_FILTERS)), by=["page_id"])
 )
-_FEW = 32
-_FEW_BYTES = 256 * 1024
-"""The limit for reads in the event loop, which then take a tenth of a millisecond."""
+_LOOP_PAGES = 32
+_LOOP_BYTES = 256 * 1024
+"""More pages or bytes than these are not read in the event loop. Reading so many takes 0.1 ms."""
 _IS_NUMBERED = is_among(pages.c.page_number, "numbers")
 # Both databases know the length of a blob without reading it.
 _IS_SMALL = func.length(pages.c.content) <= bindparam("content_up_to")
@@ -63,7 +65,7 @@ _SIZE = Lookup(
     ).where(_IS_NUMBERED)
 )
 _FIND_NUMBERED = Lookup(
-    scoped_select(pages, *_LISTED)
+    scoped_select(pages, *_PAGE_COLUMNS)
     .add_columns(case((_IS_SMALL, pages.c.content), else_=None).label("content"))
     .outerjoin_from(pages, page_accesses)
     .where(_IS_NUMBERED),
@@ -104,22 +106,22 @@ class PageRecords(Repository):
         """Return the page, with its content or without."""
         lookup = _FIND_WITH_CONTENT if with_content else _FIND
         rows = self._scope.look_up(lookup, page_id=page_id)
-        return _stored(rows[0]) if rows else None
+        return _page_of_row(rows[0]) if rows else None
 
     def insert_absent(self, versions: Sequence[PageVersion]) -> dict[str, int]:
-        """Store pages whose ids are free; return their numbers by id.
+        """Store the pages whose ids no other page has; return the numbers of these pages by id.
 
-        Later items of `versions` become newer pages. Ids that are taken are not in the result. If
-        another transaction is inserting an id, this waits for it.
+        Later items of `versions` become newer pages. If another transaction is inserting a page
+        with such an id, this waits for its end.
         """
         rows = [
-            {**_values(version), "page_id": version.page_id, "fetched_resource_id": None}
+            {**_version_columns(version), "page_id": version.page_id, "fetched_resource_id": None}
             for version in versions
         ]
         if self._scope.is_postgresql:
-            # Locks are acquired in the order of the ids, so that two bulks do not wait for each
-            # other. Numbers have the order of the bulk, so they are reserved first. SQLite has one
-            # writer, and numbers rows as it inserts them.
+            # Rows are inserted, and so locked, in the order of their ids; otherwise two
+            # transactions could wait for each other. The numbers have the order of `versions`, so
+            # they are reserved before. SQLite has one writer, and numbers rows as it inserts them.
             numbers = self._scope.reserve(page_numbers, count=len(rows))
             rows = [
                 row | {"page_number": number} for row, number in zip(rows, numbers, strict=True)
@@ -133,10 +135,10 @@ class PageRecords(Repository):
     ) -> bool:
         """Store a new version of a page if the page is unchanged; return whether it was stored.
 
-        The page keeps its id and its number. Other changes of it wait until the transaction ends;
-        reads, and counts of accesses, do not.
+        The page keeps its id and its number. Other changes of the page wait until the transaction
+        ends; reads and counts of accesses do not wait.
         """
-        values = {**_values(version), "fetched_resource_id": fetched_resource_id}
+        values = {**_version_columns(version), "fetched_resource_id": fetched_resource_id}
         return self._scope.run(_REPLACE, **_identity_of(current), **values) == 1
 
     def set_fetched(self, page_number: int, resource_id: str, *, digest: str) -> bool:
@@ -148,7 +150,7 @@ class PageRecords(Repository):
             digest: The digest of the page when its URL was read.
 
         Returns:
-            False if the page was changed since.
+            False if the page has changed since then.
         """
         values = {"of_number": page_number, "of_digest": digest}
         return self._scope.run(_SET_FETCHED, **values, fetched_resource_id=resource_id) == 1
@@ -157,14 +159,15 @@ class PageRecords(Repository):
         """Remove a page, with its levels, accesses and words, if it is unchanged.
 
         Returns:
-            Whether it was removed.
+            True if the page was removed.
         """
         return self._scope.run(_REMOVE, **_identity_of(current)) == 1
 
     def remove_session(self, session_id: str) -> list[str]:
         """Remove all pages of a session; return their ids.
 
-        The rows are locked first, in the order of their ids, as by every writer of several pages.
+        The rows are locked first, in the order of their ids. Every writer of several pages uses
+        this order, so that two of them do not wait for each other.
         """
         rows = self._scope.all(_LOCK_SESSION, session_id=session_id)
         self._scope.run(_REMOVE_SESSION, session_id=session_id)
@@ -175,7 +178,7 @@ class PageRecords(Repository):
     ) -> Sequence[int]:
         """Return the numbers of up to `limit` pages, newest first, older than `before`."""
         number = pages.c.page_number
-        statement = _filtered(_NUMBERS, filters)
+        statement = _apply_filters(_NUMBERS, filters)
         if before is not None:
             statement = statement.where(number < before)
         rows = self._scope.all(statement.order_by(number.desc()).limit(limit))
@@ -183,10 +186,10 @@ class PageRecords(Repository):
 
     def number_of(self, page_id: str, filters: PageFilters) -> int | None:
         """Return the number of a page, or `None` if it does not exist or the filters exclude it."""
-        rows = self._scope.look_up(_FILTERED, page_id=page_id)
-        return rows[0].page_number if rows and _passes(rows[0], filters) else None
+        rows = self._scope.look_up(_FIND_FILTER_VALUES, page_id=page_id)
+        return rows[0].page_number if rows and _matches_filters(rows[0], filters) else None
 
-    def numbered(
+    def find_numbered(
         self,
         numbers: Collection[int],
         *,
@@ -201,27 +204,27 @@ class PageRecords(Repository):
         max_content_bytes = -1 if content_up_to is None else content_up_to
         found: dict[int, StoredPage] = {}
         for batch in in_batches(numbers):
-            is_short = len(batch) <= _FEW
+            is_short = len(batch) <= _LOOP_PAGES
             if is_short and not self._scope.is_postgresql:
                 # Larger pages are not read in the event loop.
                 (size,) = self._scope.look_up(_SIZE, numbers=batch, content_up_to=max_content_bytes)
-                is_short = (size.size_bytes or 0) <= _FEW_BYTES
+                is_short = (size.size_bytes or 0) <= _LOOP_BYTES
             rows = self._scope.look_up(
                 _FIND_NUMBERED,
                 is_short=is_short,
                 numbers=batch,
                 content_up_to=max_content_bytes,
             )
-            found |= {row.page_number: _stored(row) for row in rows}
+            found |= {row.page_number: _page_of_row(row) for row in rows}
         return found
 
-    def manifest_positions(
+    def find_manifest_positions(
         self, session_id: str, *, after: ManifestPosition | None, limit: int
     ) -> Sequence[ManifestPosition]:
-        """Return the keys of up to `limit` pages of a session in the order of a manifest.
+        """Return the positions of up to `limit` pages of a session in its manifest, in order.
 
         Pinned pages come first, then more important ones, then newer ones. `after` is the last
-        key of the previous list.
+        position of the previous list.
         """
         statement = _SELECT_MANIFEST_KEYS.limit(limit)
         if after is not None:
@@ -236,6 +239,7 @@ class PageRecords(Repository):
 
 
 def _identity_of(current: StoredPage) -> dict[str, object]:
+    """Return the parameters of `_IS_UNCHANGED`."""
     return {
         "of_number": current.page_number,
         "of_digest": current.digest,
@@ -243,24 +247,25 @@ def _identity_of(current: StoredPage) -> dict[str, object]:
     }
 
 
-def _filtered(statement: Select[Any], filters: PageFilters) -> Select[Any]:
+def _apply_filters(statement: Select[Any], filters: PageFilters) -> Select[Any]:
+    """Return a select of only the pages that match filters."""
     values = {name: value for name, value in values_of(filters).items() if value is not None}
     session_id = values.pop("session_id", None)
     conditions = [pages.c[name] == value for name, value in values.items()]
     if session_id is None:
         return statement.where(*conditions)
-    # A session has few pages. With `IS TRUE`, SQLite uses the index over sessions, and not an index
-    # over another column, which would return many more rows.
+    # With `IS TRUE`, SQLite uses no index for a condition, but the index over sessions. An index
+    # over another column would return many more rows, because a session has few pages.
     unindexed = (condition.is_(true()) for condition in conditions)
     return statement.where(pages.c.session_id == session_id, *unindexed)
 
 
-def _passes(row: Row[Any], filters: PageFilters) -> bool:
+def _matches_filters(row: Row[Any], filters: PageFilters) -> bool:
     values = values_of(filters).items()
     return all(value is None or getattr(row, name) == value for name, value in values)
 
 
-def _values(version: PageVersion) -> dict[str, object]:
+def _version_columns(version: PageVersion) -> dict[str, object]:
     """Return the columns of a version, without its id."""
     values = values_of(version)
     fields = values.pop("fields")
@@ -270,7 +275,7 @@ def _values(version: PageVersion) -> dict[str, object]:
     return {**values, "importance": version.fields.importance, "compression_level": level}
 
 
-def _stored(row: Row[Any]) -> StoredPage:
+def _page_of_row(row: Row[Any]) -> StoredPage:
     content = getattr(row, "content", None)
     return read_row(StoredPage, row, content=content, access_count=row.access_count or 0)
 
@@ -285,9 +290,9 @@ class PageLevelRecords(Repository):
     def replace_many(
         self, levels: Mapping[str, Sequence[StoredRepresentation]], *, are_new: bool = False
     ) -> None:
-        """Replace the levels of pages, by page id; the caller has locked or created the pages.
+        """Replace the levels of pages, by page id. The caller has locked or created the pages.
 
-        With `are_new`, the pages have no levels yet.
+        `are_new` is true if the pages have no levels yet.
         """
         for batch in () if are_new else in_batches(levels):
             self._scope.run(_REMOVE_LEVELS, page_ids=batch)

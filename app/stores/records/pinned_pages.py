@@ -16,4 +16,4 @@ class PinnedPageRecords(Repository):
 
     def among(self, page_ids: Collection[str]) -> set[str]:
         """Return the ids of these pages that are pinned."""
-        return {row.page_id for row in self._scope.in_batches(_PINNED, page_ids)}
+        return {row.page_id for row in self._scope.rows_in_batches(_PINNED, page_ids)}

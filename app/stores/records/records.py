@@ -14,7 +14,7 @@ import structlog
 from sqlalchemy import Connection, text
 
 from app.stores.records.blob_sizes import BlobSize, EndedClaim, SizesByClaim, SizeUnknownError
-from app.stores.records.database import Database, Written
+from app.stores.records.database import Database, WriteResult
 from app.stores.records.projects import ProjectRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
@@ -31,32 +31,32 @@ Announce: TypeAlias = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Runs short functions over the database, which must wait for nothing else.
+    """Runs short functions over the database. The functions must not wait for anything else.
 
-    They run in a thread, or in the event loop if all their statements are lookups. A function may
-    run again, so it must have no effect except on its unit of work.
+    A function runs in a thread, or in the event loop if all its statements are lookups (see
+    `Lookup`). It may run again, so it must have no effect except on its unit of work.
 
-    Every method may raise StoreFullError, or StoreUnavailableError: nothing was stored, or the
-    outcome of the commit is unknown, which the detail says. If a caller is cancelled, a function
-    that was begun is completed.
+    Every method may raise StoreFullError or StoreUnavailableError. Then nothing was stored, or the
+    outcome of the commit is unknown; the detail says which. If a caller is cancelled, a function
+    that has begun is completed.
     """
 
     database: Database
     _: KW_ONLY
     blob_size: BlobSize | None = None
-    """Returns the size of a blob that was stored again after a sweep. Without it, such a blob
-    counts as removed."""
+    """Returns the size of a blob that was stored again after a sweep has removed it. If this is
+    `None`, such blobs count as removed."""
     announce: Announce | None = None
     """Called with a project's newest event after its commit."""
 
     async def read(self, project_id: str, work: Callable[[UnitOfWork], _Result]) -> _Result:
-        """Run a function that reads; each statement sees what is committed when it runs."""
+        """Run a function that reads. Each statement sees what is committed when it runs."""
         return await self.database.read(partial(_read, project_id, work), tries_event_loop=True)
 
     async def read_snapshot(
         self, project_id: str, work: Callable[[UnitOfWork], _Result]
     ) -> _Result:
-        """Run a function that reads; all its statements see the same committed state."""
+        """Run a function that reads. All its statements see the same committed state."""
         return await self.database.read(partial(_read, project_id, work), is_snapshot=True)
 
     async def write(
@@ -67,24 +67,25 @@ class Records:
         is_alone: bool = False,
         is_durable: bool = True,
     ) -> _Result:
-        """Run a function that writes; its changes are committed when this returns.
+        """Run a function that writes, and commit its changes before this returns.
 
-        If the function raises, nothing is changed. Waiting writes are committed together. Events
-        that were added are written with the changes, and announced after the commit.
+        If the function raises, nothing is changed. Writes that wait at the same time are committed
+        together. The events of the unit of work are written with the changes, and announced after
+        the commit.
 
         Args:
             project_id: The project.
             work: The function.
-            is_alone: Commit it without other changes, because it takes long or writes more than
-                `MAX_TOGETHER_BYTES`.
-            is_durable: Whether it survives a power loss when this returns. Otherwise it does after
-                the next durable write.
+            is_alone: True to commit the changes without those of others, because the function takes
+                long or writes more than `MAX_TOGETHER_BYTES`.
+            is_durable: True to return only when the changes survive a power loss; otherwise they
+                survive one after the next durable write.
         """
         sizes: SizesByClaim = {}
 
-        def run_work(connection: Connection) -> Written[_Result]:
+        def run_work(connection: Connection) -> WriteResult[_Result]:
             unit = UnitOfWork(connection, project_id, sizes)
-            return Written(work(unit), project_id, tuple(unit.new_events))
+            return WriteResult(work(unit), project_id, tuple(unit.new_events))
 
         while True:
             try:
@@ -92,7 +93,8 @@ class Records:
                     run_work, is_alone=is_alone, is_durable=is_durable
                 )
             except SizeUnknownError as exc:
-                # Transactions must not wait for the blob store, so this one is run again.
+                # Transactions must not wait for the blob store. The sizes are looked up here, and
+                # the transaction is run again.
                 for start in range(0, len(exc.claims), _SIZES_AT_ONCE):
                     claims = exc.claims[start : start + _SIZES_AT_ONCE]
                     found = await asyncio.gather(
@@ -112,8 +114,8 @@ class Records:
     async def write_projects(self, work: Callable[[ProjectRecords], _Result]) -> _Result:
         """Run a function that changes projects and API keys, as `write` does."""
 
-        def run_work(connection: Connection) -> Written[_Result]:
-            return Written(work(ProjectRecords(connection)), "", ())
+        def run_work(connection: Connection) -> WriteResult[_Result]:
+            return WriteResult(work(ProjectRecords(connection)), "", ())
 
         result, _ = await self.database.write(run_work, is_alone=False)
         return result
@@ -131,7 +133,7 @@ class Records:
         return None if self.blob_size is None else await self.blob_size(project_id, claim.digest)
 
     def _announce(self, project_id: str, last_event: int | None) -> None:
-        """Announce an event; if that fails, the write, which is committed, still succeeds."""
+        """Announce an event. If that fails, the write is successful nevertheless."""
         try:
             if self.announce is not None and last_event is not None:
                 self.announce(project_id, last_event)

@@ -44,7 +44,7 @@ _LOCK = scoped_update(resources, by={"resource_id": "locked_id"}).values(
 )
 _REMOVE = scoped_delete(resources, by=["resource_id"])
 _LIST = scoped_select(resources)
-_EXTENT = scoped_select(
+_SELECT_EXTENT = scoped_select(
     resources,
     func.count().label("resources"),
     func.max(resources.c.created_at).label("newest_at"),
@@ -67,21 +67,21 @@ class ResourceRecords(Repository):
         self._blob_guard = unit[BlobGuard]
 
     def ensure(self, resource: Resource) -> tuple[Resource, bool]:
-        """Store a descriptor unless it exists; return the stored one and whether it is new.
+        """Store a resource unless it exists; return the stored one and whether it is new.
 
-        The caller has put the blob into the store before. The row is locked until the transaction
-        ends, so a concurrent delete waits, and then finds the link.
+        The caller has stored the blob before. The row is locked until the transaction ends, so a
+        concurrent delete waits, and then finds the link of this transaction.
 
         Raises:
             BlobSweptError: A sweep has removed the blob.
         """
         self._blob_guard.guard([resource.digest])
-        row = self._scope.insert_or_merge(resources, _merge, **_values(resource))
+        row = self._scope.insert_or_merge(resources, _merge, **_resource_columns(resource))
         stored = stored_resource(row)
         return stored, stored.created_at == resource.created_at
 
     def ensure_derived(self, resource: Resource) -> None:
-        """Store the descriptor of a derived file, unless the same file exists.
+        """Store a derived resource, unless the same file exists.
 
         Its row is locked, as in `ensure`.
 
@@ -89,23 +89,25 @@ class ResourceRecords(Repository):
             BlobSweptError: A sweep has removed the blob.
         """
         self._blob_guard.guard([resource.digest])
-        values = {**_values(resource), "is_derived": True}
+        values = {**_resource_columns(resource), "is_derived": True}
         self._scope.merge_all(resources, [values], overwrite("mime_type"))
 
     def ensure_all(self, new: Iterable[Resource]) -> None:
-        """Store descriptors that do not exist; all rows are locked, as in `ensure`.
+        """Store the resources that do not exist; all rows are locked, as in `ensure`.
 
         Raises:
             BlobSweptError: A sweep has removed one of their blobs.
         """
         ordered = sorted(new, key=lambda resource: resource.resource_id)
         self._blob_guard.guard([resource.digest for resource in ordered])
-        self._scope.merge_all(resources, [_values(resource) for resource in ordered], _merge)
+        self._scope.merge_all(
+            resources, [_resource_columns(resource) for resource in ordered], _merge
+        )
 
     def ensure_linked(
         self, new: Iterable[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
     ) -> None:
-        """Store descriptors that do not exist, and link all of them to an owner.
+        """Store the resources that do not exist, and link all of them to an owner.
 
         A resource cannot be deleted while it has links. The rows are locked, as in `ensure`.
         """
@@ -139,10 +141,7 @@ class ResourceRecords(Repository):
         return stored_resource(rows[0]) if rows else None
 
     def find_by_digest(self, digest: str) -> Resource | None:
-        """Return the oldest resource with this blob that is not derived.
-
-        No sweep has claimed the blob, because the row needs it.
-        """
+        """Return the oldest resource with this blob that is not derived."""
         rows = self._scope.look_up(_FIND_BY_DIGEST, digest=digest)
         return stored_resource(rows[0]) if rows else None
 
@@ -154,7 +153,10 @@ class ResourceRecords(Repository):
     def find_in_session(
         self, resource_ids: Collection[str], session_id: str | None
     ) -> dict[str, Resource]:
-        """Return the resources with links of a session, by id; `None` for links without session."""
+        """Return the resources that records of a session link to, by id.
+
+        With `None`, return those that records without a session link to.
+        """
         found: dict[str, Resource] = {}
         for batch in in_batches(resource_ids):
             rows = self._scope.all(_FIND_IN_SESSION, values=batch, of_session=session_id)
@@ -171,22 +173,27 @@ class ResourceRecords(Repository):
         return self._scope.run(_LOCK, locked_id=resource_id) == 1
 
     def remove(self, resource_id: str) -> None:
-        """Remove a descriptor; the blob becomes garbage."""
+        """Remove a resource. A sweep removes its blob later, if no other row needs it."""
         self._scope.run(_REMOVE, resource_id=resource_id)
 
     def extent(self) -> tuple[int, datetime | None]:
-        """Return the number of resources and the time of the newest, which change with the list."""
-        (row,) = self._scope.all(_EXTENT)
+        """Return the number of resources, and the time of the newest one if there are any.
+
+        If neither has changed, the list of resources has not changed.
+        """
+        (row,) = self._scope.all(_SELECT_EXTENT)
         return row.resources, row.newest_at
 
-    def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Resource]:
+    def list_resources(
+        self, *, before: tuple[datetime, str] | None, limit: int
+    ) -> Sequence[Resource]:
         """Return up to `limit` resources, newest first; `before` is a (created_at, id)."""
         moment, identity = resources.c.created_at, resources.c.resource_id
         listed = newest_first(_LIST, moment, identity, before=before, limit=limit)
         return [stored_resource(row) for row in self._scope.all(listed)]
 
 
-def _values(resource: Resource) -> dict[str, object]:
+def _resource_columns(resource: Resource) -> dict[str, object]:
     values = values_of(resource, **values_of(resource.hints), is_derived=False)
     del values["hints"]
     return values

@@ -1,8 +1,9 @@
 """Execute statements within one project, and convert rows to frozen dataclasses.
 
-Repositories build statements with the functions of `statements`, and a scope executes them with its
-project, so no statement can read rows of another project by accident. A test checks that
-repositories use nothing else. The fields of dataclasses have the names of columns.
+Repositories build statements with the functions of `statements`, and a `ProjectScope` executes them
+with its project, so no statement can read rows of another project by accident. A test checks that
+repositories do not execute statements in other ways. The fields of dataclasses have the names of
+columns.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
@@ -64,14 +65,14 @@ class NewRow:
 
 
 def read_row(kind: Callable[..., _Item], row: Row[Any], /, **others: object) -> _Item:
-    """Return a dataclass with the columns of a row; `others` are fields without a column."""
-    columns = {name: getattr(row, name) for name in _names(kind) if name not in others}
+    """Return a dataclass with the values of a row; `others` are the fields without a column."""
+    columns = {name: getattr(row, name) for name in _field_names(kind) if name not in others}
     return kind(**columns, **others)
 
 
 def values_of(item: object, **others: object) -> dict[str, object]:
-    """Return the fields of a dataclass, by name, and other columns of its row."""
-    return {name: getattr(item, name) for name in _names(cast(Any, type(item)))} | others
+    """Return the fields of a dataclass by name, for its row; `others` are further columns."""
+    return {name: getattr(item, name) for name in _field_names(cast(Any, type(item)))} | others
 
 
 def in_batches(values: Collection[_Key]) -> Iterator[list[_Key]]:
@@ -82,7 +83,7 @@ def in_batches(values: Collection[_Key]) -> Iterator[list[_Key]]:
 
 
 @cache
-def _names(kind: Hashable) -> tuple[str, ...]:
+def _field_names(kind: Hashable) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cast(Any, kind)))
 
 
@@ -135,10 +136,12 @@ class ProjectScope:
         return lookup.read(self._connection, parameters, is_short=is_short)
 
     def rows_with(self, column: Column[Any], values: Collection[_Key]) -> Iterator[Row[Any]]:
-        """Yield the rows whose column has one of any number of values, in several statements."""
-        return self.in_batches(_select_with(column), values)
+        """Yield the rows that have one of the values in a column, in a statement per 500 values."""
+        return self.rows_in_batches(_select_with(column), values)
 
-    def in_batches(self, statement: Select[Any], values: Collection[_Key]) -> Iterator[Row[Any]]:
+    def rows_in_batches(
+        self, statement: Select[Any], values: Collection[_Key]
+    ) -> Iterator[Row[Any]]:
         """Yield the rows of a statement with a parameter `values`, executed for each 500 values."""
         for batch in in_batches(values):
             yield from self.all(statement, values=batch)
@@ -149,7 +152,7 @@ class ProjectScope:
         return bool(self.insert_absent(table, [values], returning=["project_id"]))
 
     def insert_new(self, table: AnyTable, rows: Sequence[Mapping[str, object]]) -> None:
-        """Insert rows whose keys are known to be free.
+        """Insert rows. The caller knows that no row has their keys.
 
         Virtual tables need this method, because they do not support ON CONFLICT.
         """
@@ -159,10 +162,10 @@ class ProjectScope:
     def insert_absent(
         self, table: AnyTable, rows: Sequence[Mapping[str, object]], *, returning: Sequence[str]
     ) -> Sequence[Row[Any]]:
-        """Insert the rows whose keys are free; return columns of these rows.
+        """Insert the rows whose keys no other row has; return columns of the inserted rows.
 
-        If another transaction is inserting a key, this waits for it. Callers order rows as for
-        `merge_all`.
+        If another transaction is inserting a row with such a key, this waits for its end. Callers
+        order rows by their keys, as for `merge_all`.
         """
         statement = upsert(table, None, *returning, is_postgresql=self.is_postgresql)
         return self._insert(statement, rows).all() if rows else []
@@ -197,17 +200,18 @@ class ProjectScope:
         return self._insert(statement, [values]).one()
 
     def lock(self, number: int, *, shared: bool) -> None:
-        """Acquire an advisory lock of the project until the transaction ends, shared or exclusive.
+        """Acquire an advisory lock of the project, shared or exclusive, until the transaction ends.
 
-        On SQLite this does nothing, because SQLite has one writer at a time.
+        `number` distinguishes the locks of a project. On SQLite this does nothing, because SQLite
+        has one writer at a time.
         """
         if self.is_postgresql:
             self.execute(_LOCK_SHARED if shared else _LOCK_ALONE, number=number)
 
-    def lock_alone(self, number: int, *, wait_seconds: float) -> bool:
-        """Acquire an exclusive lock as `lock` does; return false after `wait_seconds`.
+    def lock_exclusively(self, number: int, *, wait_seconds: float) -> bool:
+        """Acquire an exclusive lock, as `lock` does; return false after `wait_seconds`.
 
-        The lock is granted in the order of requests, so later requests wait as well.
+        The lock is granted in the order of requests, so later requests wait for this one.
         """
         if not self.is_postgresql:
             return True

@@ -1,8 +1,9 @@
 """Search entries: rows for all searchable records except pages, and the queue of the index.
 
-Triggers of the database write or remove the row of a record in the transaction of the record. Its
-words are indexed later: they are read and prepared outside of transactions, and then stored. If
-another process has indexed the entry in the meantime, or the entry has changed, nothing is stored.
+Triggers of the database write or remove the search entry of a record in the transaction of the
+record. The words are indexed later: they are read and prepared outside of transactions, and then
+stored. If another process has indexed the entry meanwhile, or the record has changed, nothing is
+stored.
 """
 
 from collections.abc import Collection, Mapping
@@ -79,18 +80,18 @@ class SearchEntryRecords(Repository):
         # Pages that were indexed before there were stems get them later.
         self._pages = choose_page_index(unit)
 
-    def are_waiting(self) -> bool:
-        """Return whether any entry waits, by a lookup."""
+    def has_waiting_entries(self) -> bool:
+        """Return whether an entry waits to be indexed."""
         return bool(self._scope.look_up(_ANY_WAITING))
 
-    def are_stemless(self) -> bool:
-        """Return whether there are pages without stems, by a lookup."""
+    def has_stemless_pages(self) -> bool:
+        """Return whether there are pages without stems."""
         return bool(self._scope.look_up(_ANY_STEMLESS))
 
     def waiting(
         self, *, limit: int, newest_first: bool = False, skip: int = 0
     ) -> list[WaitingEntry]:
-        """Return up to `limit` waiting entries, after the first `skip` ones."""
+        """Return up to `limit` waiting entries, without the first `skip` ones."""
         statement = _NEWEST_WAITING if newest_first else _OLDEST_WAITING
         return [_entry(row) for row in self._scope.all(statement, limit=limit, skip=skip)]
 
@@ -100,7 +101,7 @@ class SearchEntryRecords(Repository):
         return sum(int(count.scalar_one()) for count in counts)
 
     def index(self, prepared: Mapping[WaitingEntry, IndexedRecord | None]) -> int:
-        """Index the entries that still wait with the same revision; return their number.
+        """Index the entries that still wait and have the same revision; return their number.
 
         Args:
             prepared: The words of each entry; `None` if it is not searchable.

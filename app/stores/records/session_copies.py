@@ -1,8 +1,7 @@
-"""Copies of the beginning of a session, made with one statement for each table.
+"""Copy the beginning of a session into another session, with one statement for each table.
 
-Entries and their records keep their `seq`. Their ids are new, because ids are unique in a project.
-The database makes each id from the UUIDv7 of the copy, by replacing its last digits with the `seq`
-in hexadecimal.
+Copied entries and records keep their `seq`, and get new ids, because ids are unique in a project.
+The database makes the ids: they are a UUIDv7 whose last digits are the `seq` in hexadecimal.
 """
 
 from collections.abc import Mapping
@@ -39,7 +38,7 @@ _KEYS = {
     messages: messages.c.message_id,
     interactions: interactions.c.interaction_id,
 }
-# Pages are not copied, because a page has one id in its project. Neither are their links.
+# Pages and the links of pages are not copied, because the id of a page is unique in its project.
 _OWNERS: Mapping[str, Column[str]] = {
     TOOL_RESULT: tool_results.c.tool_result_id,
     MESSAGE: messages.c.message_id,
@@ -49,18 +48,21 @@ _OWNERS: Mapping[str, Column[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """The number of entries of a beginning of a history, by kind, and the size of their records."""
+class HistoryBeginning:
+    """The size of the beginning of a history."""
 
     counts: HistoryCounts
+    """The number of entries of each kind."""
     entries: int
+    """The number of all entries."""
     size_bytes: int
+    """The size of the records of all entries."""
 
 
 class SessionCopyRecords(Repository):
     """Copies of sessions of one project."""
 
-    def measure(self, session_id: str, up_to: int) -> Beginning:
+    def measure(self, session_id: str, up_to: int) -> HistoryBeginning:
         """Count the entries of a session up to a `seq`."""
         entries = history_entries.c
         columns = [
@@ -69,13 +71,13 @@ class SessionCopyRecords(Repository):
             func.sum(entries.size_bytes).label("size_bytes"),
         ]
         counted = scoped_select(history_entries, *columns).group_by(entries.kind)
-        rows = self._scope.all(counted.where(*_beginning(history_entries, session_id, up_to)))
+        rows = self._scope.all(counted.where(*_is_in_beginning(history_entries, session_id, up_to)))
         counts = {f"{row.kind}s": row.entries for row in rows}
         size_bytes = sum(int(row.size_bytes) for row in rows)
-        return Beginning(HistoryCounts(**counts), sum(counts.values()), size_bytes)
+        return HistoryBeginning(HistoryCounts(**counts), sum(counts.values()), size_bytes)
 
     def copy(self, session_id: str, up_to: int, copy_id: str) -> None:
-        """Copy the entries of a session up to a `seq`, with their records, and the links of these.
+        """Copy the entries of a session up to a `seq`, with their records and the links of records.
 
         Args:
             session_id: The session, which the caller has locked against deletion.
@@ -116,7 +118,7 @@ class SessionCopyRecords(Repository):
         changed: Mapping[str, ColumnElement[Any]],
     ) -> None:
         copied = scoped_select(table, *_replace_columns(table, changed))
-        self._scope.copy(table, copied.where(*_beginning(table, session_id, up_to)))
+        self._scope.copy(table, copied.where(*_is_in_beginning(table, session_id, up_to)))
 
     def _links(self, session_id: str, up_to: int, copy_id: str, ids: "_CopiedIds") -> Select[Any]:
         """Select the links of copied records."""
@@ -148,13 +150,14 @@ class SessionCopyRecords(Repository):
             ids.id_of(numbered.c.seq).label("owner_id"),
             literal(copy_id).label("session_id"),
         )
-        # Every writer of several links locks their search entries in this order.
+        # Inserting a link locks a search entry. Every writer of several links uses this order, so
+        # that two of them do not wait for each other.
         return copied.where(numbered.c.seq <= up_to).order_by(numbered.c.resource_id)
 
 
 @dataclass(frozen=True, slots=True)
 class _CopiedIds:
-    """The ids of the records of one copy: a fixed beginning, then `digits` digits of the `seq`."""
+    """The ids of the records of one copy: a common beginning, then `digits` digits of the `seq`."""
 
     beginning: str
     digits: int
@@ -174,16 +177,17 @@ class _CopiedIds:
         return literal(self.beginning, String) + hexadecimal
 
 
-def _beginning(
+def _is_in_beginning(
     table: AnyTable, session_id: str, up_to: int
 ) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Return the conditions for the rows of a session up to a `seq`."""
     return table.c.session_id == session_id, table.c.seq <= up_to
 
 
 def _replace_columns(
     table: AnyTable, changed: Mapping[str, ColumnElement[Any]]
 ) -> list[ColumnElement[Any]]:
-    """Return the columns of a table, with the values of `changed` instead of some."""
+    """Return the columns of a table, with the values in `changed` for the columns that have one."""
     return [
         changed[column.name].label(column.name) if column.name in changed else column
         for column in table.c
@@ -191,7 +195,7 @@ def _replace_columns(
 
 
 def _answered_until(up_to: int) -> dict[str, ColumnElement[Any]]:
-    """Return the output of an interaction as it was when `up_to` was the last `seq`."""
+    """Return the columns of an output, as they were when `up_to` was the last `seq`."""
     columns = interactions.c
     is_later = columns.answer_seq > up_to
     names = ("output", "answer_seq", "answered_at")

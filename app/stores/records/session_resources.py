@@ -1,4 +1,4 @@
-"""The resources of sessions, and the sources of their titles."""
+"""The resources of sessions, the sizes of sessions, and the entries that make their titles."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -53,7 +53,7 @@ from pagefault_dialects.pages.sizes import (
     SMALLEST_IMAGE_TOKENS,
 )
 
-# How many messages are read for a title. The first one may be a system message.
+# The number of entries that are read for a title. The first one may be a system message.
 _OPENINGS = 3
 _SUMS = ("resources", "images", "bytes_referenced", "bytes_inline")
 _ENTRIES = (MESSAGE, INTERACTION, TOOL_RESULT)
@@ -66,7 +66,7 @@ def _count(table: AnyTable, *conditions: ColumnElement[bool]) -> Select[Any]:
     return scoped_select(table, session_id, rows).where(among, *conditions).group_by(session_id)
 
 
-def _opening(index: int) -> ColumnElement[Any]:
+def _select_opening(index: int) -> ColumnElement[Any]:
     """Select the id of the message or interaction of a session with an index, from 0."""
     entries = history_entries.c
     is_opening = or_(entries.kind == MESSAGE, entries.kind == INTERACTION)
@@ -76,14 +76,14 @@ def _opening(index: int) -> ColumnElement[Any]:
     return found.scalar_subquery().label(f"opening_{index}")
 
 
-def _using() -> Select[Any]:
-    """Select sums over the links of each session in `session_ids`, in one pass over the links."""
+def _select_use() -> Select[Any]:
+    """Select sums over the links of each session in `session_ids`, reading each link once."""
     links = resource_links.c
-    # The size in base64, as if every record contained a copy.
+    # The size of inline storage: every record would contain a copy in base64.
     inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")
     image = case((resources.c.kind == "image", links.resource_id))
     is_shown = and_(resources.c.kind == "image", links.owner_kind.in_(_ENTRIES))
-    # The ids of entries are in the order of their writes.
+    # Entries have ids in the order of their writes, so the greatest id is that of the last image.
     last_image = func.max(case((is_shown, links.owner_id + " " + links.resource_id)))
     columns = (
         links.session_id,
@@ -131,23 +131,23 @@ _HISTORY_BYTES = (
     .group_by(history_entries.c.session_id)
 )
 _COUNT_FAILURES = _count(tool_results, tool_results.c.success.is_(False))
-_USED = _using()
+_SELECT_USE = _select_use()
 _LINKED = (
     scoped_select(resource_links, *resources.c, by=["session_id"])
     .join_from(resource_links, resources)
     .distinct()
 )
-_ALL = _LINKED.order_by(resources.c.resource_id)
-_NEWEST = _LINKED.order_by(resources.c.created_at.desc(), resources.c.resource_id.desc()).limit(
-    bindparam("limit", type_=Integer())
-)
-_NEWEST_OF_KIND = _NEWEST.where(resources.c.kind == bindparam("kind"))
+_SELECT_ALL = _LINKED.order_by(resources.c.resource_id)
+_SELECT_NEWEST = _LINKED.order_by(
+    resources.c.created_at.desc(), resources.c.resource_id.desc()
+).limit(bindparam("limit", type_=Integer()))
+_SELECT_NEWEST_OF_KIND = _SELECT_NEWEST.where(resources.c.kind == bindparam("kind"))
 _UNLINK = scoped_delete(resource_links, by=["session_id"]).where(
     is_among(resource_links.c.resource_id, "resource_ids")
 )
 _REMOVE = scoped_delete(resources).where(is_among(resources.c.resource_id, "resource_ids"))
 _LINKS_BY_KIND = (resource_links.c.resource_id, resource_links.c.owner_kind)
-_USERS = (
+_COUNT_USERS = (
     scoped_select(
         resource_links,
         *_LINKS_BY_KIND,
@@ -159,12 +159,17 @@ _USERS = (
     .order_by(*_LINKS_BY_KIND)
 )
 _FIND_OPENINGS = scoped_select(
-    sessions, sessions.c.session_id, *map(_opening, range(_OPENINGS))
+    sessions, sessions.c.session_id, *map(_select_opening, range(_OPENINGS))
 ).where(is_among(sessions.c.session_id, "session_ids"))
 
 
-def _used(row: Row[Any] | None, size_bytes: int) -> dict[str, Any]:
-    """Return what a session uses of files, and its tokens, by its row of `_USED`, if it has one."""
+def _use_of_row(row: Row[Any] | None, size_bytes: int) -> dict[str, Any]:
+    """Return the fields of `SessionUse` about files and tokens.
+
+    Args:
+        row: The row of the session in `_SELECT_USE`, if it has one.
+        size_bytes: The size of the records of its history.
+    """
     tokens = -(-size_bytes // CHARS_PER_TOKEN)
     if row is None:
         return {"tokens": tokens}
@@ -181,16 +186,18 @@ class SessionResourceRecords(Repository):
         self._derived_images = unit[DerivedImageRecords]
 
     def measure_use(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
-        """Return the number of pages, failures and bytes of at most 1,000 sessions, by id."""
+        """Return the pages, failures, files and tokens of at most 1,000 sessions, by session id."""
         counts = self._counts(_COUNT_PAGES, session_ids)
         failures = self._counts(_COUNT_FAILURES, session_ids)
         sizes = self._counts(_HISTORY_BYTES, session_ids)
-        used = {row.session_id: row for row in self._scope.all(_USED, session_ids=[*session_ids])}
+        used = {
+            row.session_id: row for row in self._scope.all(_SELECT_USE, session_ids=[*session_ids])
+        }
         return {
             key: SessionUse(
                 counts.get(key, 0),
                 failures=failures.get(key, 0),
-                **_used(used.get(key), sizes.get(key, 0)),
+                **_use_of_row(used.get(key), sizes.get(key, 0)),
             )
             for key in session_ids
         }
@@ -220,22 +227,22 @@ class SessionResourceRecords(Repository):
 
     def all_of(self, session_id: str) -> Sequence[Resource]:
         """Return all resources that a session links to, in order of their ids."""
-        rows = self._scope.all(_ALL, session_id=session_id)
+        rows = self._scope.all(_SELECT_ALL, session_id=session_id)
         return [stored_resource(row) for row in rows]
 
     def newest(
         self, session_id: str, *, kind: ResourceKind | None, limit: int
     ) -> Sequence[Resource]:
         """Return up to `limit` resources that a session links to, newest first."""
-        statement = _NEWEST if kind is None else _NEWEST_OF_KIND
+        statement = _SELECT_NEWEST if kind is None else _SELECT_NEWEST_OF_KIND
         rows = self._scope.all(statement, session_id=session_id, kind=kind, limit=limit)
         return [stored_resource(row) for row in rows]
 
     def release(self, session_id: str) -> list[ResourceRelease]:
-        """Remove a session's links, and the resources without other links.
+        """Remove a session's links, and the resources that have no other links.
 
-        Files derived from these resources are removed as well. The blobs become garbage. The rows
-        are locked until the transaction ends.
+        Files that were derived from removed resources are removed as well. A sweep removes the
+        blobs later. The rows are locked until the transaction ends.
 
         Returns:
             All resources that the session linked to, in order of their ids, with their other users.
@@ -246,7 +253,7 @@ class SessionResourceRecords(Repository):
         for batch in in_batches(ids):
             self._scope.run(_UNLINK, session_id=session_id, resource_ids=batch)
         users = self._users(ids)
-        # A resource that another transaction has stored again is not in `locked`.
+        # A resource that another transaction has stored again meanwhile is not in `locked`.
         unused = [key for key in ids if key in locked and key not in users]
         for batch in in_batches(unused):
             self._scope.run(_REMOVE, resource_ids=batch)
@@ -260,7 +267,7 @@ class SessionResourceRecords(Repository):
 
     def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUsage]]:
         users: dict[str, list[ResourceUsage]] = {}
-        for row in self._scope.in_batches(_USERS, ids):
+        for row in self._scope.rows_in_batches(_COUNT_USERS, ids):
             user = ResourceUsage(row.owner_kind, row.owners, row.example_id)
             users.setdefault(row.resource_id, []).append(user)
         return users

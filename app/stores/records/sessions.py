@@ -1,4 +1,4 @@
-"""Sessions, and the numbers of the writes to each session."""
+"""Sessions, and the numbers (`seq`) of the writes to each session."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -91,10 +91,10 @@ class SessionRecords(Repository):
     """The sessions of one project, and the numbers of the writes to each."""
 
     def ensure(self, session_id: str, now: datetime) -> Session:
-        """Create the session or find it, and lock its row until the transaction ends.
+        """Return the session, which is created if it does not exist, and lock its row.
 
-        The lock serialises the writers of a session: other transactions cannot change it between
-        the reads of this one and its commit.
+        The lock lasts until the transaction ends. It serialises the writers of a session: no other
+        transaction changes the session between the reads of this one and its commit.
         """
         row = self._scope.insert_or_merge(
             sessions,
@@ -128,38 +128,45 @@ class SessionRecords(Repository):
     ) -> int:
         """Add an entry to the history; return its `seq`: 1, 2, 3 …, without gaps.
 
-        Other writes take numbers from the same sequence (see `number`). `size_bytes` is the size of
-        the entry's record. `row` is the record, if it is inserted with the entry and its `seq`.
+        Other writes take numbers from the same sequence (see `number`). The number comes from the
+        row of the session, which this transaction has locked. So a rollback releases the number,
+        and later numbers are committed after it.
 
-        The number comes from a row that this transaction has locked. A rollback releases it, and no
-        later number becomes visible before it.
+        Args:
+            session_id: The session.
+            kind: The kind of the entry.
+            entry_id: The id of the record.
+            size_bytes: The size of the record.
+            row: The row of the record, if it is inserted here with the `seq` of the entry.
         """
         entry = {"session_id": session_id, "kind": kind, "entry_id": entry_id}
         rows = [NewRow(history_entries, {**entry, "size_bytes": size_bytes})]
         rows += [row] if row else []
         if self._scope.is_postgresql:
-            # In one statement, because each is a round trip.
+            # All rows are inserted in one statement, because each statement is a round trip.
             statement = _append_rows(kind, *((item.table, tuple(item.values)) for item in rows))
             values = {
                 _parameter(item.table, name): value
                 for item in rows
                 for name, value in item.values.items()
             }
-            return self._take(statement, session_id, 1, **values)
-        seq = self._take(_APPEND[kind], session_id, 1)
+            return self._take_numbers(statement, session_id, 1, **values)
+        seq = self._take_numbers(_APPEND[kind], session_id, 1)
         for item in rows:
             self._scope.insert_new(item.table, [{**item.values, "seq": seq}])
         return seq
 
     def number(self, session_id: str, *, count: int = 1) -> int:
-        """Take the next numbers of a session, as `append` does, for writes not in its history.
+        """Take the next numbers of a session, for writes that are not entries of its history.
 
         Returns:
             The first of the numbers.
         """
-        return self._take(_NUMBER, session_id, count) - count + 1
+        return self._take_numbers(_NUMBER, session_id, count) - count + 1
 
-    def _take(self, statement: Executable, session_id: str, count: int, **values: object) -> int:
+    def _take_numbers(
+        self, statement: Executable, session_id: str, count: int, **values: object
+    ) -> int:
         """Take the next numbers of a session that exists; return the last of them."""
         row = self._scope.first(statement, in_session=session_id, count=count, **values)
         if row is None:
@@ -184,10 +191,13 @@ class SessionRecords(Repository):
         """Lock a session against deletion, but not against writers, until the transaction ends."""
         self._scope.first(_LOCK_SESSION_KEY, session_id=session_id)
 
-    def page(
+    def list_sessions(
         self, session_filter: SessionFilter, *, before: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Session]:
-        """Return up to `limit` sessions, last written first; `before` is an (updated_at, id)."""
+        """Return up to `limit` sessions, the one with the latest write first.
+
+        `before` is the (updated_at, id) of the last session of the previous list.
+        """
         statement, id_part = _LIST, session_filter.id_part
         if session_filter.pinned is not None:
             statement = statement.where(sessions.c.pinned == session_filter.pinned)
@@ -198,8 +208,8 @@ class SessionRecords(Repository):
             )
         if id_part is not None:
             if "\0" in id_part or not id_part.isascii():
-                # No id has these characters. NUL is an error on PostgreSQL and matches everything
-                # on SQLite; PostgreSQL compares the Kelvin sign like the letter K.
+                # No id has such characters. NUL would be an error on PostgreSQL, and match every id
+                # on SQLite. PostgreSQL would treat the Kelvin sign as the letter K.
                 return []
             statement = statement.where(sessions.c.session_id.icontains(id_part, autoescape=True))
         moment, identity = sessions.c.updated_at, sessions.c.session_id
@@ -214,19 +224,19 @@ class SessionRecords(Repository):
     def remove(self, session_id: str) -> None:
         """Remove a session that the caller has locked, with its history and all records in it.
 
-        The caller removes its pages and its links to resources first. The number of the deletion is
+        The caller removes the pages and the links to resources first. The `seq` of the deletion is
         stored: see `last_seq_of_deleted`.
         """
         session = self.find(session_id)
         if session is not None:
             self._scope.insert_or_merge(
-                ended_sessions, _highest, session_id=session_id, last_seq=session.last_seq + 1
+                ended_sessions, _keep_highest, session_id=session_id, last_seq=session.last_seq + 1
             )
         for statement in _REMOVE:
             self._scope.run(statement, session_id=session_id)
 
 
-def _highest(excluded: Excluded) -> dict[str, ColumnElement[Any]]:
+def _keep_highest(excluded: Excluded) -> dict[str, ColumnElement[Any]]:
     stored = ended_sessions.c.last_seq
     return {"last_seq": case((stored > excluded.last_seq, stored), else_=excluded.last_seq)}
 

@@ -65,14 +65,14 @@ def scoped_select(
     """
     # The cache key of a table, hashed at each execution, is shorter than that of its columns.
     selected = select(*columns).select_from(table) if columns else select(table)
-    return selected.where(table.c.project_id == _PROJECT, *_equal(table, by))
+    return selected.where(table.c.project_id == _PROJECT, *_equals_parameters(table, by))
 
 
 def scoped_update(table: Table, *, by: Mapping[str, str] | None = None) -> Update:
     """Update a project's rows of a table.
 
-    `by` maps columns to the parameters that they are compared with. A parameter with the name of a
-    column sets that column.
+    `by` maps columns to the parameters that they are compared with. When the statement is executed,
+    a parameter with the name of a column sets this column.
     """
     conditions = (table.c[name] == bindparam(value) for name, value in (by or {}).items())
     return update(table).where(table.c.project_id == _PROJECT, *conditions)
@@ -80,7 +80,7 @@ def scoped_update(table: Table, *, by: Mapping[str, str] | None = None) -> Updat
 
 def scoped_delete(table: Table, *, by: Sequence[str] = ()) -> Delete:
     """Delete a project's rows of a table; `by` is as in `scoped_select`."""
-    return delete(table).where(table.c.project_id == _PROJECT, *_equal(table, by))
+    return delete(table).where(table.c.project_id == _PROJECT, *_equals_parameters(table, by))
 
 
 def scoped_from(scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
@@ -89,12 +89,12 @@ def scoped_from(scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
 
 
 def scoped_any(selects: Iterable[Select[Any]]) -> Select[Any]:
-    """Select, as `is_any`, whether any of the selects, built by `scoped_select`, finds a row."""
+    """Select `is_any`: true if one of the selects, which `scoped_select` has built, finds a row."""
     return select(or_(*(item.exists() for item in selects)).label("is_any"))
 
 
 def count_rows(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
-    """Count, as `rows`, a project's rows of a table that meet conditions."""
+    """Select `rows`: the number of a project's rows of a table that meet conditions."""
     return scoped_select(table, func.count().label("rows")).where(*conditions)
 
 
@@ -124,29 +124,29 @@ def with_inserts(
 
 
 def is_among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    """Compare a column with the values of a parameter, which is a list."""
+    """Return the condition that a column has one of the values of a parameter."""
     return column.in_(bindparam(name, expanding=True))
 
 
-def _equal(table: Table, names: Sequence[str]) -> Iterable[ColumnElement[bool]]:
+def _equals_parameters(table: Table, names: Sequence[str]) -> Iterable[ColumnElement[bool]]:
     return (table.c[name] == bindparam(name) for name in names)
 
 
 class Lookup:
-    """A select of a few rows by their keys, which the event loop can execute; see `LoopReader`.
+    """A select of a few rows by their keys, which can be executed in the event loop.
 
-    In the event loop, a row with large values raises WouldBlockError.
+    `LoopReader` executes lookups on SQLite. There, a row with large values raises WouldBlockError.
 
     Args:
         statement: The select.
-        large: The columns that may have large values; their sizes are added up for each row.
+        large: The columns that may have large values. For each row, the sum of their sizes counts.
     """
 
     def __init__(
         self, statement: Select[Any], *, large: Sequence[ColumnElement[bytes]] = ()
     ) -> None:
         self.statement = statement
-        self.short_statement = _short(statement, large) if large else statement
+        self.short_statement = _without_large_values(statement, large) if large else statement
         self._has_large = bool(large)
 
     def read(
@@ -172,8 +172,10 @@ class Lookup:
         return rows
 
 
-def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Select[Any]:
-    """Return the select with NULL for large values, and `is_short` as an additional last column."""
+def _without_large_values(
+    statement: Select[Any], large: Sequence[ColumnElement[bytes]]
+) -> Select[Any]:
+    """Return the select with NULL for large values, and a last column `is_short`."""
     # Both databases return the length of a blob without reading it.
     sizes = [func.coalesce(func.length(column), literal_column("0")) for column in large]
     is_short = sum(sizes, start=literal_column("0")) <= literal_column(str(_MAX_BYTES))
@@ -191,7 +193,8 @@ Excluded: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
 Merge: TypeAlias = Callable[[Excluded], Mapping[str, ColumnElement[Any]]]
 """Returns the columns to set in the existing row, from the row that an upsert would insert.
 
-It is a function of a module, or the result of `overwrite`, because the statement is cached by it.
+Statements are cached by their merge, so a merge is a function of a module or of `overwrite`. With a
+lambda that each call creates, the cache would never be hit.
 """
 
 

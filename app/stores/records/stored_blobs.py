@@ -1,15 +1,16 @@
-"""The blobs that count towards the quota of a project, and bytes reserved for others.
+"""The blobs that count towards the quota of a project, and bytes reserved for new blobs.
 
 If a quota of bytes is set, bytes are reserved for every blob before it is stored, and the blob is
-counted after it is durable. The sum is stored as well, so that no write computes it. A transaction
-locks the row of the sum before any other of these rows. A sweep removes the row of a blob in the
-transaction that claims it, even if no quota is set:
+counted after it is durable. The sum of all sizes is stored in `stored_totals`, so that writes do
+not have to compute it. A transaction locks the row of the sum before the rows of blobs and
+reservations. A sweep removes the row of a blob in the transaction that claims the blob, even if no
+quota is set:
 
     bytes arrive ── reserve ──> reserved ── count, release ──> stored ── claim: drop ──> free
                                    └── failed, cancelled: release; killed: expire ─────> free
 
-Blobs are counted under the lock that writers share and that is exclusive to a claim (see
-`app.stores.records.swept_blobs`), so a blob that a sweep removes is not counted.
+Blobs are counted while the shared lock of `app.stores.records.swept_blobs` is held, so a blob that
+a sweep is removing is not counted.
 """
 
 from collections.abc import Collection, Mapping
@@ -36,7 +37,7 @@ from app.stores.records.unit_of_work import Repository
 
 _TOTAL = stored_totals.c.stored_bytes + stored_totals.c.reserved_bytes
 _CHANGE = scoped_update(stored_totals).values(
-    stored_bytes=stored_totals.c.stored_bytes + bindparam("entered"),
+    stored_bytes=stored_totals.c.stored_bytes + bindparam("added"),
     reserved_bytes=stored_totals.c.reserved_bytes + bindparam("reserved"),
 )
 _CHANGE_TOTAL = _CHANGE.returning(stored_totals.c.project_id)
@@ -69,17 +70,20 @@ class StoredTotal:
 
     @property
     def bytes(self) -> int:
-        """The sum of both."""
+        """The sum of stored and reserved bytes."""
         return self.stored_bytes + self.reserved_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class CountedBlobs:
-    """Bytes newly counted, bytes released from a reservation, and the total before."""
+    """The effect of counting blobs."""
 
     size_bytes: int
+    """The bytes of blobs that were not counted before."""
     released_bytes: int
+    """The bytes of the released reservation."""
     before: StoredTotal
+    """The total before, without the reservation."""
 
 
 class StoredBlobRecords(Repository):
@@ -100,16 +104,16 @@ class StoredBlobRecords(Repository):
         Returns:
             `None` if the bytes are reserved, otherwise the total.
         """
-        values = {"entered": 0, "reserved": size_bytes, "quota": quota_bytes}
+        values = {"added": 0, "reserved": size_bytes, "quota": quota_bytes}
         if self._scope.first(_RESERVE_WITHIN_QUOTA, **values) is None:
-            # The quota is used up, or the project has no row yet.
+            # The quota is exceeded, or the project has no row with a total yet.
             total = self.total()
             if total.bytes + size_bytes > quota_bytes:
                 return total
             self._change(reserved=size_bytes)
         self._scope.insert_or_merge(
             byte_reservations,
-            _add,
+            _merge_reservation,
             reservation_id=reservation_id,
             size_bytes=size_bytes,
             expires_at=expires_at,
@@ -122,16 +126,18 @@ class StoredBlobRecords(Repository):
 
     def expire(self, now: datetime) -> int:
         """Release expired reservations, of processes that were killed; return their bytes."""
-        # Read without a lock first, because mostly nothing has expired.
+        # Without a lock first, because usually no reservation has expired.
         is_any = self._scope.first(_FIND_EXPIRED, now=now) is not None
         return self._release(_EXPIRE, now=now) if is_any else 0
 
     def count_blobs(
         self, sizes: Mapping[str, int], *, reservation_id: str | None = None
     ) -> CountedBlobs:
-        """Count blobs that are not counted yet, and release a reservation for them.
+        """Count blobs that are not counted yet, and release the reservation for them.
 
-        The blobs exist, and no sweep has claimed them. `sizes` has sizes by digest.
+        Args:
+            sizes: The sizes by digest of blobs that exist and that no sweep has claimed.
+            reservation_id: The reservation, if there is one.
         """
         total = self.total()
         released = 0
@@ -139,11 +145,11 @@ class StoredBlobRecords(Repository):
             released = self._remove(_RELEASE, reservation_id=reservation_id)
         rows = [{"digest": digest, "size_bytes": sizes[digest]} for digest in sorted(sizes)]
         inserted = self._scope.insert_absent(stored_blobs, rows, returning=["size_bytes"])
-        entered = sum(int(row.size_bytes) for row in inserted)
-        if entered or released:
-            self._change(entered=entered, reserved=-released)
+        added = sum(int(row.size_bytes) for row in inserted)
+        if added or released:
+            self._change(added=added, reserved=-released)
         before = StoredTotal(total.stored_bytes, total.reserved_bytes - released)
-        return CountedBlobs(entered, released, before)
+        return CountedBlobs(added, released, before)
 
     def drop(self, digests: Collection[str]) -> None:
         """Stop counting at most 500 blobs, because a sweep removes them."""
@@ -151,7 +157,7 @@ class StoredBlobRecords(Repository):
             return
         size_bytes = self._remove(_DROP, digests=sorted(digests))
         if size_bytes:
-            self._change(entered=-size_bytes)
+            self._change(added=-size_bytes)
 
     def sizes(self, digests: Collection[str]) -> dict[str, int]:
         """Return the sizes of the blobs that are counted, by digest."""
@@ -169,11 +175,11 @@ class StoredBlobRecords(Repository):
         """Execute a delete; return the sum of bytes of its rows."""
         return sum(map(int, self._scope.execute(statement, **values).scalars()))
 
-    def _change(self, *, entered: int = 0, reserved: int = 0) -> None:
-        self._scope.first(_CHANGE_TOTAL, entered=entered, reserved=reserved)
+    def _change(self, *, added: int = 0, reserved: int = 0) -> None:
+        self._scope.first(_CHANGE_TOTAL, added=added, reserved=reserved)
 
 
-def _add(excluded: Excluded) -> dict[str, ColumnElement[Any]]:
+def _merge_reservation(excluded: Excluded) -> dict[str, ColumnElement[Any]]:
     return {
         "size_bytes": byte_reservations.c.size_bytes + excluded.size_bytes,
         "expires_at": excluded.expires_at,

@@ -1,17 +1,18 @@
-"""Claims on blobs that sweeps remove. They synchronise sweeps with writes.
+"""Claims of sweeps on blobs, which synchronise the removal of blobs with writes.
 
-A row may be written only while its blob exists, and a blob removed only while no row needs it. In a
-transaction that sees every row, a sweep claims the digests that it will remove. In the transaction
-of its row, a write checks that the digest is not claimed. Both acquire a lock first, which is
-shared by writers and exclusive to a sweep. A claim is kept after the removal, because a write may
-have stored its bytes before the removal and its row after it.
+A row may be written only while its blob exists, and a blob may be removed only while no row needs
+it. A sweep claims the digests of the blobs that it will remove, in a transaction that sees every
+row. A write checks that its digests are not claimed, in the transaction that writes its row. Both
+acquire a lock first, which writers share and which is exclusive to a sweep. A claim is kept after
+the removal, for writes that have stored a blob before the removal and commit their row after it.
 
-    free ── claim ──> running ── note_over ──> over ── forget ──> free
+    free ── claim ──> running ── end_claim ──> over ── forget ──> free
                         │  └──── a day passes: forget ──────────> free
                         └─ the sweep was killed, minutes pass: treated as over
 
-A row is refused while a claim runs. After a claim, the blob store decides whether the blob exists.
-Times are those of the database's clock, so the clocks of several machines need not agree.
+While a claim runs, rows with its digests are refused. After its end, a row is refused unless the
+blob exists in the blob store, since it was stored again. All times are from the clock of the
+database, so the clocks of several machines may differ.
 """
 
 from collections.abc import Collection, Sequence
@@ -38,6 +39,7 @@ CLAIM_SECONDS = 60.0
 """The time within which a sweep removes the blobs of a claim."""
 
 DIGESTS_AT_ONCE = 500
+"""The maximum number of digests in a claim."""
 
 # While a claim waits for the lock, every write of the project waits behind it.
 _WAIT_SECONDS = 2.0
@@ -104,7 +106,7 @@ class BlobReferenceRecords(Repository):
         """Return the rows that need at most 500 digests, in order of digest and name."""
         files = self._scope.rows_with(resources.c.digest, digests)
         pieces = self._scope.rows_with(upload_segments.c.digest, digests)
-        found = [*map(_of_resource, files), *map(_of_segment, pieces)]
+        found = [*map(_resource_reference, files), *map(_segment_reference, pieces)]
         return sorted(found, key=lambda reference: (reference.digest, reference.owner))
 
     def bytes_needed(self) -> int:
@@ -113,12 +115,12 @@ class BlobReferenceRecords(Repository):
         return sum(int(size_bytes or 0) for size_bytes in sums)
 
 
-def _of_resource(row: Row[Any]) -> BlobReference:
+def _resource_reference(row: Row[Any]) -> BlobReference:
     owner = f"blob:{row.resource_id}"
     return BlobReference(row.digest, row.size_bytes, owner, (owner, row.created_at.isoformat()))
 
 
-def _of_segment(row: Row[Any]) -> BlobReference:
+def _segment_reference(row: Row[Any]) -> BlobReference:
     owner = f"upload {row.upload_id} from byte {row.start}"
     return BlobReference(row.digest, row.size_bytes, owner, (owner,))
 
@@ -142,13 +144,14 @@ class SweptBlobRecords(Repository):
     def claim(self, digests: Collection[str]) -> BlobClaim | None:
         """Claim those of at most 500 digests that no row needs; the caller may remove their blobs.
 
-        It has `CLAIM_SECONDS` from the begin of the transaction, and calls `note_over` afterwards.
-        Digests that another sweep is removing are not claimed.
+        The caller has `CLAIM_SECONDS` from the begin of the transaction, and calls `end_claim`
+        afterwards. Digests that another sweep is removing are not claimed.
 
         Returns:
-            The claim, which may be empty; `None` if a long write is running.
+            The claim, which may be empty; `None` if the lock was not acquired, because a long write
+            is running.
         """
-        if not self._scope.lock_alone(CLAIM_LOCK, wait_seconds=_WAIT_SECONDS):
+        if not self._scope.lock_exclusively(CLAIM_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
         needed = self._references.needed(digests)
         claim = self._claim(set(digests) - needed)
@@ -157,14 +160,14 @@ class SweptBlobRecords(Repository):
 
     def claim_needed(self, digest: str) -> BlobClaim | None:
         """Claim a damaged blob, as `claim` does, although rows need it."""
-        if not self._scope.lock_alone(CLAIM_LOCK, wait_seconds=_WAIT_SECONDS):
+        if not self._scope.lock_exclusively(CLAIM_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
         return self._claim({digest})
 
-    def note_over(self, claim: BlobClaim, digests: Collection[str]) -> None:
-        """End the claim of some digests, whether their blobs were removed or not.
+    def end_claim(self, claim: BlobClaim, digests: Collection[str]) -> None:
+        """End a claim for some of its digests, even if their blobs were not removed.
 
-        If another sweep has claimed the digests since, its claim continues.
+        If another sweep has claimed the digests since then, its claim continues.
         """
         self._scope.run(
             _END_CLAIM,
@@ -174,14 +177,14 @@ class SweptBlobRecords(Repository):
         )
 
     def forget(self, age: timedelta) -> int:
-        """Remove claims older than `age`; return their number.
+        """Remove the claims that are older than `age`; return their number.
 
-        The age has to exceed the time between a request's first blob and its row.
+        `age` has to exceed the time from the first blob of a request to the commit of its rows.
         """
         return self._scope.run(_FORGET, before=self._scope.now() - age)
 
     def _claim(self, digests: set[str]) -> BlobClaim:
-        # Read after the lock was acquired, which may have taken a while.
+        # The time is read after the lock was acquired, which may have taken a while.
         now = self._scope.now()
         running, _ = read_claims(self._scope, digests)
         claimed = tuple(sorted(digests - running))

@@ -46,13 +46,13 @@ from sqlalchemy.schema import SchemaItem
 from app.stores.records.columns import ClientText, UtcTime, metadata
 
 
-def _of_project(name: str, *parts: SchemaItem) -> Table:
+def _project_table(name: str, *parts: SchemaItem) -> Table:
     """Return a table whose primary key begins with the project of a row."""
     project = Column("project_id", String, ForeignKey("projects.project_id"), primary_key=True)
     return Table(name, metadata, project, *parts)
 
 
-def _of_owner(name: str, *parts: SchemaItem) -> Table:
+def _owned_table(name: str, *parts: SchemaItem) -> Table:
     """Return a table with `project_id`, without a foreign key to `projects`.
 
     A foreign key to another table implies that the project exists.
@@ -60,16 +60,16 @@ def _of_owner(name: str, *parts: SchemaItem) -> Table:
     return Table(name, metadata, Column("project_id", String, primary_key=True), *parts)
 
 
-def _refers_to(table: str, key: str, ondelete: str | None = None) -> ForeignKeyConstraint:
+def _foreign_key_to(table: str, key: str, ondelete: str | None = None) -> ForeignKeyConstraint:
     """Return a foreign key to a row of the same project in another table."""
     columns = ["project_id", key]
     return ForeignKeyConstraint(columns, [f"{table}.{name}" for name in columns], ondelete=ondelete)
 
 
-projects = _of_owner(
+projects = _owned_table(
     "projects",
     Column("created_at", UtcTime, nullable=False),
-    # The number of its newest event, and the highest number that was removed from the log.
+    # The numbers of the newest event, and of the newest one that was removed from the log.
     Column("last_event", BigInteger, nullable=False, server_default="0"),
     Column("events_removed", BigInteger, nullable=False, server_default="0"),
 )
@@ -85,18 +85,18 @@ api_keys = Table(
     Column("revoked_at", UtcTime),
 )
 
-sessions = _of_project(
+sessions = _project_table(
     "sessions",
     Column("session_id", String, primary_key=True),
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
     Column("last_seq", BigInteger, nullable=False),
-    # The number of entries of each kind, so that they need not be counted.
+    # The number of entries of each kind, which would take long to count.
     *(
         Column(f"{kind}_count", BigInteger, nullable=False, server_default="0")
         for kind in ("tool_result", "page_fault", "message", "interaction", "answer")
     ),
-    # Unique to each session. After a session is deleted, another may be imported with the same ids
+    # A new id for each session, because a deleted session may be imported again with the same id
     # and times. Null if an older version has created the session.
     Column("incarnation", String),
     # The `ForkOrigin` of a fork, as JSON.
@@ -108,9 +108,9 @@ sessions = _of_project(
     Index(None, "project_id", "updated_at", "session_id"),
 )
 
-# The frontiers of a session, by name, and the hashes of the messages that were rendered last.
-# `version` grows with every change.
-frontiers = _of_owner(
+# The frontiers of a session, by name. `sent` has the hashes of the messages that were rendered
+# last. `version` grows with every change.
+frontiers = _owned_table(
     "frontiers",
     Column("session_id", String, primary_key=True),
     Column("name", String, primary_key=True),
@@ -118,28 +118,28 @@ frontiers = _of_owner(
     Column("sent", LargeBinary, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
-    _refers_to("sessions", "session_id", ondelete="CASCADE"),
+    _foreign_key_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
 # For each move of a frontier: the newest entry at that time, and the levels after the move.
-frontier_moves = _of_owner(
+frontier_moves = _owned_table(
     "frontier_moves",
     Column("session_id", String, primary_key=True),
     Column("name", String, primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("levels", String, nullable=False),
-    _refers_to("sessions", "session_id", ondelete="CASCADE"),
+    _foreign_key_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
 # The highest `seq` of deleted sessions with an id. A client may still send it as its last position
 # after another session with this id was created.
-ended_sessions = _of_project(
+ended_sessions = _project_table(
     "ended_sessions",
     Column("session_id", String, primary_key=True),
     Column("last_seq", BigInteger, nullable=False),
 )
 
-history_entries = _of_owner(
+history_entries = _owned_table(
     "history_entries",
     Column("session_id", String, primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
@@ -147,20 +147,21 @@ history_entries = _of_owner(
     Column("entry_id", String, nullable=False),
     # The size of the record, for limiting the bytes of a list.
     Column("size_bytes", BigInteger, nullable=False, server_default="0"),
-    _refers_to("sessions", "session_id"),
+    _foreign_key_to("sessions", "session_id"),
 )
 
-tool_results = _of_project(
+tool_results = _project_table(
     "tool_results",
     Column("tool_result_id", String, primary_key=True),
     Column("session_id", String),
     Column("seq", BigInteger),
     Column("tool_name", ClientText, nullable=False),
-    # Identifies it among the answers of its session: the id of its call, or a key made of that.
+    # The id of the call. If an earlier call of the session has the same id, or the id is long, a
+    # key that is made from the id (see `app.models.call_ids`).
     Column("tool_call_id", ClientText, nullable=False),
     # The id of the call, if `tool_call_id` is a key.
     Column("whole_call_id", ClientText),
-    # False if it was stored in a list with others; null means true.
+    # False if the result was stored in a list with others; null means true.
     Column("is_apart", Boolean),
     Column("success", Boolean, nullable=False),
     Column("request_digest", String, nullable=False),
@@ -169,7 +170,7 @@ tool_results = _of_project(
     UniqueConstraint("project_id", "session_id", "tool_call_id"),
     Index(None, "project_id", "session_id", "tool_result_id"),
 )
-# Failed results are few, and are counted for every list of sessions.
+# Lists of sessions count the failed results, which are few.
 Index(
     "ix_tool_results_failures",
     tool_results.c.project_id,
@@ -178,7 +179,7 @@ Index(
     postgresql_where=tool_results.c.success.is_(False),
 )
 
-resources = _of_project(
+resources = _project_table(
     "resources",
     Column("resource_id", String, primary_key=True),
     Column("digest", String, nullable=False),
@@ -190,57 +191,58 @@ resources = _of_project(
     Column("height", Integer),
     Column("duration_seconds", Float),
     Column("created_at", UtcTime, nullable=False),
-    # The project that its id was derived in, if it was imported with a session of that project.
+    # An id is derived from the project and the file. If the resource was imported with a session of
+    # another project, this is the other project.
     Column("derived_in", String),
-    # True if it was made from another resource, and nothing else needs it: it is removed with that.
+    # True if the resource was made from another one, and is removed together with that one.
     Column("is_derived", Boolean, nullable=False, server_default=false()),
     Index(None, "project_id", "digest"),
     Index(None, "project_id", "created_at", "resource_id"),
 )
 
-resource_links = _of_owner(
+resource_links = _owned_table(
     "resource_links",
     Column("resource_id", String, primary_key=True),
     Column("owner_kind", String, primary_key=True),
     Column("owner_id", String, primary_key=True),
     Column("session_id", String),
-    # The database itself refuses to delete a resource that something refers to.
-    _refers_to("resources", "resource_id"),
+    # Because of this key, the database refuses to delete a resource that has links.
+    _foreign_key_to("resources", "resource_id"),
     Index(None, "project_id", "session_id", "resource_id"),
     Index(None, "project_id", "owner_kind", "owner_id"),
 )
 
-# Ids that other systems have for resources.
-aliases = _of_project(
+# Names that other systems use for resources.
+aliases = _project_table(
     "aliases",
     Column("alias", String, primary_key=True),
     Column("resource_id", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     # An alias is removed with its resource.
-    _refers_to("resources", "resource_id", ondelete="CASCADE"),
+    _foreign_key_to("resources", "resource_id", ondelete="CASCADE"),
     Index(None, "project_id", "resource_id"),
     Index(None, "project_id", "created_at", "alias"),
 )
 
-derived_images = _of_project(
+derived_images = _project_table(
     "derived_images",
     Column("source_digest", String, primary_key=True),
     Column("recipe", String, primary_key=True),
-    # Null if no image can be made of the source, so that hostile bytes are decoded once.
+    # Null if the source cannot be decoded, so that nobody tries it again.
     Column("resource_id", String),
     Column("is_first_picture", Boolean, nullable=False),
     Column("created_at", UtcTime, nullable=False),
-    _refers_to("resources", "resource_id", ondelete="CASCADE"),
+    _foreign_key_to("resources", "resource_id", ondelete="CASCADE"),
     Index(None, "project_id", "resource_id"),
 )
 
-events = _of_project(
+events = _project_table(
     "events",
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("type", String, nullable=False),
     Column("subject_id", String, nullable=False),
     Column("session_id", String),
-    # The number of the write in its session.
+    # The number of the write in the session.
     Column("seq", BigInteger),
     Column("created_at", UtcTime, nullable=False),
     # The size of the record, for limiting the bytes of a list.
@@ -252,15 +254,15 @@ events = _of_project(
     Index(None, "project_id", "created_at"),
 )
 
-idempotency_keys = _of_project(
+idempotency_keys = _project_table(
     "idempotency_keys",
     Column("route", String, primary_key=True),
     Column("idempotency_key", ClientText, primary_key=True),
     Column("request_digest", String, nullable=False),
     Column("claimed_at", UtcTime, nullable=False),
     Column("answer_id", String),
-    # Unique to the request that has claimed the key, so a slow request notices that another one has
-    # taken its claim over. Null if an older version has claimed the key.
+    # A new id for each request that claims the key. A slow request detects by it that another
+    # request has taken over the claim. Null if an older version has claimed the key.
     Column("claim_id", String),
 )
 
@@ -286,7 +288,7 @@ pages = Table(
     Column("inline_form", ClientText),
     Column("descriptor", LargeBinary, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    # The last column, because SQLite reads a row from its beginning, and lists do not need it.
+    # The last column, because SQLite reads a row from its beginning, and lists need no contents.
     Column("content", LargeBinary, nullable=False),
     UniqueConstraint("project_id", "page_id"),
     Index(None, "project_id", "page_number"),
@@ -303,25 +305,25 @@ pages = Table(
 page_numbers = Sequence("pages_page_number_seq")
 """The sequence of page numbers in PostgreSQL, owned by their column."""
 
-page_levels = _of_owner(
+page_levels = _owned_table(
     "page_levels",
     Column("page_id", String, primary_key=True),
     Column("level", Integer, primary_key=True, autoincrement=False),
     Column("origin", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    _refers_to("pages", "page_id", ondelete="CASCADE"),
+    _foreign_key_to("pages", "page_id", ondelete="CASCADE"),
 )
 
-page_accesses = _of_owner(
+page_accesses = _owned_table(
     "page_accesses",
     Column("page_id", String, primary_key=True),
     Column("access_count", BigInteger, nullable=False),
     Column("last_accessed", UtcTime, nullable=False),
-    _refers_to("pages", "page_id", ondelete="CASCADE"),
+    _foreign_key_to("pages", "page_id", ondelete="CASCADE"),
 )
 
-messages = _of_project(
+messages = _project_table(
     "messages",
     Column("message_id", String, primary_key=True),
     Column("session_id", String, nullable=False),
@@ -333,18 +335,18 @@ messages = _of_project(
     Column("inline_form", ClientText),
     # The page and level of a page fault.
     Column("page_fault", String),
-    # The dialect by which the message is read; null in rows of earlier versions.
+    # The dialect of the message; null in rows of earlier versions.
     Column("dialect", String),
     Column("reading", Integer),
-    # The role, if `message` is only the content of a message; null if it is a whole message.
+    # The role, if `message` is only the content of a message; null if `message` is a whole message.
     Column("role", String),
-    # As in `tool_results`; null if it was stored in a list.
+    # These two are as in `tool_results`.
     Column("whole_call_id", ClientText),
     Column("is_apart", Boolean),
     Index(None, "project_id", "session_id", "tool_call_id"),
 )
 
-interactions = _of_project(
+interactions = _project_table(
     "interactions",
     Column("interaction_id", String, primary_key=True),
     Column("session_id", String, nullable=False),
@@ -352,10 +354,10 @@ interactions = _of_project(
     Column("input_kind", String, nullable=False),
     Column("timestamp", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
-    # The number of the answer in the history; null without an answer, or if it came with the input.
+    # The `seq` of the output in the history; null without output, or if it came with the input.
     Column("answer_seq", BigInteger),
     Column("answered_at", UtcTime),
-    # The resources of its attachments, if these were named by other ids, such as aliases.
+    # JSON: the ids of resources, by the other names of attachments, such as aliases.
     Column("bindings", String),
     Column("output", LargeBinary),
     Column("input", LargeBinary, nullable=False),
@@ -363,7 +365,7 @@ interactions = _of_project(
     Index(None, "project_id", "session_id", "input_kind", "seq"),
 )
 
-uploads = _of_project(
+uploads = _project_table(
     "uploads",
     Column("upload_id", String, primary_key=True),
     Column("length_bytes", BigInteger, nullable=False),
@@ -380,17 +382,17 @@ uploads = _of_project(
     Index(None, "project_id", "expires_at"),
 )
 
-upload_segments = _of_owner(
+upload_segments = _owned_table(
     "upload_segments",
     Column("upload_id", String, primary_key=True),
     Column("start", BigInteger, primary_key=True, autoincrement=False),
     Column("size_bytes", BigInteger, nullable=False),
     Column("digest", String, nullable=False),
-    _refers_to("uploads", "upload_id", ondelete="CASCADE"),
+    _foreign_key_to("uploads", "upload_id", ondelete="CASCADE"),
     Index(None, "project_id", "digest"),
 )
 
-swept_blobs = _of_project(
+swept_blobs = _project_table(
     "swept_blobs",
     Column("digest", String, primary_key=True),
     Column("claimed_at", UtcTime, nullable=False),
@@ -398,30 +400,31 @@ swept_blobs = _of_project(
 )
 
 # The prompts of sessions: system prompt, tools and model.
-session_prompts = _of_owner(
+session_prompts = _owned_table(
     "session_prompts",
     Column("session_id", String, primary_key=True),
     Column("dialect", String),
     Column("prompt", LargeBinary, nullable=False),
     Column("receipt", String),
     Column("updated_at", UtcTime, nullable=False),
-    _refers_to("sessions", "session_id", ondelete="CASCADE"),
+    _foreign_key_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
-# Used if a quota is set: each stored blob, the sum of their bytes, and reservations for new blobs.
-stored_blobs = _of_project(
+# The next three tables are for the quota of stored bytes: each stored blob, the sum of the sizes,
+# and reservations for new blobs.
+stored_blobs = _project_table(
     "stored_blobs",
     Column("digest", String, primary_key=True),
     Column("size_bytes", BigInteger, nullable=False),
 )
 
-stored_totals = _of_project(
+stored_totals = _project_table(
     "stored_totals",
     Column("stored_bytes", BigInteger, nullable=False),
     Column("reserved_bytes", BigInteger, nullable=False),
 )
 
-byte_reservations = _of_project(
+byte_reservations = _project_table(
     "byte_reservations",
     Column("reservation_id", String, primary_key=True),
     Column("size_bytes", BigInteger, nullable=False),

@@ -48,7 +48,7 @@ class ToolResultRecords(Repository):
         rows = self._scope.look_up(_FIND_RESULT, tool_result_id=tool_result_id)
         return stored_result(rows[0]) if rows else None
 
-    def page(
+    def list_tool_results(
         self, session_id: str | None, *, before_id: str | None, limit: int
     ) -> Sequence[StoredToolResult]:
         """Return up to `limit` records before an id, newest first, optionally of one session."""

@@ -1,4 +1,4 @@
-"""Units of work: one project, one transaction, one connection, and the repositories over it."""
+"""Units of work: the repositories of one project, in one transaction over one connection."""
 
 from typing import Any, TypeVar
 
@@ -42,9 +42,9 @@ class UnitOfWork:
 
 
 class Repository:
-    """Records of one project.
+    """The base class of repositories, each of which reads and writes records of one project.
 
-    A repository that uses others gets them from the unit.
+    A repository that uses other repositories gets them from the unit of work.
     """
 
     def __init__(self, unit: UnitOfWork) -> None:

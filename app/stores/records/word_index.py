@@ -4,9 +4,9 @@ There is an index of pages, and one of all other searchable records. `app.words.
 the words and stems for both databases, so both find the same. Results are ranked by
 `app.words.ranking`, using only the openings of texts.
 
-An index returns the newest 1,000 matches, so a frequent word takes no longer than others. Each text
-also has marks in the index, of its project, session, modality and kind, so a search reads only the
-entries that it may return.
+An index returns only the newest 1,000 matches, so that a frequent word does not take longer than
+others. Each text also has marks in the index, of its project, session, modality and kind, so a
+search reads only texts that it may return.
 """
 
 import hashlib
@@ -52,12 +52,12 @@ _OPENING_CHARS = 2_000
 _MAX_SESSIONS = 8_192
 
 RequiredMarks: TypeAlias = Sequence[Sequence[str]]
-"""A filter: a text has to have one mark of each of these sets."""
+"""A filter: a text matches if it has at least one mark of each of these sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedRecord:
-    """The words of a record, and the values of its marks."""
+    """The words of a record, and the values from which its marks are made."""
 
     words: SearchableText | SearchWords
     session_id: str | None
@@ -68,7 +68,7 @@ class IndexedRecord:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """The stored columns of a text."""
+    """The number, marks and words of a text, as the index stores them."""
 
     number: int
     marks: Sequence[str]
@@ -85,7 +85,9 @@ class IndexEntry:
 
 
 class WordIndex(Repository, ABC):
-    """The words of the pages or the search entries of one project, removed with their records.
+    """The words of the pages, or of the search entries, of one project.
+
+    Words are removed with their record.
 
     Args:
         unit: The project.
@@ -99,12 +101,12 @@ class WordIndex(Repository, ABC):
         self._texts = tables.texts if unit.scope.is_postgresql else tables.sqlite
 
     def index_all(self, indexed: Mapping[int, IndexedRecord]) -> None:
-        """Replace the words of pages, by page number."""
+        """Replace the words of texts, by number."""
         self.remove_all(indexed)
         self.insert_all(indexed)
 
     def insert_all(self, indexed: Mapping[int, IndexedRecord]) -> None:
-        """Add the words of pages that have none, by page number."""
+        """Add the words of texts that have none, by number."""
         entries: list[IndexEntry] = []
         for number, page in sorted(indexed.items()):
             words = page.words
@@ -117,7 +119,7 @@ class WordIndex(Repository, ABC):
         self._insert(entries)
 
     def remove_all(self, numbers: Collection[int]) -> None:
-        """Remove the words of pages, by page number."""
+        """Remove the words of texts, by number."""
         for batch in in_batches(numbers):
             self._remove(batch)
 
@@ -132,7 +134,8 @@ class WordIndex(Repository, ABC):
         marks = [] if session_id is None else [[self.mark("session", session_id)]]
         for name, values in (("modality", modalities), ("kind", kinds)):
             marks += [[self.mark(name, item) for item in sorted(values)]] if values else []
-        # Every mark is a hash with the project's id, so the project's mark is needed only alone.
+        # Every mark is a hash that includes the project's id, so the mark of the project is needed
+        # only if there is no other mark.
         return marks or [[self.mark("project", "")]]
 
     def mark(self, name: str, value: str) -> str:
@@ -152,7 +155,7 @@ class WordIndex(Repository, ABC):
 
     def openings(self, numbers: Collection[int]) -> dict[int, str]:
         """Return the openings of the texts that exist, by number."""
-        rows = self._scope.in_batches(_select_openings(self._texts), numbers)
+        rows = self._scope.rows_in_batches(_select_openings(self._texts), numbers)
         return {row.number: row.opening for row in rows}
 
     @abstractmethod
@@ -173,7 +176,7 @@ class WordIndex(Repository, ABC):
         stemmed = term.stem
         if stemmed is None or is_continuous(word):
             return [word]
-        # A stem is also a word of the index if it is its own stem. The word of the query finds
+        # If a stem is its own stem, it may also be a word of a text. The word of the query finds
         # texts that an earlier version has indexed without stems.
         words = [stemmed, word] if stem(stemmed) == stemmed else [word]
         words.append(STEM_MARK + stemmed)
@@ -184,12 +187,12 @@ class WordIndex(Repository, ABC):
 
 def stem_marks(words: str) -> list[str]:
     """Return the stems of words that were indexed without stems, in the form of the index."""
-    # A tsvector has space for so many bytes in addition to the longest words.
+    # A tsvector has a maximal size, and this much space beside the words of the longest text.
     return [STEM_MARK + word for word in stems_of(words.split(), max_bytes=40_000).split()]
 
 
 def opening_of(texts: AnyTable) -> ColumnElement[str]:
-    """Return the opening of a text, by which it is ranked: one line for each column."""
+    """Select the opening of a text, for ranking: a line of its heading, and a line of its body."""
     lines: list[ColumnElement[str]] = [
         func.substr(words, 1, _OPENING_CHARS, type_=Text)
         for words in (texts.c.heading, texts.c.body)
@@ -263,18 +266,18 @@ class SqliteWordIndex(WordIndex):
         self._scope.insert_new(self._texts, rows)
 
     def _query(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> str:
-        return " AND ".join([*map(_any_of, marks), *map(self._fts_term, terms)])
+        return " AND ".join([*map(_match_any, marks), *map(self._fts_term, terms)])
 
     def _fts_term(self, term: SearchTerm) -> str:
         if len(term.words) > 1 or term.is_prefix:
-            return _quoted(" ".join(term.words)) + (" *" if term.is_prefix else "")
-        return _any_of(self._single_words(term))
+            return _quote(" ".join(term.words)) + (" *" if term.is_prefix else "")
+        return _match_any(self._single_words(term))
 
 
-def _any_of(words: Sequence[str]) -> str:
-    return _quoted(words[0]) if len(words) == 1 else f"({' OR '.join(map(_quoted, words))})"
+def _match_any(words: Sequence[str]) -> str:
+    return _quote(words[0]) if len(words) == 1 else f"({' OR '.join(map(_quote, words))})"
 
 
-def _quoted(words: str) -> str:
+def _quote(words: str) -> str:
     # Words are letters, digits and marks: there is no quotation mark to escape.
     return f'"{words}"'

@@ -1,12 +1,12 @@
 """An index of words on PostgreSQL: a tsvector that this module makes, in a GIN index.
 
-A GIN index cannot return only the newest matches, and reads the row of every match. So each text
-also has a mark of its *window*, a range of 4,096 numbers. A search reads the newest windows first,
-then as many more as probably contain the missing matches, and then all others.
+A search with a GIN index cannot stop after the newest matches: it reads the row of every match. So
+each text also has a mark of its *window*, a range of 4,096 numbers. A search reads the newest
+windows first, then as many older ones as probably contain the missing matches, and then all others.
 
-For a phrase, every text with its words is read, so pairs of short words have marks as well (see
-`is_pair`). A tsvector stores 255 positions of a word, and none above 16,383. If a text has more
-(`is_long`), phrases are searched in the stored words.
+A search for a phrase reads every text with the words of the phrase, so pairs of short words have
+marks as well (see `is_pair`). A tsvector stores at most 255 positions of a word, and none above
+16,383. If a text has more positions (`is_long`), phrases are searched in its stored words.
 """
 
 from collections import defaultdict
@@ -48,7 +48,7 @@ _MAX_LISTED_WINDOWS = 32
 # Separates the words of a pair; no word contains it.
 _PAIR = "\ue002"
 _MAX_POSITIONS = 255
-# Stands for positions that cannot be stored; no word has it, or the one before.
+# Replaces positions that cannot be stored. No word has this position, or the position before.
 _UNKNOWN_POSITION = 16_383
 _LAST_POSITION = _UNKNOWN_POSITION - 2
 
@@ -70,12 +70,12 @@ class PostgresWordIndex(WordIndex):
             ]
             if not open_terms:
                 return found
-            # One statement for all terms, because a round trip takes longer than finding a rare
-            # word.
+            # One statement searches all terms, because a round trip takes longer than finding a
+            # rare word.
             parts = []
             for index, operand in open_terms:
                 limit = MAX_TERM_MATCHES - len(found[index])
-                matching = self._matching([terms[index]], [*_operands_of(marks), operand], limit)
+                matching = self._matching([terms[index]], [*_mark_operands(marks), operand], limit)
                 numbers = matching.subquery(f"term_{index}")
                 term = literal(index).label("term")
                 parts.append(scoped_from(numbers, term, numbers.c.number))
@@ -85,7 +85,7 @@ class PostgresWordIndex(WordIndex):
     def add_stems(self, numbers: Collection[int]) -> None:
         """See WordIndex."""
         texts, vectors = self._tables.texts, self._tables.postgresql
-        # A row that is locked is being indexed again by another transaction, with its stems.
+        # Locked rows are skipped: another transaction is indexing them again, with stems.
         locked = scoped_select(vectors, vectors.c.number).where(vectors.c.number.in_(numbers))
         found = self._scope.execute(locked.with_for_update(skip_locked=True)).scalars().all()
         set_words = scoped_update(vectors, by={"number": "of_number"})
@@ -103,7 +103,7 @@ class PostgresWordIndex(WordIndex):
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         texts = [{"number": entry.number, **entry.columns()} for entry in entries]
-        self._scope.insert_new(self._tables.postgresql, _vectors(entries))
+        self._scope.insert_new(self._tables.postgresql, _vector_rows(entries))
         self._scope.insert_new(self._tables.texts, texts)
 
     def _newest_window(self) -> int:
@@ -119,7 +119,7 @@ class PostgresWordIndex(WordIndex):
         windows = _Windows(self._newest_window(), MAX_QUERY_MATCHES)
         found: list[tuple[int, str]] = []
         while len(found) < MAX_QUERY_MATCHES and (operand := windows.next_operand(len(found))):
-            operands = [*_operands_of(marks), operand]
+            operands = [*_mark_operands(marks), operand]
             newest = self._matching(terms, operands, MAX_QUERY_MATCHES - len(found)).subquery()
             texts = self._tables.texts
             of_match = texts.c.number == newest.c.number
@@ -157,10 +157,10 @@ class PostgresWordIndex(WordIndex):
 
     def _all_words(self, term: SearchTerm) -> str:
         if len(term.words) == 1 and not term.is_prefix:
-            return _any_of(self._single_words(term))
+            return _match_any(self._single_words(term))
         # The pairs of a prefix are unknown.
         whole = term.words[:-1] if term.is_prefix else term.words
-        return " & ".join([*_operands(term), *map(_quoted, _pair_marks(whole))])
+        return " & ".join([*_operands(term), *map(_quote, _pair_marks(whole))])
 
 
 class _Windows:
@@ -181,29 +181,30 @@ class _Windows:
             return None
         self._step += 1
         if self._step == 1:
-            return self._take(_NEWEST_WINDOWS)
+            return self._take_windows(_NEWEST_WINDOWS)
         if self._step == 2 and matches:
-            # Older windows probably have as many matches each; a quarter more are read.
+            # Each older window probably has as many matches as a newer one. A quarter more windows
+            # are read.
             density = matches / _NEWEST_WINDOWS
             count = 1 + int(1.25 * (self._max_matches - matches) / density)
             if count <= _MAX_LISTED_WINDOWS:
-                return self._take(count)
+                return self._take_windows(count)
         self._next = -1
         return f"!({' | '.join(self._searched)})"
 
-    def _take(self, count: int) -> str:
+    def _take_windows(self, count: int) -> str:
         first = max(0, self._next - count + 1)
-        operands = [_quoted(_window_mark(window)) for window in range(first, self._next + 1)]
+        operands = [_quote(_window_mark(window)) for window in range(first, self._next + 1)]
         self._searched += operands
         self._next = first - 1
         return f"({' | '.join(operands)})"
 
 
-def place_words(words: SearchWords) -> tuple[dict[str, list[int]], bool]:
-    """Return the positions of every word of a page, and whether some positions are missing."""
+def find_positions(words: SearchWords) -> tuple[dict[str, list[int]], bool]:
+    """Return the positions of every word of a text, and true if some positions are missing."""
     positions: dict[str, list[int]] = defaultdict(list)
     is_long = False
-    for position, word in enumerate(_all_of(words), 1):
+    for position, word in enumerate(_all_words_of(words), 1):
         found = positions[word]
         if position <= _LAST_POSITION and len(found) < _MAX_POSITIONS:
             found.append(position)
@@ -216,7 +217,7 @@ def place_words(words: SearchWords) -> tuple[dict[str, list[int]], bool]:
     return positions, is_long
 
 
-def _all_of(words: SearchWords) -> list[str]:
+def _all_words_of(words: SearchWords) -> list[str]:
     return [*words.heading.split(), TEXT_BREAK, *words.text.split()]
 
 
@@ -230,37 +231,37 @@ def _pair_marks(words: Sequence[str]) -> Iterator[str]:
             yield f"{first}{_PAIR}{second}"
 
 
-def _vectors(entries: Sequence[IndexEntry]) -> list[dict[str, object]]:
+def _vector_rows(entries: Sequence[IndexEntry]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for entry in entries:
-        positions, is_long = place_words(entry.words)
+        positions, is_long = find_positions(entry.words)
         marks = [
             *entry.marks,
             _window_mark(entry.number >> _WINDOW_BITS),
             *entry.stems,
-            *set(_pair_marks(_all_of(entry.words))),
+            *set(_pair_marks(_all_words_of(entry.words))),
         ]
         lexemes = (f"'{word}':{','.join(map(str, found))}" for word, found in positions.items())
-        words = " ".join([*map(_quoted, marks), *lexemes])
+        words = " ".join([*map(_quote, marks), *lexemes])
         rows.append({"number": entry.number, "is_long": is_long, "words": words})
     return rows
 
 
-def _operands_of(marks: RequiredMarks) -> list[str]:
-    return [_any_of(mark) for mark in marks]
+def _mark_operands(marks: RequiredMarks) -> list[str]:
+    return [_match_any(mark) for mark in marks]
 
 
-def _any_of(words: Sequence[str]) -> str:
-    return f"({' | '.join(map(_quoted, words))})"
+def _match_any(words: Sequence[str]) -> str:
+    return f"({' | '.join(map(_quote, words))})"
 
 
 def _operands(term: SearchTerm) -> list[str]:
-    operands = [_quoted(word) for word in term.words]
+    operands = [_quote(word) for word in term.words]
     if term.is_prefix:
         operands[-1] += ":*"
     return operands
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     # Words are letters, digits and marks, which need no escape.
     return f"'{word}'"

@@ -239,7 +239,7 @@ def _history_lines(
 
 def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:
     for numbers in unit[BundleRecords].page_numbers(session_id):
-        stored = unit[PageRecords].numbered(numbers, content_up_to=_NO_LIMIT_BYTES)
+        stored = unit[PageRecords].find_numbered(numbers, content_up_to=_NO_LIMIT_BYTES)
         levels = unit[BundleRecords].levels([page.page_id for page in stored.values()])
         for number in numbers:
             page = stored[number]

@@ -127,7 +127,7 @@ class BundleRecords(Repository):
     def interactions(self, session_id: str) -> Iterator[StoredInteraction]:
         """Yield the interactions of a session in the order of `seq`."""
         after_seq = 0
-        while batch := self._interactions.page(
+        while batch := self._interactions.list_interactions(
             session_id,
             input_kind=None,
             after_seq=after_seq,
@@ -152,7 +152,7 @@ class BundleRecords(Repository):
     def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
         """Return the levels of some pages by page id, in order."""
         levels: dict[str, list[StoredRepresentation]] = {}
-        for row in self._scope.in_batches(_LEVELS, page_ids):
+        for row in self._scope.rows_in_batches(_LEVELS, page_ids):
             levels.setdefault(row.page_id, []).append(stored_level(row))
         return levels
 

@@ -68,7 +68,7 @@ async def test_media_are_kept_in_their_order_and_small_images_stay_inline(tmp_pa
         icon,
     ]
     digests = {item.resource.digest for item in kept if item.resource}
-    assert {blob.digest async for blob in blobs.listed(PROJECT)} == digests
+    assert {blob.digest async for blob in blobs.list_blobs(PROJECT)} == digests
 
 
 async def test_medium_is_kept_once_however_often_it_comes(tmp_path: Path) -> None:

@@ -19,14 +19,14 @@ from app.words.search_terms import SearchQuery, SearchTerm
 
 _ENOUGH = 100
 _MAX_PARTIAL = 200
-IN_ENTRIES, IN_PAGES = 1, 2
-"""The ids of the indexes that are searched."""
+ENTRY_INDEX, PAGE_INDEX = 1, 2
+"""The ids of the indexes: of search entries, and of pages."""
 
 
 class RankedMatch(NamedTuple):
-    """A match and its rank. Of equal ranks, pages come first, then newer records.
+    """A match and its rank. In descending order, the best matches come first.
 
-    Matches are in order if they are sorted in descending order.
+    If ranks are equal, pages come first, then newer records.
     """
 
     rank: int
@@ -36,7 +36,7 @@ class RankedMatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankedMatches:
-    """Matches, the best first, and the terms and weights by which they were ranked."""
+    """Matches, the best first, with the terms by which they were ranked, and the terms' weights."""
 
     matches: Sequence[RankedMatch]
     terms: Sequence[SearchTerm]
@@ -60,9 +60,9 @@ class RankedMatches:
 
 @dataclass(frozen=True, slots=True)
 class SearchedIndex:
-    """An index that is searched, and the marks that its matches must have.
+    """An index to search, and the marks that its matches must have.
 
-    Of equal ranks, matches of the index with the higher id come first.
+    If ranks are equal, matches of the index with the higher id come first.
     """
 
     index_id: int
@@ -74,7 +74,7 @@ _Key = tuple[int, int]
 """The id of an index, and a number in it."""
 
 
-def find(
+def find_texts(
     query: SearchQuery, indexes: Sequence[SearchedIndex], weights: Sequence[int] = ()
 ) -> RankedMatches:
     """Find the texts that match a query.
@@ -92,7 +92,7 @@ def find(
         for searched in indexes
         for number, opening in searched.index.find_all_terms(terms, searched.marks)
     }
-    # The terms of each match, as bits.
+    # For each match, the terms that it has, as bits.
     bits = dict.fromkeys(openings, (1 << len(terms)) - 1)
     if len(openings) < _ENOUGH and (len(terms) > 1 or not openings):
         matches_by_term, is_all = _find_by_term(terms, indexes)
@@ -116,9 +116,11 @@ def find(
 def _find_by_term(
     terms: Sequence[SearchTerm], indexes: Sequence[SearchedIndex]
 ) -> tuple[Mapping[SearchTerm, Sequence[set[_Key]]], bool]:
-    """Return the matches of each term in each index, and whether all terms of the query have some.
+    """Return the matches of each term in each index. Terms without matches are replaced or omitted.
 
-    A term without matches is replaced by weaker terms, or omitted.
+    Returns:
+        The matches by term, and true if each term of the query has matches or was replaced by
+        weaker terms that all have matches.
     """
     matches = dict(zip(terms, _find_keys(terms, indexes), strict=True))
     missed = [term for term, keys in matches.items() if not any(keys)]
