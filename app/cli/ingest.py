@@ -118,7 +118,7 @@ def _call_ids(content: bytes, value: JsonValue) -> list[str]:
 def _request_body(
     content: bytes, value: JsonValue, tool_call_id: str, *, session_id: str, tool_name: str
 ) -> bytes:
-    """Return `content` if it is a whole request, else a request with `content` as its result."""
+    """Return the file if it is a request, or a request with the file as the result."""
     if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
         members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
         # A lone surrogate stays a JSON escape; the service replaces it and adds a warning.
@@ -134,7 +134,7 @@ async def _ingest(
     make_body: Callable[[str], bytes],
     call_ids: Sequence[str],
 ) -> IngestOutcome:
-    """Store the result under the call id that the session already has, else under the first one."""
+    """Store the result under the call id that the session has already, or under the first one."""
     providers = (
         *shared_services.SERVICES,
         *ingest_services.MEDIA,

@@ -57,7 +57,7 @@ def main() -> None:
     # If click and Rich are installed, httpx imports its command line, which takes 6 MiB in each
     # proxy that a host starts. With `None` that import fails.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
-    # Commands read and store JSON as deep as the server does.
+    # Commands accept JSON with the same depth as the server.
     accept_deep_json()
     if is_json_only():
         from app.telemetry.logs import configure_process_logging
@@ -83,9 +83,9 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open closed standard streams on the null device.
+    """Open standard streams that are closed on the null device.
 
-    Otherwise the next opened file would become standard output, which a host reads.
+    Otherwise the next file that is opened would become standard output, which a host reads.
     """
     for number in range(3):
         try:

@@ -46,8 +46,8 @@ def serve_api(
     os.environ["PAGEFAULT_DATA_DIR"] = str(settings.data_dir.resolve())
     os.environ["PAGEFAULT_WORKERS"] = str(settings.workers)
     configure_logging(settings.log_format, settings.log_level)
-    # Opened once here, so that an invalid setting prints an error message instead of the traceback
-    # of a worker, and the database is migrated before workers start.
+    # The services are opened once here. So an invalid setting prints an error message instead of
+    # the traceback of a worker, and the database is migrated before workers start.
     anyio.run(_open_once, settings)
     address = f"http://{_url_host(settings.host)}:{settings.port}"
     message = f"Pagefault is at {address}  (docs: /docs)"
@@ -59,7 +59,7 @@ def serve_api(
         uvicorn.Server(config).run(sockets=[listening])
     else:
         with tempfile.TemporaryDirectory(prefix="pagefault-metrics-") as shared:
-            # Workers write their metrics here, so that each can return those of all.
+            # Workers write their metrics here, so that each worker can return those of all workers.
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
             WorkerSupervisor(config, sockets=[listening]).run()
 
@@ -92,16 +92,16 @@ def _reason(error: OSError | UnicodeError, errno: int) -> str:
 
 def _remedy(errno: int, port: int, *, is_option: bool) -> str:
     if errno == EADDRINUSE:
-        return _other_port(port + 1 if port < LARGEST_PORT else _USUAL_PORT, is_option=is_option)
+        return _suggest_port(port + 1 if port < LARGEST_PORT else _USUAL_PORT, is_option=is_option)
     if errno in (EACCES, EPERM) and port < _LEAST_FREE_PORT:
-        other = _other_port(_USUAL_PORT, is_option=is_option)
+        other = _suggest_port(_USUAL_PORT, is_option=is_option)
         return f"Ports below {_LEAST_FREE_PORT} are for privileged processes. {other}"
     if os.environ.get(STARTED_BY) == "make run":
         return "Name another host: PAGEFAULT_HOST=127.0.0.1."
     return "Name another host: `--host 127.0.0.1`, or PAGEFAULT_HOST=127.0.0.1."
 
 
-def _other_port(port: int, *, is_option: bool) -> str:
+def _suggest_port(port: int, *, is_option: bool) -> str:
     """Return a sentence about choosing another port, with `make run`, the option or the setting."""
     if os.environ.get(STARTED_BY) == "make run":
         return f"Name another one: `make run PORT={port}`."

@@ -35,7 +35,7 @@ def show_status(data_dir: Path | None, env_file: Path | None, *, as_json: bool) 
         SystemExit: The report has problems; the status is 1.
     """
     settings = existing_store_settings(data_dir, env_file)
-    # Failures are in the report, so they are not logged as well.
+    # Failures are not logged, because they are in the report.
     configure_logging(settings.log_format, "critical")
     report = anyio.run(read_status, settings)
     problems = [*find_problems(report)]
@@ -128,7 +128,7 @@ def _queue_rows(report: StatusReport) -> Iterator[tuple[str, str]]:
 
 
 def _stored_rows(queues: QueueStatus, quota: int) -> Iterator[tuple[str, str]]:
-    """Yield the largest projects; bytes are counted only if there is a quota."""
+    """Yield the projects with the most stored bytes, which are counted only if there is a quota."""
     for index, project in enumerate(queues.largest if quota else ()):
         share = f"{project.stored_bytes / quota:.0%} of {decimal(quota)}"
         yield "" if index else "stored", f"{share}, project {project.project_id}"

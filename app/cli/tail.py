@@ -65,8 +65,8 @@ async def _follow(
                 caller, session_id=session_id, after=after
             ) as stream:
                 async for item in stream.items():
-                    # If the stream is read too slowly it ends, and is opened again after this
-                    # event.
+                    # If the stream is read too slowly, it ends. Then another stream is opened,
+                    # which begins after this event.
                     after = item.position
                     for line in [_json_line(item)] if as_json else formatter.format(item):
                         print_line(line)
@@ -86,7 +86,7 @@ class _LineFormatter:
     needs_key: bool
 
     def format(self, item: EventItem) -> list[str]:
-        """Return the line of an event, and one for each medium in it."""
+        """Return the line of an event, and a line for each medium in the event."""
         data: _Data = json.loads(item.data)
         if item.type == "reset":
             return [f"… events before {data['position']} are no longer stored; new events follow"]
@@ -158,9 +158,10 @@ def _first_text(value: object) -> str:
 
 @asynccontextmanager
 async def _open_event_streams(settings: Settings) -> AsyncIterator[Services]:
-    """Open the database and the event streams; not the blob store, since lines only link to media.
+    """Open the database and the event streams.
 
-    Raises the errors of `open_stores`, except those of the blob store.
+    The blob store is not checked, because lines only have links to media. Raises the errors of
+    `open_stores`, except those of the blob store.
     """
     async with open_checked_database(settings) as engines, open_broker(settings, engines) as broker:
         blobs = open_blob_store(settings.blobs, settings.data_dir)

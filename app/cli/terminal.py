@@ -39,8 +39,8 @@ ERR = _NoticeConsole(stderr=True)
 def read_settings(data_dir: Path | None, env_file: Path | None, **others: object) -> Settings:
     """Return the settings of the command line, the environment and the settings file.
 
-    The first of these that has a value wins. The file is added to the environment of this
-    process, which its workers inherit.
+    For each setting, the first of these that has a value is used. The file is added to the
+    environment of this process, which its workers inherit.
     """
     try:
         add_env_file(env_file, data_dir)
@@ -77,7 +77,7 @@ def existing_store_settings(data_dir: Path | None, env_file: Path | None) -> Set
 def project_settings(
     data_dir: Path | None, env_file: Path | None, project: str | None
 ) -> tuple[Settings, str]:
-    """Return the settings of a command that works on a project, and the project."""
+    """Return the settings of a command that works on a project, and the id of the project."""
     settings = read_settings(data_dir, env_file)
     configure_logging(settings.log_format, "warning")
     return settings, resolve_project(settings, project)
@@ -132,7 +132,7 @@ _KNOWN_ERRORS = (
 
 
 def known_error_message(error: Exception) -> str | None:
-    """Return the message of an error with a known cause; `None` for any other."""
+    """Return the message of an error with a known cause; `None` for other errors."""
     if not isinstance(error, _KNOWN_ERRORS):
         return None
     cause = error.cause if isinstance(error, StoreUnavailableError) else None

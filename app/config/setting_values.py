@@ -1,8 +1,8 @@
 """Parse values of settings: lists, origins and host names.
 
-Origins and host names are normalized to what browsers send in `Origin` and `Host`, because they
-are compared byte by byte. Functions that refuse a value raise a `ValueError` that says what to
-write instead.
+Origins and host names are normalized to the form that browsers send in `Origin` and `Host`, because
+they are compared byte by byte. For an invalid value, functions raise a `ValueError` whose message
+has a valid form.
 """
 
 import ipaddress
@@ -38,7 +38,7 @@ def split_commas(value: object, *, is_secret: bool = False) -> object:
 
     Args:
         value: The value of the variable.
-        is_secret: Whether the error message must not contain the value.
+        is_secret: True if the error message must not contain the value.
     """
     if not isinstance(value, str):
         return value

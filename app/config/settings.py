@@ -1,10 +1,10 @@
-"""Settings from `PAGEFAULT_*` environment variables; services get values, not this module.
+"""Settings from `PAGEFAULT_*` environment variables. Services get values, and do not import this.
 
 The name of a nested setting has two underscores: `PAGEFAULT_LIMITS__BODY_BYTES` is `body_bytes` of
 the group `limits`.
 
-A misspelt variable is refused, because its operator would rely on a limit that is not set. So every
-variable `PAGEFAULT_…` must be a setting or one of the names below.
+If a misspelt variable were ignored, the operator would rely on a limit that is not set. So a
+variable `PAGEFAULT_…` that is not a setting, and not one of the names below, is an error.
 """
 
 import difflib
@@ -75,7 +75,7 @@ def variables_of(group: type[BaseModel], prefix: str = PREFIX) -> Iterator[tuple
 
 
 def misspelt(environment: Mapping[str, str], settings: type[BaseModel]) -> list[str]:
-    """Return a sentence for each variable with our prefix that is not a setting.
+    """Return a sentence for each variable with the prefix `PAGEFAULT_` that is not a setting.
 
     Args:
         environment: All variables; the case of their names does not matter.
@@ -84,7 +84,7 @@ def misspelt(environment: Mapping[str, str], settings: type[BaseModel]) -> list[
     known = [name for name, _ in variables_of(settings)]
     groups = {name.rpartition("__")[0] for name in known}
     return [
-        _sentence(variable, name, known)
+        _describe_misspelt(variable, name, known)
         for variable, value in sorted(environment.items())
         if (name := variable.upper()).startswith(PREFIX)
         and name not in known
@@ -95,15 +95,15 @@ def misspelt(environment: Mapping[str, str], settings: type[BaseModel]) -> list[
     ]
 
 
-def _sentence(variable: str, name: str, known: list[str]) -> str:
+def _describe_misspelt(variable: str, name: str, known: list[str]) -> str:
     printable = "".join(character for character in variable if character.isprintable())
-    nearest = _nearest(name, known)
+    nearest = _find_similar(name, known)
     if nearest is None:
         return f"{printable} is not a setting. docs/settings.md lists all of them"
     return f"{printable} is not a setting. Did you mean {nearest}?"
 
 
-def _nearest(name: str, known: list[str]) -> str | None:
+def _find_similar(name: str, known: list[str]) -> str | None:
     # Missing underscores are the most frequent mistake.
     joined = {text.replace("_", ""): text for text in known}
     if (same := joined.get(name.replace("_", ""))) is not None:

@@ -1,9 +1,9 @@
-"""Ids of tool calls and the keys of their answers in a session.
+"""Ids of tool calls, and the keys that identify the results of calls in a session.
 
-Call ids may repeat, because some hosts number their calls from 1 in each turn, and may be long,
-because some contain encrypted reasoning. So each answer has a key. It is the call id itself; for a
-long id, and for further answers to the same id, it is the SHA-256 of the id and the number of the
-answer.
+Call ids may repeat, because some hosts number their calls from 1 in each turn. They may be long,
+because some contain encrypted reasoning. So each result has a key. For the first result of a call
+with a short id, the key is the id itself. Otherwise it is made of the SHA-256 of the id and the
+number of the result.
 """
 
 import hashlib
@@ -16,18 +16,18 @@ LONGEST_CALL_ID = 16 * 1024
 """Maximum length in characters."""
 CallId = Annotated[str, Field(min_length=1, max_length=LONGEST_CALL_ID)]
 
-# With the id of a session, at four bytes a character, this is below the limit of a PostgreSQL
-# index.
+# An index of PostgreSQL has a maximal size of its keys. A key with so many characters of four
+# bytes and the id of a session is below it.
 _LONGEST_KEY = 512
 _KEY = re.compile(r"sha-256:[0-9a-f]{64}#[0-9]+")
 
 
 def call_key(call_id: str, number: int) -> str:
-    """Return the key of an answer in its session.
+    """Return the key of the result of a call in a session.
 
     Args:
-        call_id: The id of its call.
-        number: The number of the answer among the answers to that id, from 1.
+        call_id: The id of the call.
+        number: The number of the result among the results of calls with this id, from 1.
     """
     is_plain = len(call_id) <= _LONGEST_KEY and _KEY.fullmatch(call_id) is None
     if number == 1 and is_plain:
@@ -37,5 +37,5 @@ def call_key(call_id: str, number: int) -> str:
 
 
 def number_of_key(key: str) -> int:
-    """Return the number in a key that is not the id itself."""
+    """Return the number in a key that is not the call id itself."""
     return int(key.rpartition("#")[2])

@@ -33,8 +33,8 @@ EventType: TypeAlias = Literal[
 class NewEvent:
     """An event that is written in the same transaction as its change.
 
-    `subject_id` is the id of the written record, and `size_bytes` the size of the stored record in
-    the event. `members` are the other members of the event, in order.
+    `subject_id` is the id of the written record, and `size_bytes` its size, if the event contains
+    the record. `members` are the other members of the event, in order.
     """
 
     type: EventType
@@ -55,7 +55,7 @@ CONTENT_OF: Mapping[EventType, str] = {
     "interaction:created": "interaction",
     "interaction:answered": "output",
 }
-"""The member of an event that holds the bytes of a stored record."""
+"""The member that contains the stored record, for each type of event that contains one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class LogBounds:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as subscribers receive it; `data` is the same JSON object for all of them."""
+    """An event as subscribers receive it. All of them share `data`, the JSON of the event."""
 
     number: int
     type: EventType

@@ -1,6 +1,7 @@
 """Ids, the current time, and cursors.
 
-A cursor is an opaque position in a list. Other lists refuse it.
+A cursor is a position in a list, in a form that clients do not interpret. It is valid only for the
+list that it is from.
 """
 
 import base64
@@ -25,7 +26,7 @@ def new_id() -> str:
 
 
 def is_id(text: str) -> bool:
-    """Return whether a text has the form of our ids; other texts need no lookup."""
+    """Return whether a text has the form of an id of `new_id`. Other texts need no lookup."""
     return _ID.match(text) is not None
 
 
@@ -88,7 +89,7 @@ def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[
 
 
 def digest_query(*query: JsonValue) -> str:
-    """Return a digest of a query and its filters, which distinguishes their cursors from others."""
+    """Return a digest of a query and its filters. A cursor is valid only with the same digest."""
     query_json = json_text(list(query)).encode("utf-8", "replace")
     return hashlib.sha256(query_json).hexdigest()[:16]
 

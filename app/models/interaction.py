@@ -47,7 +47,7 @@ Timestamp = Annotated[
 
 
 class AttachedFile(FrozenModel):
-    """A stored file: its `blob:` URI, its id without `blob:`, or its alias; and its type.
+    """A file that is attached to an input: its `blob:` URI, bare id or alias, and its type.
 
     Source: spec 001, "AttachedFile".
     """
@@ -88,7 +88,7 @@ class ChatMessage(FrozenModel):
 
 
 def _read_input(value: object, _: object) -> object:
-    """Return a text, a `MultiModalInput`, or for any other object the object with all its keys."""
+    """Return a text or a `MultiModalInput`. Any other object is returned with all its keys."""
     if isinstance(value, str | MultiModalInput):
         return value
     if not isinstance(value, Mapping):
@@ -104,7 +104,7 @@ def _read_input(value: object, _: object) -> object:
 
 
 class _ExclusiveSchema:
-    """Adds to the JSON schema that a legacy object is not a `MultiModalInput`."""
+    """Adds to the JSON schema the rule that a legacy object is not a `MultiModalInput`."""
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -125,9 +125,10 @@ InteractionInput = TypeAliasType(
 
 
 class Interaction(FrozenModel):
-    """One cycle of a user's request and the assistant's response.
+    """The input of a user and the output of the assistant.
 
-    An `input` that is not exactly a `MultiModalInput` is a legacy object and keeps all of its keys.
+    If `input` is an object and not exactly a `MultiModalInput`, it is a legacy object, which keeps
+    all its keys.
     Source: spec 001, "Session Interaction".
     """
 

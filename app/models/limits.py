@@ -1,6 +1,6 @@
 """Limits of requests, and the policy for fetching URLs.
 
-Requests beyond a limit get an error and store nothing. Both classes are groups of the settings:
+A request beyond a limit gets an error and stores nothing. Both classes are groups of the settings:
 the name, description, bounds and default of each limit are defined only here.
 """
 
@@ -28,8 +28,8 @@ class Limits(BaseModel):
     body_bytes: PositiveInt = 2 * GIB
     """One request body."""
     text_bytes: PositiveInt = 32 * MIB
-    """The JSON of one request body that is kept in memory: all of it but the media, which are
-    streamed. A longer text goes to `/api/resources`."""
+    """The JSON of one request body that is kept in memory, without its media, which are streamed.
+    Send a longer text to `/api/resources`."""
     history_bytes: PositiveInt = 64 * MIB
     """A history sent to the doctor, media included, which is kept in memory."""
     session_file_bytes: PositiveInt = 32 * MIB
@@ -73,7 +73,7 @@ class Limits(BaseModel):
     connections_at_once: Annotated[int, Field(ge=1)] = 5_000
     """Connections a process has at once; more get a 503."""
     requests_at_once: Annotated[int, Field(ge=1)] = 2_000
-    """Requests a process works on at once; more wait a second for their turn, then get a 503."""
+    """Requests a process works on at once; more wait up to a second for a slot, then get a 503."""
     header_bytes: PositiveInt = 65_536
     """Total size of the request headers; each counts its characters plus 32 bytes, as in HTTP/2.
     The same limit applies to trailers and chunk framing of a body; framing may exceed it by eight

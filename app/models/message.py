@@ -42,36 +42,34 @@ CommonRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class StoredHistoryMessage:
-    """A message in the dialect of a model (spec 000, HistoryMessage), as it is stored.
-
-    `message` is JSON text, never serialised again. If `role` is `None`, it is the message itself,
-    `{role, content, tool_call_id …}`. Otherwise it is the object `{dialect, role, message}` of
-    `wrap_message`, which earlier versions read as a message with a role.
-
-    `request_digest` identifies the request, so that a repeated request returns this entry.
-    `inline_form` has the original form of media that were replaced by references, by pointers into
-    the stored JSON. `dialect` and `reading` identify how the message was read; they are `None` in
-    rows of earlier versions, and in page faults, which the service writes itself. `page_fault` is
-    the JSON text of the `PageFaultCall` that a page fault answers, `None` in rows of earlier
-    versions. `answer_number` counts the answers to calls with one id in the session. `is_apart` is
-    true for an answer that a request stored alone, and `None` in a list or in rows of earlier
-    versions.
-    """
+    """A message in the dialect of a model (spec 000, HistoryMessage), as it is stored."""
 
     seq: int
     message_id: str
     created_at: datetime
     tool_call_id: str | None
     request_digest: str
+    """Identifies the request, so that the same request again returns this entry."""
     message: bytes
+    """JSON text, which is never serialised again. If `role` is `None`, it is the message itself:
+    `{role, content, tool_call_id …}`. Otherwise it is the object `{dialect, role, message}` of
+    `wrap_message`, which earlier versions read as a message with a role."""
     inline_form: str | None = None
+    """The original form of media that were replaced by references, by pointers into `message`."""
     is_page_fault: bool = False
     page_fault: str | None = None
+    """The `PageFaultCall` of a page fault, as JSON; `None` in rows of earlier versions."""
     dialect: str | None = None
+    """The dialect by which the message was read; `None` in rows of earlier versions, and in page
+    faults, which the service itself writes."""
     reading: int | None = None
+    """The version of the reader of the dialect; `None` if `dialect` is."""
     role: CommonRole | None = None
     answer_number: int = 1
+    """The number of this result among the results of calls with the same id, from 1."""
     is_apart: bool | None = None
+    """True for a result that a request stored alone; `None` for one in a list, and in rows of
+    earlier versions."""
 
     @property
     def is_wrapped(self) -> bool:

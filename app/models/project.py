@@ -45,7 +45,7 @@ class ProjectTotals:
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """The stored part of a key, with which the key of a request is compared."""
+    """The stored data of a key that are needed to verify the key of a request."""
 
     project_id: str
     secret_sha256: str
@@ -65,7 +65,10 @@ class PresentedKey:
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
     def opens(self, stored: StoredSecret | None) -> bool:
-        """Return whether the secret is that of a stored, valid key; compared in constant time."""
+        """Return whether the secret is that of a stored key that is not revoked.
+
+        The comparison takes the same time for all keys.
+        """
         expected = stored.secret_sha256 if stored else "0" * 64
         same = hmac.compare_digest(self.secret_sha256, expected)
         return same and stored is not None and not stored.is_revoked
@@ -81,7 +84,7 @@ class PresentedKey:
 
 
 def new_api_key() -> PresentedKey:
-    """Return a new random key: 62 bits of id, 190 bits of secret."""
+    """Return a new random key, with 62 bits of id and 190 bits of secret."""
     return PresentedKey(
         key_id="".join(secrets.choice(_KEY_ID_ALPHABET) for _ in range(12)),
         secret="".join(secrets.choice(_SECRET_ALPHABET) for _ in range(32)),

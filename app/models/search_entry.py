@@ -16,7 +16,7 @@ SearchKind: TypeAlias = Literal[
 MAX_INDEXED_CHARS = 8_000
 """Length of the indexed beginning of a tool result, a message or an interaction."""
 MAX_READ_BYTES = 256 * 1024
-"""Maximum number of bytes of a stored record that are read for that text."""
+"""Maximum number of bytes of a stored record that are read to index its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class EntryQueue:
 
 @dataclass(frozen=True, slots=True)
 class EntrySource:
-    """The beginning of a record, from which its words are made, and where the record is."""
+    """The beginning of a record, from which its words are made, and the position of the record."""
 
     kind: IndexedKind
     """The kind of the record."""
@@ -51,7 +51,7 @@ class EntrySource:
     session_id: str | None
     """The session of the record; for a file, the first session that refers to it."""
     seq: int | None
-    """Its number in the history of the session."""
+    """The `seq` of the record in the session."""
     created_at: datetime
     """The time when the record was written."""
     name: str | None = None
@@ -73,7 +73,7 @@ class EntrySource:
     role: CommonRole | None = None
     """The role of a wrapped message; see `StoredHistoryMessage`."""
     is_found: bool = True
-    """False for page faults and derived files: a search finds their page or source instead."""
+    """False for page faults and derived files: searches find their page or source instead."""
 
 
 @dataclass(frozen=True, slots=True)

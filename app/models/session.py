@@ -20,7 +20,7 @@ ANSWER: EntryKind = "answer"
 
 @dataclass(frozen=True, slots=True)
 class HistoryCounts:
-    """The number of entries of each kind in a history."""
+    """The numbers of entries in a history, by kind."""
 
     tool_results: int = 0
     page_faults: int = 0
@@ -83,25 +83,24 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionUse:
-    """The records and bytes that a session uses.
-
-    `images` is the number of images among the resources; `failures` is the number of tool results
-    that failed; `title` is the first line of a user's message. `bytes_referenced` is the size of
-    the distinct blobs of its resources; `bytes_inline` is their size as base64 in every record that
-    refers to them.
-    `tokens` is an estimate by the sizes of its records and images; `last_image` is the id of an
-    image of the newest entry that has one.
-    """
+    """The records and bytes that a session uses."""
 
     pages: int = 0
     resources: int = 0
     images: int = 0
+    """The number of images among the resources."""
     failures: int = 0
+    """The number of tool results that are errors."""
     bytes_referenced: int = 0
+    """The size of the distinct blobs of the resources."""
     bytes_inline: int = 0
+    """The size of the resources as base64 in every record that refers to them."""
     tokens: int = 0
+    """An estimate from the sizes of the records and images."""
     last_image: str | None = None
+    """The id of an image in the newest entry that has an image."""
     title: str | None = None
+    """The first line of a user's message."""
 
     @property
     def bytes_saved(self) -> int:

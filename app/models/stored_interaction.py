@@ -22,7 +22,7 @@ def attachment_key(attached_id: str) -> str:
 
 
 def bound_resource_id(attached_id: str, bindings: Bindings) -> str | None:
-    """Return the id of the resource that an attachment was bound to, `None` if there was none."""
+    """Return the id of the resource that an attachment was bound to, if there was one."""
     resource_id = parse_resource_id(attached_id)
     return bindings.get(resource_id or attached_id, resource_id)
 
@@ -76,7 +76,7 @@ class StoredInteraction:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """The history entry of an answer that was set after its interaction."""
+    """The history entry of the output of an interaction that was set after the interaction."""
 
     seq: int
     interaction_id: str

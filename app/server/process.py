@@ -10,10 +10,10 @@ while a history of 60,000 messages is in memory.
 **Threads.** The event loop shares the interpreter with threads that render. It waits for up to one
 switch interval, which is 5 ms by default.
 
-**Freed memory.** Bodies are processed in pieces of a megabyte. By default glibc returns each piece
-to the kernel and requests a cleared one for the next, which takes longer than decoding it. It also
-gives up to eight heaps per core to the threads. Each heap keeps its largest size, so the process
-would grow for hours.
+**Freed memory.** Bodies are processed in pieces of a megabyte. By default glibc returns the memory
+of each piece to the kernel and requests new memory for the next piece, which takes longer than
+decoding it. It also creates up to eight heaps per core for threads. No heap becomes smaller, so the
+process would grow for hours.
 """
 
 import ctypes
@@ -50,7 +50,7 @@ def collect_as_usual() -> None:
 
 
 def collect_young_only() -> None:
-    """Collect garbage among young objects only; among old ones, `gc.collect` has to be called."""
+    """Collect garbage among young objects only. Among old objects, only `gc.collect` does it."""
     gc.set_threshold(*_USUAL_COLLECTION[:2], _NEVER)
 
 

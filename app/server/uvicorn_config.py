@@ -70,10 +70,10 @@ class ServiceConfig(uvicorn.Config):
 
 
 def served_app(settings: Settings | None = None) -> FastAPI:
-    """Return the application and configure the process to serve it.
+    """Return the application, and configure the process of the server; see `app.server.process`.
 
-    See `app.server.process` for the settings. Loaded objects are frozen, because collecting garbage
-    among them takes a tenth of a second.
+    Objects that exist now are excluded from garbage collection, because collecting garbage among
+    them takes a tenth of a second.
 
     Raises:
         SystemExit: The application cannot be loaded; the log has the reason.
@@ -94,8 +94,8 @@ def served_app(settings: Settings | None = None) -> FastAPI:
 def allow_open_files(settings: Settings) -> None:
     """Raise the limit of open files of this process and its workers to that of the settings.
 
-    The default is often a thousand, and connections beyond it are neither accepted nor refused. A
-    warning is logged if the hard limit is too low.
+    The default is often a thousand. A connection beyond the limit waits without a response. If the
+    hard limit is too low, a warning is logged.
     """
     limits = settings.limits
     needed = limits.connections_at_once + limits.requests_at_once + _OTHER_DESCRIPTORS

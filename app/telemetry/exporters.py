@@ -12,7 +12,7 @@ _PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 
 
 def service_resource(name: str = "pagefault") -> Resource:
-    """Return the attributes of this process; attributes in the environment replace them.
+    """Return the attributes of this process. Attributes in the environment have precedence.
 
     `service.instance.id` is unique to the process.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
 _log = structlog.get_logger(__name__)
-# How long the process waits at its end for the export of a signal.
+# The time that the process waits at its end for the export of a signal.
 _FLUSH_SECONDS = 3.0
 
 

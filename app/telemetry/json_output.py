@@ -36,8 +36,8 @@ class LoggedText(io.TextIOBase):
         self._inside = threading.local()
 
     def write(self, text: str) -> int:
-        """Log complete lines; the rest waits for the next call."""
-        # A log handler that fails writes to this stream, which must not be logged again.
+        """Log complete lines, and keep the incomplete last line for the next call."""
+        # A log handler that fails writes to this stream. Its text must not be logged again.
         if not getattr(self._inside, "is_logging", False):
             *lines, self._rest = (self._rest + text).split("\n")
             self._log_lines(lines)

@@ -36,7 +36,7 @@ def configure_logging(
     Args:
         log_format: The format; `None` for `console` at a terminal and `json` elsewhere.
         level: The level from which lines are logged.
-        has_traces: Whether to add the ids of the current span.
+        has_traces: True to add the ids of the current span.
     """
     is_json = (log_format or ("console" if sys.stderr.isatty() else "json")) == "json"
     shared: list[Processor] = [
@@ -100,10 +100,10 @@ def configure_process_logging(*, with_output: bool, level: str = "info") -> None
 
 
 def log_address(sentence: str) -> bool:
-    """Log the address of the service at any log level, if logs are JSON.
+    """Log the address of the service, at any log level, if logs are JSON.
 
     Returns:
-        Whether it was logged.
+        True if it was logged.
     """
     if is_json_only():
         _ADDRESSES.setLevel(logging.INFO)
@@ -140,9 +140,9 @@ def log_request(
 class _JsonLines(logging.StreamHandler[TextIO]):
     """Writes JSON log lines, and formats lines of requests without structlog's processors.
 
-    The line of every request has the same members, and none is free text of a client. With the
-    processors, or written separately, a line takes longer than a lookup of a record. So these lines
-    are written together, up to 50 ms late, and always before a later line.
+    The lines of all requests have the same members, which contain no free text of clients. Using
+    the processors for such a line, or writing it separately, takes longer than the lookup of a
+    record. So these lines are written together, up to 50 ms late, and before any later line.
     """
 
     def __init__(self, stream: TextIO, ids_of_span: Callable[[], Mapping[str, str]]) -> None:
@@ -189,7 +189,7 @@ def _request_line(
 
 
 def _is_not_logged_yet(record: logging.LogRecord) -> bool:
-    """Return whether the service does not log a line of uvicorn itself.
+    """Return whether to log a line of uvicorn: false if the service logs the same event itself.
 
     The service logs unexpected exceptions with their request, and WebSockets without their query.
     """

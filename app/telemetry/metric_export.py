@@ -27,7 +27,7 @@ _NANOSECONDS = 1_000_000_000
 
 
 class RegistrySnapshot:
-    """The metrics of the registry, collected anew when they are half a second old.
+    """The metrics of the registry, which are collected again if they are older than 0.5 seconds.
 
     Args:
         metrics: The registry.
@@ -93,7 +93,7 @@ def _observe(snapshot: RegistrySnapshot, name: str, _: CallbackOptions) -> Itera
 
 
 def _with_histograms(base_class: Any, snapshot: RegistrySnapshot) -> otlp.MetricExporter:  # noqa: ANN401 - a class of another installed package
-    """Create an exporter of a class, extended by the histograms of the registry."""
+    """Return an exporter of this class that also exports the histograms of the registry."""
 
     class RegistryExporter(base_class):  # type: ignore[misc] # the class is chosen at run time
         def export(self, metrics_data: otlp.MetricsData, **options: float) -> Any:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""Shapes of tools for models, of turns, and of conversations that are written to a session."""
+"""The JSON of tools for models, of turns, and of conversations that are written to a session."""
 
 from typing import Annotated, Any, Literal
 
@@ -54,13 +54,13 @@ class ToolCall(WireModel):
     arguments: Any = None
     """An object, or the JSON text that Chat Completions sends."""
     scope: ToolScope = "session"
-    """The reach of handles: the media of this session, or of the project."""
+    """The media that handles may refer to: those of this session, or of the project."""
     call_follows: bool = False
-    """Append the answer only: the message with the call follows, as in the lists of frameworks."""
+    """Append only the result. The message with the call follows, as in the lists of frameworks."""
 
 
 class ToolCallRequest(ToolCall, RenderFields):
-    """A call that a model made of one of the tools, and the options for its answer."""
+    """A call that a model made of one of the tools, and the options for rendering its result."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CALL_EXAMPLE]})
 
@@ -102,9 +102,9 @@ class TurnEntry(WireModel):
     """An entry of a history: exactly one of its members."""
 
     message: JsonObject | None = None
-    """As `POST /api/sessions/{session_id}/messages` takes it."""
+    """A message as in `POST /api/sessions/{session_id}/messages`."""
     tool_result: JsonObject | None = None
-    """As `POST /api/tool-results` takes it, without `sessionId`."""
+    """A tool result as in `POST /api/tool-results`, without `sessionId`."""
     tool_call: ToolCall | None = None
     """A call of one of the memory's tools, which is run; its message is appended too, unless the
     history has it."""
@@ -119,32 +119,32 @@ class TurnRequest(WireModel):
         tuple[TurnEntry, ...], Field(min_length=1, max_length=MAX_ENTRIES), FailFast()
     ]
     expected_seq: JsonCount | None = None
-    """The last `seq` you know of; another one is a 409."""
+    """The last `seq` that the client has; if the session has another, the response is a 409."""
     render: TurnRender | None = None
 
 
 class RefusedCall(Shape, kw_only=True):
-    """A call that must not be run: an argument was cut in an old call, and copied from there."""
+    """A call that must not be run: the model has copied an argument that was cut in an old call."""
 
     call_id: Annotated[str, Field(examples=["call_9"])]
     """The id of the call."""
     seq: Annotated[int, Field(examples=[7])]
-    """The entry that answers it, which is part of the rendering."""
+    """The `seq` of the entry with the result of the call, which is part of the rendering."""
 
 
 class TurnReceipt(Shape, kw_only=True):
     """The entries that a turn appended, and the rendering of the session."""
 
     seqs: Annotated[tuple[int, ...], Field(examples=[[5, 6]])]
-    """One for each entry, in order; for a tool call, the number of its answer."""
+    """The `seq` of each entry, in order; for a tool call, that of its result."""
     rendering: Annotated[object, ShownAs(RenderedRecord | None)]
-    """Null if none was requested, or if it failed."""
+    """The rendering; null if none was requested, or if it failed."""
     problem: str | None = None
     """The reason for a missing rendering, if one was requested; all entries are stored."""
     warnings: tuple[BodyWarning, ...] = ()
     """Parts of the body that were not taken as sent: keys that an object has more than once."""
     refused: tuple[RefusedCall, ...] = ()
-    """Calls in the messages of the turn that are answered already, and must not be run."""
+    """Calls in the messages of the turn that must not be run."""
 
 
 _HISTORY_EXAMPLE: JsonDict = {
@@ -157,7 +157,7 @@ _HISTORY_EXAMPLE: JsonDict = {
 
 
 class Conversation(FrozenModel):
-    """A request of any provider, as it is sent to it.
+    """A request to any provider, as it is sent to the provider.
 
     A list of messages, a response, and the lines of a transcript are taken as well.
     """
@@ -174,7 +174,7 @@ class HistoryReceipt(Shape, kw_only=True):
     """The entries that a `PUT` of a conversation appended."""
 
     appended: int
-    """The number of entries that this request appended. Sent again, it has the same answer."""
+    """The number of entries that this request appended. The same request again returns the same."""
     last_seq: int
     """The last `seq` of the session."""
     session_id: str | None = None

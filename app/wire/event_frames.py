@@ -42,7 +42,7 @@ class InteractionFrame(_Frame, kw_only=True):
 
 
 class AnswerFrame(_Frame, kw_only=True):
-    """The answer of an interaction was set."""
+    """The output of an interaction was set."""
 
     event: Literal["interaction:answered"]
     data: events.AnswerEvent
@@ -70,7 +70,7 @@ class SessionImportedFrame(_Frame, kw_only=True):
 
 
 class SessionForkedFrame(_Frame, kw_only=True):
-    """A session began as a copy of another one's beginning."""
+    """A session was created as a copy of the beginning of another one."""
 
     event: Literal["session:forked"]
     data: events.SessionForkedEvent
@@ -84,7 +84,7 @@ class SessionDeletedFrame(_Frame, kw_only=True):
 
 
 class ResetFrame(_Frame, kw_only=True):
-    """The requested position is not kept any more."""
+    """Events after the requested position are not stored any more."""
 
     event: Literal["reset"]
     data: events.ResetEvent

@@ -56,14 +56,14 @@ class MessageEvent(_Event, kw_only=True):
 
 
 class InteractionEvent(_Event, kw_only=True):
-    """A user's turn was stored, as it was before its answer."""
+    """A user's turn was stored. Its output, if it has one later, is another event."""
 
     input_kind: InputKind
     interaction: Interaction
 
 
 class AnswerEvent(_Event, kw_only=True):
-    """The answer of an interaction was set; `id` is that of the interaction."""
+    """The output of an interaction was set; `id` is that of the interaction."""
 
     input_kind: InputKind
     output: ChatMessage
@@ -73,7 +73,7 @@ class PageEvent(_Event, kw_only=True):
     """A page was created, changed or deleted; `id` is its id."""
 
     version: int
-    """Its version then; of a deleted page, the last."""
+    """The version of the page after the write; for a deleted page, the last version."""
     modality: Modality
     page_type: PageType
 
@@ -106,7 +106,7 @@ class SessionDeletedEvent(_Event, kw_only=True):
 
 
 class ResetEvent(Shape, kw_only=True):
-    """The requested position is not kept any more: reload the displayed state.
+    """Events after the requested position are not stored any more: reload the displayed state.
 
     It is not an event of the log. The stream continues from `position`.
     """
@@ -116,7 +116,7 @@ class ResetEvent(Shape, kw_only=True):
 
 
 class EventTicket(WireModel):
-    """A credential for `?ticket=`, with which a browser starts to listen before it expires."""
+    """A credential for `?ticket=`. A browser has to open its stream before the ticket expires."""
 
     ticket: str
     expires_at: datetime

@@ -1,7 +1,7 @@
-"""Shapes of the entries of a session's history, by their kinds.
+"""The JSON of the entries of a session's history, with a shape for each kind.
 
-A message is stored as the JSON object that the client sent. Only the members before it are encoded
-here; the other shapes document the JSON.
+A message is stored as the JSON object that the client sent. Only the members of the entry before
+the message are encoded here, so the shapes of such entries only document the JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from pagefault_dialects.model.render_options import JsonPiece
 
 
 class ToolMessage(Shape, kw_only=True):
-    """A tool result as it stands in history; `sanitized` is the stored record, byte for byte."""
+    """The entry of a tool result; `sanitized` is the stored record, byte for byte."""
 
     seq: Annotated[int, Field(ge=1)]
     id: str
@@ -44,15 +44,15 @@ class _Entry(Shape, rename=None, kw_only=True):
     created_at: Moment
 
 
-class _Head(_Entry, kw_only=True):
-    """The common members, and the kind of message."""
+class _MessageEntryStart(_Entry, kw_only=True):
+    """The members of an entry before its message."""
 
     entry: Literal["page_fault", "message"] | None = None
     warnings: tuple[BodyWarning, ...] = ()
 
 
 class PageFaultMessage(_Entry, kw_only=True):
-    """A page that a model has faulted in, as history keeps it: media by reference."""
+    """The entry of a page that a model has faulted in, with references to media."""
 
     entry: Literal["page_fault"]
     role: Literal["tool"]
@@ -61,29 +61,30 @@ class PageFaultMessage(_Entry, kw_only=True):
 
 
 class HistoryMessage(_Entry, kw_only=True):
-    """A message that a client appended, as it was written, with the number it took.
+    """The entry of a message that a client appended, with the message as it was written.
 
-    A message with only the members of specification 000 has them here. Any other message stands in
-    `message`, with its `dialect` and `role`, and has none of the other members.
+    If a message has only members of specification 000, the entry has these members. Otherwise the
+    entry has the message in `message`, with its `dialect` and `role`, and none of the other
+    members.
 
     Source: spec 000, "Extend `HistoryMessage.content` type".
     """
 
-    described = ConfigDict(extra="allow")
+    schema_config = ConfigDict(extra="allow")
 
     entry: Literal["message"]
     dialect: str | None = None
     """The dialect of the message in `message`, for instance `openai-responses`; absent without
     `message`."""
     warnings: tuple[BodyWarning, ...] = ()
-    """Only in the answer to the request that appends it: keys that an object of the body has more
-    than once."""
+    """Only in the response to the request that appends the message: keys that an object of the body
+    has more than once."""
     role: stored.MessageRole
     """For a message in `message`: `system`, `user`, `assistant`, or `tool` if it has only results
     of calls."""
     message: JsonObject | None = None
-    """The message as sent, if it is not flat. Media from 1,024 bytes on are replaced by references
-    to resources."""
+    """The message as sent, if it has other members. Media of 1,024 bytes or more are replaced by
+    references to resources."""
     content: stored.MessageContent | None = None
     name: str | None = None
     tool_calls: tuple[JsonObject, ...] | None = None
@@ -94,18 +95,18 @@ BoundFiles = TypeAliasType("BoundFiles", Mapping[str, str | None])
 
 
 class InteractionEntry(_Entry, kw_only=True):
-    """An interaction as it was written; an answer that was set later is an entry of its own."""
+    """The entry of an interaction as it was written; a later output has another entry."""
 
     entry: Literal["interaction"]
     input_kind: InputKind
     bound: BoundFiles | None = None
-    """The URIs of resources by the aliases they were attached by, and null by the id of a resource
-    that was not there; absent where there is neither."""
+    """The URIs of attached resources by alias, and null for ids of resources that did not exist.
+    Absent if there are neither."""
     interaction: ShownInteraction
 
 
 class AnswerEntry(_Entry, kw_only=True):
-    """The answer of an interaction, set after it."""
+    """The entry of the output of an interaction that was set after the interaction."""
 
     entry: Literal["answer"]
     interaction_id: str
@@ -122,7 +123,7 @@ HistoryEntry = TypeAliasType(
 
 
 class MessagePage(ListPage[HistoryEntry]):
-    """A page of a session's history, in the order of `seq`."""
+    """A part of a session's history, in the order of `seq`."""
 
 
 def history_entry(entry: stored.StoredEntry) -> bytes:
@@ -140,7 +141,7 @@ def history_entry(entry: stored.StoredEntry) -> bytes:
                 sanitized=Raw(entry.sanitized),
             ).encode()
         case stored.StoredHistoryMessage():
-            return _head(entry).followed_by(entry.message)
+            return _start_message_entry(entry).with_members_of(entry.message)
         case StoredInteraction():
             bound = {
                 attached_id: None if resource_id is None else f"blob:{resource_id}"
@@ -171,22 +172,22 @@ def appended_message(
     message: stored.StoredHistoryMessage, warnings: Sequence[BodyWarning]
 ) -> bytes:
     """Return the JSON of the entry of a new message, with warnings about the request."""
-    head = _head(message)
-    head.warnings = tuple(warnings)
-    return head.followed_by(message.message)
+    start = _start_message_entry(message)
+    start.warnings = tuple(warnings)
+    return start.with_members_of(message.message)
 
 
 def history_message_pieces(
     message: stored.StoredHistoryMessage, pieces: Sequence[JsonPiece]
 ) -> Sequence[JsonPiece]:
-    """Return the entry of a message in pieces; the first piece of the message is text."""
+    """Return the JSON of the entry of a message in pieces, with these pieces of the message."""
     first = pieces[0] if isinstance(pieces[0], bytes) else b""
-    return [_head(message).followed_by(first), *pieces[1:]]
+    return [_start_message_entry(message).with_members_of(first), *pieces[1:]]
 
 
-def _head(message: stored.StoredHistoryMessage) -> _Head:
+def _start_message_entry(message: stored.StoredHistoryMessage) -> _MessageEntryStart:
     kind: Literal["page_fault", "message"] = "page_fault" if message.is_page_fault else "message"
-    return _Head(
+    return _MessageEntryStart(
         seq=message.seq,
         id=message.message_id,
         created_at=moment(message.created_at),
@@ -195,7 +196,7 @@ def _head(message: stored.StoredHistoryMessage) -> _Head:
 
 
 def _has_own_entry(message: stored.StoredHistoryMessage) -> bool:
-    """Return whether the message has a member `entry` itself; only earlier versions store such."""
+    """Return whether the message itself has a member `entry`, as earlier versions permitted."""
     if message.is_wrapped or b'"entry":' not in message.message:
         return False
     return "entry" in parse_stored_json(message.message)

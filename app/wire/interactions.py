@@ -19,7 +19,7 @@ from app.models.stored_interaction import (
     StoredInteraction,
 )
 from app.wire.resources import Descriptor, descriptor
-from app.wire.shape import ListPage, Shape, ShownAs, encoded_as
+from app.wire.shape import ListPage, Shape, ShownAs, struct_of_model
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -33,7 +33,7 @@ _EXAMPLE: JsonDict = {
         "timestamp": "2023-10-27T10:00:00Z",
     },
 }
-_INTERACTION = encoded_as(Interaction)
+_INTERACTION = struct_of_model(Interaction)
 
 ShownInteraction = Annotated[Struct, ShownAs(Interaction)]
 """An interaction inside another shape, to be made by `interaction`."""
@@ -52,7 +52,7 @@ class Attachment(Shape, rename=None, kw_only=True):
 class InteractionRecord(Shape, rename=None, kw_only=True):
     """A stored interaction with its answer, and each attached file once, in order of first use."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     id: str
     session_id: str

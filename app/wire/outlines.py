@@ -1,4 +1,4 @@
-"""Shapes of the outline of a session, and of its working set: what a model has in context."""
+"""The JSON of the outline of a session, and of its working set: what a model has in context."""
 
 from typing import Annotated, Literal
 
@@ -68,24 +68,24 @@ class WorkingSetEntry(Shape, kw_only=True):
     """A turn of the conversation as a model has it in context."""
 
     seq: int | None = None
-    """Its entry; absent for the messages about the memory."""
+    """The `seq` of its entry; absent for the messages about the memory."""
     from_seq: int | None = None
-    """The first entry of a run that is folded."""
+    """The `seq` of the first entry of a run of steps that is folded."""
     count: int | None = None
     """The number of steps and messages of a folded run."""
     role: Annotated[str, Field(examples=["tool"])]
     tool_name: str | None = None
     call_id: str | None = None
     page_id: str | None = None
-    """The page in it."""
+    """The id of the page in it."""
     level: Annotated[str, ShownAs(LevelName), Field(description=_LEVEL)]
     step_level: Annotated[StepLevel | None, Field(description=_STEP_LEVEL)] = None
     tokens: int
     """The estimated number of tokens."""
     media: int = 0
-    """The number of its media that are attached."""
+    """The number of attached media."""
     media_tokens: int = 0
-    """The tokens of those, among its tokens."""
+    """The part of `tokens` that the attached media have."""
     evicted: bool = False
     """True if it was evicted to its level."""
     recalls: int = 0
@@ -99,23 +99,23 @@ class WorkingSetPage(Shape, kw_only=True):
 
     page_id: str
     seq: int | None = None
-    """The newest entry with it."""
+    """The `seq` of the newest entry with the page."""
     level: Annotated[str, ShownAs(LevelName)]
-    """The best level at which it is in context."""
+    """The fullest level at which the page is in context."""
     faults: int
-    """The number of calls for it."""
+    """The number of calls that have loaded the page."""
     priority: Annotated[Priority, Field(description=_PRIORITY)]
 
 
 class WorkingSet(Shape, kw_only=True):
     """The part of a session in the context of a model, with levels and tokens."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_WORKING_SET_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_WORKING_SET_EXAMPLE]})
 
     session_id: str
     target: Target
     profile: str
-    """Target and version of its limits and rules."""
+    """The target, and the version of its limits and rules."""
     tokens_est: int
     """The tokens of the rendering with the same options."""
     max_tokens: int | None = None
@@ -123,7 +123,7 @@ class WorkingSet(Shape, kw_only=True):
     """The part of the history that is evicted in that rendering."""
     entries: tuple[WorkingSetEntry, ...]
     pages: tuple[WorkingSetPage, ...]
-    """In the order of their first fault."""
+    """The pages in the order of their first fault."""
 
 
 _OUTLINE_EXAMPLE: JsonDict = {
@@ -163,23 +163,23 @@ class OutlinedCall(Shape, kw_only=True):
 class OutlineEntry(Shape, kw_only=True):
     """An entry of a history without its content."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_OUTLINE_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_OUTLINE_EXAMPLE]})
 
     seq: Annotated[int, Field(ge=1)]
     entry: EntryKind
     created_at: Moment
     role: Role
-    """The role of its author, with the same names for all dialects."""
+    """The role of the author, with the same names for all dialects."""
     name: str | None
     """The tool of a result, or the page of a page fault."""
     title: str | None
-    """The first line of its words, at most 120 characters."""
+    """The first line of its text, at most 120 characters."""
     calls: tuple[OutlinedCall, ...]
-    """The calls it makes, in order."""
+    """The calls in the entry, in order."""
     answers: tuple[str, ...]
-    """The ids of the calls that it answers, in order."""
+    """The ids of the calls whose results are in the entry, in order."""
     failed: bool
-    """True if a tool's answer in it is an error."""
+    """True if a tool result in the entry is an error."""
     images: int
     audios: int
     videos: int

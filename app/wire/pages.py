@@ -1,11 +1,11 @@
-"""Shapes of pages: records, list items, blocks, levels, search, manifest.
+"""The JSON of memory pages: records, list items, blocks, levels, search hits, manifests.
 
 The descriptor of a page is stored as a JSON object and sent unchanged; only the access counters are
 added here. So `PageSummary` and its subclasses only document the JSON. The same applies to the tool
-message of a page, which is also stored in a history.
+message of a page, which is stored in the history.
 
-JSON values of clients are sent as stored bytes, because a serializer would change the digits of
-numbers, and limit their depth.
+JSON values of clients are sent as stored bytes, because a serializer would change the spelling of
+numbers and limit the depth of nesting.
 """
 
 from collections.abc import Sequence
@@ -93,13 +93,13 @@ class PageSummary(FrozenModel):
     provenance: tuple[str, ...]
     metadata: JsonObject
     compression_level: Level
-    """The default level of the page in answers."""
+    """The level that is used if a request has none."""
     levels: tuple[Level, ...]
     """The levels that exist: stored, supplied or derived."""
     media: PageMedia | None
     """The measured properties of the medium in the content."""
     size_bytes: int | None
-    """The bytes of the content; null for an address that was not fetched."""
+    """The bytes of the content; null for a URL that was not fetched."""
     size_tokens: int
     """The estimated tokens of the content."""
     created_at: datetime
@@ -128,9 +128,9 @@ class PageRecord(PageSummary):
     timestamps: Timestamps | None
     """The times of the text: objects such as `{start, end, text}`, or seconds."""
     embedding: Embedding | None
-    """A vector of the content, of floats of 32 bits; lists leave it out."""
+    """A vector of the content, of floats of 32 bits; lists omit it."""
     content: AnyJson
-    """Text, JSON, an address, a small data URI, or a `@blob:` reference."""
+    """Text, JSON, a URL, a small data URI, or a `@blob:` reference."""
 
 
 class SearchHit(PageSummary):
@@ -147,7 +147,7 @@ class SearchHit(PageSummary):
 
 
 class PageList(ListPage[PageSummary]):
-    """A page of the list of pages, newest first."""
+    """A part of the list of pages, newest first."""
 
 
 class SearchHits(ListPage[SearchHit]):
@@ -155,7 +155,7 @@ class SearchHits(ListPage[SearchHit]):
 
 
 class CreatedPages(Shape, kw_only=True):
-    """Pages that were created together, in the order they were given."""
+    """Pages that were created together, in the order of the request."""
 
     items: Annotated[tuple[Raw, ...], ShownAs(tuple[PageSummary, ...])]
 
@@ -167,7 +167,7 @@ class PageBlocksRecord(Shape, rename=None, kw_only=True):
     level: Annotated[Level, LevelName]
     """The level of the content: the fullest level with the same content."""
     requested_level: Level
-    """The requested level, or the page's own."""
+    """The requested level; without one, the page's `compression_level`."""
     truncated: bool
     total_chars: int
     """The length of the level's whole text."""
@@ -191,7 +191,7 @@ class PageLevelRecord(Shape, rename=None, kw_only=True):
     name: Annotated[str, ShownAs(LevelName)]
     origin: Origin
     content: Annotated[Raw, ShownAs(AnyJson)]
-    """Text, JSON, an address or a `@blob:` reference."""
+    """Text, JSON, a URL or a `@blob:` reference."""
     media: Annotated[Raw | None, ShownAs(PageMedia | None)]
     size_bytes: int | None
     size_tokens: int
@@ -240,7 +240,7 @@ def page_record(stored: StoredPage) -> bytes:
 
 
 def page_record_pieces(stored: StoredPage, content: Sequence[JsonPiece]) -> Sequence[JsonPiece]:
-    """Return the JSON of a page in pieces, with another content, which consists of pieces."""
+    """Return the JSON of a page in pieces, with this content instead of the stored one."""
     head, tail = b'%s,"content":' % stored.open_descriptor, b",%s}" % _counters(stored)
     return joined_pieces([head, *content, tail])
 
@@ -256,7 +256,7 @@ def created_pages(pages: Sequence[StoredPage]) -> bytes:
 
 
 def content_record(content: PageContent) -> bytes:
-    """Return the JSON of typed content with all fields, also those that are null."""
+    """Return the JSON of typed content with all fields, even those that are null."""
     members = {name: _plain(getattr(content, name)) for name in type(content).model_fields}
     return json_text(members).encode()
 

@@ -1,4 +1,4 @@
-"""The shape of every error answer: a problem document (RFC 9457).
+"""The JSON of every error response: a problem document (RFC 9457).
 
 All text passes `without_lone_surrogates`, and all faults pass `problem_faults`. So every problem
 can be encoded, and its length does not depend on the request.
@@ -17,7 +17,7 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 
 MAX_FAULTS = 20
 MAX_FAULTS_BYTES = 6 * 1024
-"""The limit of all faults together, so that a problem stays below 8 KB."""
+"""The limit of the size of all faults together, so that a problem stays below 8 KB."""
 
 _MAX_POINTER_LENGTH = 200
 _MAX_FAULT_DETAIL_LENGTH = 400
@@ -28,7 +28,7 @@ OPENAI_PROBLEM_REFERENCE = {"$ref": "#/components/schemas/OpenAIProblem"}
 
 
 class ProblemFault(WireModel):
-    """One thing that is wrong with the request, and where."""
+    """A fault of the request, and the position of the fault."""
 
     pointer: Annotated[str, Field(examples=["/toolName", "/query/limit"])]
     """JSON pointer into the request body; for a parameter, `/query/`, `/path/`, `/header/` or
@@ -40,9 +40,9 @@ class Problem(WireModel):
     """An error, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
 
     type: Annotated[str, Field(examples=["/docs/errors#not-found"])]
-    """The kind of problem: a reference to its explanation in this service."""
+    """The type of problem: a link to its documentation in this service."""
     title: str
-    """The kind in words, the same every time."""
+    """The type of problem in words; the same for all problems of a type."""
     status: Annotated[int, Field(examples=[404])]
     """The HTTP status."""
     detail: str
@@ -50,13 +50,13 @@ class Problem(WireModel):
     instance: str
     """The path of the request, without its query."""
     code: Annotated[str, Field(examples=["not-found"])]
-    """Stable and made for programs; the kind's own or a narrower one."""
+    """The code for programs, which is stable: that of the type, or a narrower one."""
     request_id: str
     """The id of the request in the service's log."""
     errors: tuple[ProblemFault, ...] = ()
-    """The single faults, at most 20; absent if there are none."""
+    """The faults of the request, at most 20; absent if there are none."""
     cause: Annotated[str | None, Field(examples=["wrong-password"])] = None
-    """The reason why a store refuses or does not answer, if it is known."""
+    """The reason why a store refuses requests or does not answer, if it is known."""
     violated_policies: Annotated[
         tuple[str, ...] | None, Field(alias="violated-policies", examples=[["requests"]])
     ] = None
@@ -77,7 +77,7 @@ class Problem(WireModel):
 
 
 class OpenAIError(WireModel):
-    """An error as OpenAI's clients read it, with the values of the problem that has it."""
+    """An error in the form that OpenAI's clients read, with the values of the problem."""
 
     message: str
     type: Literal["invalid_request_error", "server_error"]

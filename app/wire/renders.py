@@ -1,4 +1,4 @@
-"""Shapes of renderings: the options in a body, and the response.
+"""The JSON of renderings: the options in a body, and the response.
 
 The shapes of the response only document it. `app/services/renders` writes its JSON, because bytes
 of media are inserted while it is sent.
@@ -57,7 +57,7 @@ _Kind = TypeVar("_Kind")
 
 
 def check_target(target: str) -> str:
-    """Return the target, if there is one of that name."""
+    """Return the target of a name. Raises ValueError if there is none."""
     if target not in TARGETS:
         raise ValueError(f"must be one of {', '.join(TARGETS)}")
     return target
@@ -69,7 +69,7 @@ Target = TypeAliasType(
         str,
         AfterValidator(check_target),
         Field(
-            description="Whose dialect to write.",
+            description="The target, in whose dialect messages are written.",
             examples=["anthropic"],
             json_schema_extra={"enum": list(TARGETS)},
         ),
@@ -109,7 +109,7 @@ class OptionsModel(WireModel):
     @field_validator("accept", "memory", mode="before", check_fields=False)
     @classmethod
     def split_at_commas(cls, value: object) -> object:
-        """Split a text, which a query and a body may have in place of a list."""
+        """Split a comma-separated text, which may be sent instead of a list."""
         match value:
             case str(text) | [str(text)]:
                 return text.split(",")
@@ -118,7 +118,7 @@ class OptionsModel(WireModel):
     @field_validator("accept", check_fields=False)
     @classmethod
     def check_ranges(cls, ranges: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Return MIME types and ranges in small letters, without blanks around them."""
+        """Return MIME types and ranges in lower case, without surrounding spaces."""
         if ranges is None:
             return None
         read = tuple(media_range.strip().lower() for media_range in ranges)
@@ -140,7 +140,7 @@ class RenderFields(OptionsModel, RenderOptions):
     @field_validator(*_NUMBERS, mode="before")
     @classmethod
     def check_number(cls, value: object) -> object:
-        """Refuse a text, a fraction or a boolean in place of an integer."""
+        """Raise if an integer was sent as a text, a fraction or a boolean."""
         if isinstance(value, str | float | bool):
             raise PydanticKnownError("int_type")
         return value
@@ -151,7 +151,7 @@ class RenderFields(OptionsModel, RenderOptions):
 
 
 def members_of(request: OptionsModel, kind: type[_Kind]) -> _Kind:
-    """Return a dataclass of those members of a request that it names."""
+    """Return a dataclass with the members of a request that have the names of its fields."""
     names = (
         field.name for field in fields(cast(Any, kind)) if field.name in type(request).model_fields
     )
@@ -165,23 +165,23 @@ class RenderedRecord(WireModel):
 
     target: Target
     profile: str
-    """Target and version of its limits and rules."""
+    """The target, and the version of its limits and rules."""
     messages: tuple[JsonObject, ...]
     """The messages for the provider's request."""
     system: str | None = None
-    """The system prompt, for targets that have it beside the messages."""
+    """The system prompt, for targets that do not have it in the messages."""
     loss: tuple[LossEntry, ...]
     """The losses; empty if there are none."""
     open_calls: tuple[str, ...] | None = None
     """Ids of calls in the last turn that have no results yet; absent if there are none. Providers
     accept the messages once these calls have results."""
     tokens_est: Annotated[int | None, WithJsonSchema({"type": "integer"})] = None
-    """About how many tokens the messages cost; absent with `countTokens=false`."""
+    """The estimated number of tokens of the messages; absent with `countTokens=false`."""
     frontier: Frontier | None = None
     """The state of the requested frontier: the part of the history that is evicted now."""
     stable_through: int | None = None
-    """The number of messages from the first that are the same as in the rendering that last moved
-    this frontier."""
+    """The number of first messages that are the same as in the rendering that has moved this
+    frontier last."""
     prefix_hash: Annotated[tuple[str, ...] | None, Field(examples=[["5f1d2c3b4a596877"]])] = None
     """Of a session: for each message, a hash of 16 hex digits of it and all messages before it."""
     since_hash: Annotated[str | None, Field(examples=["5f1d2c3b4a596877"])] = None

@@ -18,7 +18,7 @@ from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.texts.excerpts import JsonExcerpt, LineExcerpt, LineMatch, Matches
 
 _URI = "blob:9a0e04717cce2431260284cf548150ee"
-_NEXT = Field(description="Where to go on, with `lines={nextLine}-`; null at the end.")
+_NEXT = Field(description="The line to continue with: `lines={nextLine}-`; null at the end.")
 _EXAMPLE: JsonDict = {
     "uri": _URI,
     "mimeType": "text/plain",
@@ -36,7 +36,7 @@ _EXAMPLE: JsonDict = {
 class TextLines(Shape, kw_only=True):
     """Lines of a text."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     uri: Annotated[str, Field(examples=[_URI])]
     mime_type: str
@@ -101,7 +101,7 @@ class JsonShape(Shape, kw_only=True):
     size: int
     """Bytes of the value as compact JSON."""
     length: int | None = None
-    """Members, items or characters."""
+    """The number of members, items or characters."""
     keys: tuple[JsonKey, ...] | None = None
     """The first members, 200 at most."""
     start: str | None = None
@@ -133,7 +133,7 @@ def text_record(
     found: LineExcerpt | Matches | JsonExcerpt,
     charset: str,
 ) -> bytes:
-    """Return the JSON of lines, of matches, or of a value or, where it is too large, its shape."""
+    """Return the JSON of lines, of matches, of a value, or of the shape of a value."""
     decoded_from = charset or None
     if isinstance(found, JsonExcerpt):
         return JsonValueAt(

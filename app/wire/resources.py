@@ -15,7 +15,7 @@ from pydantic.config import JsonDict
 from app.models.app_policy import AppPolicy
 from app.models.resource_descriptor import Alias, ResourceDescriptor, descriptor_fields
 from app.models.upload import ResumableUpload
-from app.wire.shape import ListPage, Moment, Shape, ShownAs, encoded_as, moment, raw_json
+from app.wire.shape import ListPage, Moment, Shape, ShownAs, moment, raw_json, struct_of_model
 from pagefault_dialects.json.values import AnyJson
 from pagefault_dialects.model.base import WireModel
 from pagefault_dialects.model.resource import Resource
@@ -25,17 +25,17 @@ Descriptor = Annotated[Struct, ShownAs(ResourceDescriptor)]
 
 
 class ResourceRecord(ResourceDescriptor):
-    """A stored resource: its descriptor, and since when it is kept."""
+    """A stored resource: its descriptor, and the time when it was created."""
 
     created_at: datetime
 
 
 class ResourcePage(ListPage[ResourceRecord]):
-    """A page of resources, newest first."""
+    """A part of the list of resources, newest first."""
 
 
-_DESCRIPTOR = encoded_as(ResourceDescriptor)
-_RECORD = encoded_as(ResourceRecord)
+_DESCRIPTOR = struct_of_model(ResourceDescriptor)
+_RECORD = struct_of_model(ResourceRecord)
 
 
 def descriptor(resource: Resource) -> Struct:
@@ -44,7 +44,7 @@ def descriptor(resource: Resource) -> Struct:
 
 
 def resource_record(resource: Resource) -> bytes:
-    """Return the JSON of a resource: its descriptor, and since when it is kept."""
+    """Return the JSON of a `ResourceRecord`."""
     record = _RECORD(**_values(resource), created_at=moment(resource.created_at))
     return msgspec.json.encode(record)
 
@@ -67,12 +67,12 @@ class SignedUrlRequest(WireModel):
     filename: Annotated[str | None, Field(max_length=255)] = None
     """Another file name for the download."""
     app: AppPolicy | None = None
-    """For the page of an MCP App, which is HTML: the link shows it, and it may reach the origins
-    that are named here. Only where content has a host of its own."""
+    """For the page of an MCP App, which is HTML: the link shows the page, and the page may reach
+    these origins. The service needs a separate host for content."""
 
 
 class SignedUrl(WireModel):
-    """A link that needs no key, fit for `<img src>` and `<video src>`, until it expires."""
+    """A link that needs no key until it expires, such as for `<img src>` and `<video src>`."""
 
     url: Annotated[
         str, Field(examples=["http://127.0.0.1:8000/api/resources/0c8e…/content?token=…"])
@@ -103,13 +103,13 @@ class AliasDraft(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"uri": _URI}]})
 
     uri: str
-    """The `blob:` URI of a resource, or its bare id; or the `https` address of a file elsewhere."""
+    """The `blob:` URI of a resource, its bare id, or the `https` URL of a file elsewhere."""
 
 
 class AliasRecord(Shape, kw_only=True):
-    """An alias, the resource it names, and since when it names that one."""
+    """An alias, its resource, and the time since when it names this resource."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_ALIAS_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_ALIAS_EXAMPLE]})
 
     alias: str
     uri: str
@@ -118,7 +118,7 @@ class AliasRecord(Shape, kw_only=True):
 
 
 class AliasPage(ListPage[AliasRecord]):
-    """A page of aliases, newest first."""
+    """A part of the list of aliases, newest first."""
 
 
 def alias_record(alias: Alias) -> bytes:
@@ -158,18 +158,18 @@ class ResolvedReference(Shape, kw_only=True):
 
 
 class UnresolvedReference(Shape, kw_only=True):
-    """A reference that was left as it is."""
+    """A reference that was not replaced."""
 
     pointer: Annotated[str, Field(description=_POINTER, examples=["/image"])]
     reference: str
     reason: str
-    """In words; what to do instead, where there is any."""
+    """The reason in words, with the remedy if there is one."""
 
 
 class ResolvedArguments(Shape, kw_only=True):
-    """The value with content in the place of its references, and what became of each of them."""
+    """The value with references replaced by their content, and a list of all references."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_RESOLVED_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_RESOLVED_EXAMPLE]})
 
     arguments: Annotated[Raw, ShownAs(AnyJson)]
     resolved: tuple[ResolvedReference, ...]
@@ -189,13 +189,13 @@ _UPLOAD_EXAMPLE: JsonDict = {
 
 
 class UploadRecord(Shape, kw_only=True):
-    """An upload: how far it is, and, once all has come, the resource it became."""
+    """The state of an upload, and its resource if the upload is complete."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_UPLOAD_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_UPLOAD_EXAMPLE]})
 
     id: str
     offset: int
-    """Bytes that have come and are kept."""
+    """The number of bytes that are received and stored."""
     length: int
     """Bytes of the whole file."""
     filename: str | None
@@ -204,13 +204,13 @@ class UploadRecord(Shape, kw_only=True):
     """As it was claimed."""
     created_at: Moment
     expires_at: Moment
-    """Every piece that comes moves it on."""
+    """The time when the upload expires; each piece extends it."""
     resource: Descriptor | None
-    """Null while the upload is under way, or if it was deleted since."""
+    """Null until the upload is complete, and after the resource was deleted."""
 
 
 def upload_record(upload: ResumableUpload, resource: Resource | None) -> bytes:
-    """Return the JSON of an upload, with the resource it became if there is one."""
+    """Return the JSON of an upload, with its resource if there is one."""
     return UploadRecord(
         id=upload.upload_id,
         offset=upload.received_bytes,

@@ -27,7 +27,7 @@ _EXAMPLE: JsonDict = {
 class SearchResult(Shape, kw_only=True):
     """A search result: its kind, its place, and the matching passage."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     kind: SearchKind
     id: str

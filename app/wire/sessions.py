@@ -1,4 +1,4 @@
-"""Shapes of sessions, their counts, and the receipts for their deletion."""
+"""The JSON of sessions: records, counts, patches, forks, and receipts of deletions."""
 
 from typing import Annotated, Literal
 
@@ -89,7 +89,7 @@ class ForkSource(Shape, kw_only=True):
 class SessionRecord(Shape, kw_only=True):
     """A session. `lastSeq` is the number of its newest write."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     id: str
     created_at: Moment
@@ -105,11 +105,11 @@ class SessionRecord(Shape, kw_only=True):
     tokens_est: int
     """The tokens of its history, estimated by the sizes of its records and images."""
     last_image: str | None = None
-    """The URI of an image of its newest entry that has one; absent if none has."""
+    """The URI of an image in the newest entry that has an image; absent if none has."""
     forked_from: ForkSource | None = None
-    """Only for a fork: its origin."""
+    """Only for a fork: the session that it was copied from."""
     pinned: bool = False
-    """True if it is pinned; absent if it is not."""
+    """True if the session is pinned; absent if it is not."""
     tags: tuple[str, ...] = ()
     """Its tags; absent if it has none."""
     note: str | None = None
@@ -147,7 +147,7 @@ class SessionPatch(FrozenModel):
 
 
 class ForkRequest(FrozenModel):
-    """Which entries to copy, and the id of the new session."""
+    """The entries to copy, and the id of the new session."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"upTo": 12, "as": "demo-2"}]})
 
@@ -165,7 +165,7 @@ class ForkRequest(FrozenModel):
 
 
 class PendingFork(Shape, kw_only=True):
-    """A fork that is being written. Ask for the session: it is a 404 until all of it is there."""
+    """A fork that is being copied. Reading the session is a 404 until all entries are copied."""
 
     id: str
     status: Literal["copying"]
@@ -204,7 +204,7 @@ class DeletionReceipt(Shape, kw_only=True):
 
 
 def session_record(session: Session, use: SessionUse) -> bytes:
-    """Return the JSON of a session, with its use of the store."""
+    """Return the JSON of a session, with its counts and sizes."""
     return SessionRecord(
         id=session.session_id,
         created_at=moment(session.created_at),
@@ -235,7 +235,7 @@ def fork_origin(origin: ForkOrigin) -> ForkSource:
 
 
 def pending_fork(fork_id: str, origin: ForkOrigin, entries: int) -> bytes:
-    """Return the JSON of a fork that is being written."""
+    """Return the JSON of a fork that is being copied."""
     return PendingFork(
         id=fork_id, status="copying", forked_from=fork_origin(origin), entries=entries
     ).encode()

@@ -1,12 +1,13 @@
-"""The base of shapes: one class that msgspec encodes and pydantic describes.
+"""The base class of the JSON objects of HTTP: msgspec encodes them, and pydantic describes them.
 
 A shape declares its members once, as annotated fields. msgspec encodes the values and ignores the
 annotations, so stored JSON is sent as `Raw`, byte for byte. For OpenAPI, pydantic describes the
-annotations, with the docstrings of the fields as descriptions. If a value has another type than its
-JSON, `ShownAs` declares the type of the JSON. Fields that equal their default are omitted.
+annotations, with the docstrings of the fields as descriptions. If the JSON of a member has another
+type than the value, `ShownAs` declares the type of the JSON. Fields with the value of their default
+are omitted.
 
-`raw_json` encodes numbers with a fraction and JSON values of clients. msgspec spells `1e-05`
-differently, accepts no integers above 64 bits, and nests no deeper than the interpreter recurses.
+Numbers with a fraction and JSON values of clients are encoded by `raw_json`, because msgspec spells
+`1e-05` differently, refuses integers above 64 bits, and limits the depth of nesting.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +43,7 @@ class ShownAs:
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Describe that type."""
+        """Return the schema of the declared type."""
         return handler.generate_schema(self.type)
 
 
@@ -54,12 +55,12 @@ Moment = Annotated[datetime | str, ShownAs(datetime)]
 
 
 class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
-    """A JSON object of HTTP, in camelCase; `rename=None` in a subclass keeps its names as they are.
+    """A JSON object of HTTP. Its names are in camelCase, or unchanged with `rename=None`.
 
     Every subclass repeats `kw_only=True`, which msgspec does not inherit.
     """
 
-    described: ClassVar[ConfigDict] = ConfigDict()
+    schema_config: ClassVar[ConfigDict] = ConfigDict()
     """Further settings for pydantic: examples, or whether other members are allowed."""
 
     def encode(self) -> bytes:
@@ -70,15 +71,15 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         """Return the object as a JSON value."""
         return msgspec.to_builtins(self)
 
-    def followed_by(self, members: bytes) -> bytes:
-        """Return the JSON of this object's members and, behind them, those of a stored object.
+    def with_members_of(self, members: bytes) -> bytes:
+        """Return the JSON of an object with the members of this one, then those of a stored one.
 
         Args:
-            members: The JSON of that object, which has at least one.
+            members: The JSON of the stored object, which has at least one member.
         """
         return b"%s,%s" % (msgspec.json.encode(self)[:-1], members[1:])
 
-    def around_gap(self) -> tuple[bytes, bytes]:
+    def split_at_gap(self) -> tuple[bytes, bytes]:
         """Return the JSON before and after the member that is `GAP`."""
         head, _, tail = msgspec.json.encode(self).partition(GAP)
         return head, tail
@@ -87,21 +88,21 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
     def __get_pydantic_core_schema__(
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Describe the shape wherever pydantic meets it: in a response, in another shape."""
+        """Return the schema of the shape for pydantic, as in a response or in another shape."""
         return handler.generate_schema(_model(cls))
 
     @classmethod
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Describe each member in the words of the docstring below it."""
+        """Return the JSON schema, with the docstrings of the fields as descriptions."""
         members = {field.name: field.encode_name for field in msgspec.structs.fields(cls)}
         return described_by_docstrings(cls, members, handler(schema), handler)
 
 
 def moment(at: datetime) -> datetime | str:
-    """Return a time in the form with which msgspec writes the same JSON as `rfc3339`."""
-    # A fraction that is there is always written to the microsecond, and much faster than here.
+    """Return a time such that msgspec encodes it as `rfc3339` does."""
+    # msgspec writes a time with microseconds in the same form, and much faster than `rfc3339`.
     return at if at.microsecond and at.tzinfo is UTC else rfc3339(at)
 
 
@@ -110,10 +111,10 @@ def raw_json(value: JsonValue) -> Raw:
     return Raw(json_text(value).encode())
 
 
-def encoded_as(model: type[BaseModel]) -> type[Struct]:
-    """Return a struct with the members of a model; optional members are omitted if they are `None`.
+def struct_of_model(model: type[BaseModel]) -> type[Struct]:
+    """Return a struct with the members of a pydantic model, which encodes faster than the model.
 
-    It encodes models that also validate requests, and so are pydantic's.
+    Optional members are omitted if they are `None`.
     """
     fields = []
     for name, model_field in model.model_fields.items():
@@ -134,7 +135,7 @@ def _model(shape: type[Shape]) -> type[BaseModel]:
     config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
     return create_model(
         shape.__name__,
-        __config__=config | shape.described,
+        __config__=config | shape.schema_config,
         __doc__=shape.__doc__,
         __module__=shape.__module__,
         **fields,

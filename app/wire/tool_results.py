@@ -49,7 +49,7 @@ StoredRecord = Annotated[Raw, ShownAs(SanitizedToolResult)]
 class ToolResultRecord(Shape, kw_only=True):
     """A stored tool result. `sessionId` and `seq` are null outside any session."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     id: str
     session_id: str | None

@@ -47,7 +47,10 @@ def signing_keys(settings: Settings) -> Sequence[SigningKey]:
 
 
 def _own_signing_key(path: Path) -> str:
-    """Return the key in the data directory. A new file is readable by its owner only."""
+    """Return the key in the data directory, which is created if it is missing.
+
+    Only the owner of the file can read it.
+    """
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     if not path.exists():
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -56,7 +59,7 @@ def _own_signing_key(path: Path) -> str:
             file.flush()
             os.fsync(descriptor)
         try:
-            # Not a rename, which would replace the key of a worker that started at the same time.
+            # A rename would replace the key of a worker that has started at the same time.
             os.link(temporary, path)
         except FileExistsError:
             pass
@@ -65,7 +68,7 @@ def _own_signing_key(path: Path) -> str:
     return path.read_text().strip()
 
 
-# Requests end after a day, so no running upload is older.
+# Requests end after a day, so older temporary files belong to interrupted uploads.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
 
 
@@ -91,7 +94,7 @@ class Stores:
 
 @asynccontextmanager
 async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], object]]:
-    """Open both stores, migrate the embedded database, and yield the first values of `Services`.
+    """Open both stores, migrate the embedded database, and yield the `values` for `Services`.
 
     Raises:
         DataDirectoryError: The data directory cannot be created.

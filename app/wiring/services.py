@@ -16,7 +16,8 @@ class Provider(Generic[_Service]):
     kind: type[_Service]
     """The type of the service, which is its key in `Services`."""
     make: Callable[["Services"], _Service] | None = None
-    """Creates the service. By default, its parameters are the services of their types."""
+    """Creates the service. By default the type is called, with the services that have the types of
+    its parameters."""
     running: Callable[["Services"], AbstractAsyncContextManager[object]] | None = None
     """Returns a context manager that runs the background work of the service."""
 
@@ -47,15 +48,17 @@ class Services:
         return cast(_Service, self._created[kind])
 
     def _create(self, kind: type[_Service]) -> _Service:
+        """Return a service whose parameters are other services, found by their annotations."""
         parameters = signature(kind, eval_str=True).parameters.values()
         required = (parameter for parameter in parameters if parameter.default is parameter.empty)
         return kind(**{field.name: self[field.annotation] for field in required})
 
     @asynccontextmanager
     async def running(self, *kinds: type[Any]) -> AsyncIterator[None]:
-        """Create services, by default all, and run their background work while the block runs.
+        """Create the services of these types, and run their background work until the block ends.
 
-        The work starts in the order of the providers, and stops in reverse order.
+        Without types, all services are created. Background work starts in the order of the
+        providers, and stops in reverse order.
         """
         async with AsyncExitStack() as stack:
             for kind, provider in self._providers.items():

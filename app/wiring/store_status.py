@@ -1,4 +1,7 @@
-"""Read the state of the stores without migrating them; either store may be down."""
+"""Read the state of the stores for `pagefault status`, without migrating them.
+
+A store may be down; the report then has the reason.
+"""
 
 import platform
 import shutil
@@ -36,7 +39,7 @@ _TIMEOUT_SECONDS = 15.0
 
 
 async def read_status(settings: Settings) -> StatusReport:
-    """Return the state of the service; a store that fails is in `failures`.
+    """Return the state of the service. `failures` has the reason for each store that fails.
 
     Raises:
         SettingError: A setting is invalid.

@@ -51,7 +51,7 @@ _log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def open_access(settings: Settings) -> AsyncIterator[Access]:
-    """Open the database, migrated, for the `keys` commands."""
+    """Open the database, at the newest revision, for the `keys` commands."""
     async with open_checked_database(settings) as engines:
         yield Access(Records(engines), None)
 
@@ -101,7 +101,7 @@ async def migrate_in_subprocess(settings: Settings) -> None:
     path = settings.data_dir / DATABASE_FILE
     if await anyio.to_thread.run_sync(is_newest, path):
         return
-    # `-P`: no modules are imported from the current directory, which a host has chosen.
+    # `-P` prevents imports from the current directory, which a host has chosen.
     command = [sys.executable, "-P", "-m", "app.cli.main", "migrate", "--data-dir"]
     await anyio.run_process(
         [*command, str(settings.data_dir)],
@@ -243,7 +243,7 @@ def offload_rules(settings: Settings) -> OffloadRules:
     """Return the configured rules for content that the service does not send itself.
 
     Raises:
-        SettingError: The rules need another blob store, or keys to sign with.
+        SettingError: The rules need another kind of blob store, or keys to sign links with.
     """
     content, blobs = settings.content, settings.blobs
     if content.accel_prefix is not None and blobs.url is not None:
@@ -270,9 +270,9 @@ def offload_rules(settings: Settings) -> OffloadRules:
 
 
 async def check_blob_store(blobs: BlobStore) -> None:
-    """Read and write in the blob store, so that a wrong key or bucket is an error at the start.
+    """Check that the blob store can be read and written when the service starts.
 
-    A full store is no error: its content can still be read and deleted.
+    A full store is not an error, because its content can still be read and deleted.
 
     Raises:
         StoreMisconfiguredError: The store refuses the service; `cause` has the reason.

@@ -1,8 +1,8 @@
-"""Ranks of texts that match a query. Pure, with integers, and equal for both databases.
+"""Rank texts that match a query, without I/O, in integers, and the same for both databases.
 
-Both databases return the same input: the terms of a text, and its opening. The opening is two
-lines: the first 2,000 characters of the words of its heading, and those of its text. The rank is
-computed only from these, so a text has the same rank in both:
+Both databases return the same data of a text: the terms that it has, and its opening. The opening
+is two lines: the first 2,000 characters of the words of the heading, and those of the text. The
+rank is computed only from these, so a text has the same rank in both databases:
 
     rank = name + complete + sum of weight * frequency over the terms it has
 
@@ -24,7 +24,7 @@ NAMED = 2**60
 _NAME, _COMPLETE = 2**50, 2**40
 _ADDED_IN_HEADING = 3
 _SCALE = 2**16
-# A larger half makes frequencies smaller; it grows with the text, in steps of 256 characters.
+# A larger `half` makes frequencies smaller. It grows with the opening, in steps of 256 characters.
 _HALF, _HALF_OF_STEP, _STEP_BITS = 1_000, 250, 8
 
 _Count = Callable[[str, int], int]

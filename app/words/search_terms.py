@@ -1,10 +1,10 @@
-"""Splits texts into words and queries into terms. Pure, and the same for both databases.
+"""Split texts into words and queries into terms, without I/O, and the same for both databases.
 
-Neither database may tokenize: they disagree about accents, underscores and scripts without blanks.
+The databases do not split texts: they differ in accents, underscores and scripts without blanks.
 A word is a run of letters, digits and marks in any script, without case and accents, so that
-"cafe" finds "Café". In scripts without blanks, every character is a word. Both databases get the
-words joined by blanks, and also the stems of words that are not stems: "sunsets" is in the index
-unchanged, so that `sunsets*` finds it, and as the stem "sunset".
+"cafe" finds "Café". In scripts without blanks, every character is a word. Both databases store the
+words joined by blanks, and the stems of words that differ from their stem: "sunsets" is in the
+index unchanged, so that `sunsets*` finds it, and as the stem "sunset".
 """
 
 import re
@@ -102,9 +102,9 @@ _POSSESSIVE = re.compile(r"['\u2019]s(?=\W*$)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class SearchableText:
-    """The words of a page that a search looks in: `heading` weighs more than `text`.
+    """The texts of a record that are searched. Words of `heading` have a higher weight.
 
-    `heading` is hint and caption, `text` is transcript and text content, in this order.
+    For a page, `heading` is hint and caption, and `text` is transcript and text content.
     """
 
     heading: tuple[str, ...]
@@ -113,9 +113,9 @@ class SearchableText:
 
 @dataclass(frozen=True, slots=True)
 class SearchWords:
-    """The words of a page, joined by blanks; `TEXT_BREAK` is a word between two texts.
+    """The words of a record, joined by blanks; `TEXT_BREAK` is a word between two texts.
 
-    `stems` has those of the words that are not their own stem, once each.
+    `stems` has the stem of each word that differs from its stem, without repetitions.
     """
 
     heading: str
@@ -127,8 +127,8 @@ class SearchWords:
 class SearchTerm:
     """Words in sequence; the last one may be a prefix.
 
-    A single unquoted word matches all words of its stem. One such as "picture" also matches every
-    page of a modality.
+    A single unquoted word matches all words with its stem. A word such as "picture" also matches
+    every page of a modality.
     """
 
     words: tuple[str, ...]
@@ -149,11 +149,11 @@ class SearchTerm:
         return MODALITY_WORDS.get(self.words[0]) if is_plain else None
 
     def relaxed(self) -> "tuple[SearchTerm, ...]":
-        """Return the terms that replace one without matches: a prefix, or its single words."""
+        """Return the terms that replace this one if it has no matches: a prefix, or its words."""
         if self.is_quoted or self.is_prefix:
             return ()
         if len(self.words) > 1:
-            return tuple(_parts(self.words))
+            return tuple(_split_run(self.words))
         (word,) = self.words
         is_short = len(word) < MIN_PREFIX_CHARS or is_continuous(word)
         return () if is_short else (SearchTerm((word,), is_prefix=True),)
@@ -185,9 +185,10 @@ def split_words(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces that fold as they do in the whole; a word longer than a piece is cut.
+    """Yield a text in pieces, which can be folded separately. A word longer than a piece is cut.
 
-    So a caller that has enough words need not fold the rest, and no fold blocks other threads long.
+    A caller that has enough words does not have to fold the rest, and folding a piece does not
+    block other threads for long.
     """
     start = 0
     while len(text) - start > _PIECE_CHARS:
@@ -216,7 +217,7 @@ def search_words(searchable: SearchableText) -> SearchWords:
 
 
 def _words_of_short(searchable: SearchableText) -> SearchWords:
-    """Return the words of short ASCII texts, which all fit. Most texts are short ASCII texts."""
+    """Return the words of ASCII texts that fit into the budget, as most texts do, and faster."""
     distinct: dict[str, None] = {}
 
     def join(texts: Iterable[str]) -> str:
@@ -282,13 +283,13 @@ def parse_search(text: str) -> SearchQuery:
 
 
 def ids_in(text: str) -> list[str]:
-    """Return possible ids in a query: the whole, and words that look like ids."""
+    """Return possible ids in a query: the whole query, and words that are not only letters."""
     words = [word.strip(_AROUND_IDS) for word in text.split()[:MAX_QUERY_WORDS]]
     candidates = [word for word in words if not word.isalpha()]
     return [name for name in dict.fromkeys([text.strip(), *candidates]) if CLIENT_ID.match(name)]
 
 
-def _parts(words: Sequence[str]) -> Iterator[SearchTerm]:
+def _split_run(words: Sequence[str]) -> Iterator[SearchTerm]:
     """Yield the words of a run; in a script without blanks, its pairs of characters."""
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if not is_continuous(word):

@@ -20,7 +20,7 @@ class Receipt(Protocol):
     def encode(self) -> bytes:
         """Return the receipt as JSON."""
 
-    def around_gap(self) -> tuple[bytes, bytes]:
+    def split_at_gap(self) -> tuple[bytes, bytes]:
         """Return the JSON before and after the rendering."""
 
 
@@ -61,7 +61,7 @@ async def write_receipt(
             receipt.problem = exc.detail
         else:
             receipt.rendering = GAP
-            head, tail = receipt.around_gap()
+            head, tail = receipt.split_at_gap()
             pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
             return RenderedBody(blobs, project_id, Rendering(pieces))
     return RenderedBody(blobs, project_id, Rendering([receipt.encode()]))

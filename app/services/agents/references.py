@@ -430,7 +430,7 @@ def _fill_in(
             if isinstance(reason := found[mention.reference], str)
         ),
     )
-    head, tail = response.around_gap()
+    head, tail = response.split_at_gap()
     fillings = list(contents.values())
     pieces: list[JsonPiece] = [head]
     for piece in json_template(read.root[0]):

@@ -9,7 +9,7 @@ from msgspec import Raw
 from pydantic import Field, TypeAdapter
 
 from app.models.resource_descriptor import ResourceDescriptor
-from app.wire.shape import GAP, Moment, Shape, ShownAs, encoded_as, moment, raw_json
+from app.wire.shape import GAP, Moment, Shape, ShownAs, moment, raw_json, struct_of_model
 from pagefault_dialects.json.values import json_text, parse_embedded_json
 from pagefault_dialects.model.moments import rfc3339
 
@@ -42,7 +42,7 @@ def test_stored_bytes_are_spliced_and_defaults_are_left_out() -> None:
 def test_members_of_a_stored_object_follow_as_they_are() -> None:
     told = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
     head = b'{"told_at":"2026-01-02T03:04:05.000006Z",'
-    assert Inner(told_at=moment(told)).followed_by(ODD) == head + ODD[1:]
+    assert Inner(told_at=moment(told)).with_members_of(ODD) == head + ODD[1:]
 
 
 def test_every_character_is_escaped_as_the_standard_library_does() -> None:
@@ -54,11 +54,11 @@ def test_every_character_is_escaped_as_the_standard_library_does() -> None:
 def test_a_gap_is_left_where_somebody_else_writes() -> None:
     outer = Outer(a_name="\0", stored=GAP, nothing=None, left_out=1)
     halves = (b'{"aName":"\\u0000","stored":', b',"nothing":null,"leftOut":1}')
-    assert outer.around_gap() == halves
+    assert outer.split_at_gap() == halves
 
 
 def test_model_that_is_checked_when_it_comes_in_goes_out_by_the_same_names() -> None:
-    encoded = encoded_as(ResourceDescriptor)(
+    encoded = struct_of_model(ResourceDescriptor)(
         uri="blob:", kind="text", mime_type="text/plain", size=1, digest="d", media_kind=None
     )
     assert msgspec.json.encode(encoded) == (

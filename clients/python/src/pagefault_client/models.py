@@ -31,7 +31,7 @@ class ResourceDescriptor(TypedDict):
 
 
 class AliasRecord(TypedDict):
-    """An alias, the resource it names, and since when it names that one."""
+    """An alias, its resource, and the time since when it names this resource."""
 
     alias: str
     uri: str
@@ -40,7 +40,7 @@ class AliasRecord(TypedDict):
 
 
 class AliasPage(TypedDict):
-    """A page of aliases, newest first."""
+    """A part of the list of aliases, newest first."""
 
     items: list[AliasRecord]
     nextCursor: str | None
@@ -60,7 +60,7 @@ class ChatMessage(TypedDict):
 
 
 class AnswerEntry(TypedDict):
-    """The answer of an interaction, set after it."""
+    """The entry of the output of an interaction that was set after the interaction."""
 
     seq: int
     id: str
@@ -74,7 +74,7 @@ InputKind: TypeAlias = Literal["multimodal", "text", "dict"]
 
 
 class AnswerEvent(TypedDict):
-    """The answer of an interaction was set; `id` is that of the interaction."""
+    """The output of an interaction was set; `id` is that of the interaction."""
 
     sessionId: str | None
     seq: int | None
@@ -85,7 +85,7 @@ class AnswerEvent(TypedDict):
 
 
 class AnswerFrame(TypedDict):
-    """The answer of an interaction was set."""
+    """The output of an interaction was set."""
 
     id: int
     event: Literal["interaction:answered"]
@@ -105,14 +105,14 @@ class AppPolicy(TypedDict):
 
 
 class AttachedFile(TypedDict):
-    """A stored file: its `blob:` URI, its id without `blob:`, or its alias; and its type."""
+    """A file that is attached to an input: its `blob:` URI, bare id or alias, and its type."""
 
     id: str
     mime_type: NotRequired[str | None]
 
 
 class AttachedFileDraft(TypedDict):
-    """A stored file: its `blob:` URI, its id without `blob:`, or its alias; and its type."""
+    """A file that is attached to an input: its `blob:` URI, bare id or alias, and its type."""
 
     id: str
     mime_type: NotRequired[str | None]
@@ -244,7 +244,7 @@ class ContentPartDraft(TypedDict):
 
 
 class Conversation(TypedDict):
-    """A request of any provider, as it is sent to it."""
+    """A request to any provider, as it is sent to the provider."""
 
     messages: NotRequired[list[JsonObject] | None]
     system: NotRequired[Any]
@@ -314,7 +314,7 @@ class PageSummary(TypedDict):
 
 
 class CreatedPages(TypedDict):
-    """Pages that were created together, in the order they were given."""
+    """Pages that were created together, in the order of the request."""
 
     items: list[PageSummary]
 
@@ -441,7 +441,10 @@ Embedding: TypeAlias = list[float]
 
 
 class EventTicket(TypedDict):
-    """A credential for `?ticket=`, with which a browser starts to listen before it expires."""
+    """A credential for `?ticket=`.
+
+    A browser has to open its stream before the ticket expires.
+    """
 
     ticket: str
     expiresAt: str
@@ -487,7 +490,7 @@ class FilePart(TypedDict):
     filename: NotRequired[str | None]
 
 
-# Which entries to copy, and the id of the new session.
+# The entries to copy, and the id of the new session.
 ForkRequest = TypedDict(
     "ForkRequest",
     {
@@ -555,7 +558,7 @@ MessageRole: TypeAlias = Literal[
 
 
 class HistoryMessage(TypedDict):
-    """A message that a client appended, as it was written, with the number it took."""
+    """The entry of a message that a client appended, with the message as it was written."""
 
     seq: int
     id: str
@@ -583,7 +586,7 @@ InteractionInput: TypeAlias = MultiModalInput | str | LegacyInput
 
 
 class Interaction(TypedDict):
-    """One cycle of a user's request and the assistant's response."""
+    """The input of a user and the output of the assistant."""
 
     input: InteractionInput
     output: NotRequired[ChatMessage | None]
@@ -591,7 +594,7 @@ class Interaction(TypedDict):
 
 
 class InteractionEntry(TypedDict):
-    """An interaction as it was written; an answer that was set later is an entry of its own."""
+    """The entry of an interaction as it was written; a later output has another entry."""
 
     seq: int
     id: str
@@ -603,7 +606,7 @@ class InteractionEntry(TypedDict):
 
 
 class PageFaultMessage(TypedDict):
-    """A page that a model has faulted in, as history keeps it: media by reference."""
+    """The entry of a page that a model has faulted in, with references to media."""
 
     seq: int
     id: str
@@ -671,7 +674,7 @@ class SanitizedToolResult(TypedDict):
 
 
 class ToolMessage(TypedDict):
-    """A tool result as it stands in history; `sanitized` is the stored record, byte for byte."""
+    """The entry of a tool result; `sanitized` is the stored record, byte for byte."""
 
     seq: int
     id: str
@@ -779,7 +782,7 @@ class InteractionDraft(TypedDict):
 
 
 class InteractionEvent(TypedDict):
-    """A user's turn was stored, as it was before its answer."""
+    """A user's turn was stored. Its output, if it has one later, is another event."""
 
     sessionId: str | None
     seq: int | None
@@ -896,14 +899,14 @@ class MessageFrame(TypedDict):
 
 
 class MessagePage(TypedDict):
-    """A page of a session's history, in the order of `seq`."""
+    """A part of a session's history, in the order of `seq`."""
 
     items: list[HistoryEntry]
     nextCursor: str | None
 
 
 class OpenAIError(TypedDict):
-    """An error as OpenAI's clients read it, with the values of the problem that has it."""
+    """An error in the form that OpenAI's clients read, with the values of the problem."""
 
     message: str
     type: Literal["invalid_request_error", "server_error"]
@@ -912,7 +915,7 @@ class OpenAIError(TypedDict):
 
 
 class ProblemFault(TypedDict):
-    """One thing that is wrong with the request, and where."""
+    """A fault of the request, and the position of the fault."""
 
     pointer: str
     detail: str
@@ -1159,7 +1162,7 @@ class PageLevelRecord(TypedDict):
 
 
 class PageList(TypedDict):
-    """A page of the list of pages, newest first."""
+    """A part of the list of pages, newest first."""
 
     items: list[PageSummary]
     nextCursor: str | None
@@ -1241,10 +1244,7 @@ class PageToolMessage(TypedDict):
 
 
 class PendingFork(TypedDict):
-    """A fork that is being written.
-
-    Ask for the session: it is a 404 until all of it is there.
-    """
+    """A fork that is being copied. Reading the session is a 404 until all entries are copied."""
 
     id: str
     status: Literal["copying"]
@@ -1286,7 +1286,7 @@ ReferenceForm: TypeAlias = Literal["data-uri", "base64", "signed-url", "text"]
 
 
 class RefusedCall(TypedDict):
-    """A call that must not be run: an argument was cut in an old call, and copied from there."""
+    """A call that must not be run: the model has copied an argument that was cut in an old call."""
 
     callId: str
     seq: int
@@ -1343,14 +1343,14 @@ class RepresentationDraft(TypedDict):
 
 
 class ResetEvent(TypedDict):
-    """The requested position is not kept any more: reload the displayed state."""
+    """Events after the requested position are not stored any more: reload the displayed state."""
 
     reason: Literal["position-not-kept"]
     position: int
 
 
 class ResetFrame(TypedDict):
-    """The requested position is not kept any more."""
+    """Events after the requested position are not stored any more."""
 
     id: int
     event: Literal["reset"]
@@ -1381,7 +1381,7 @@ class ResolvedReference(TypedDict):
 
 
 class UnresolvedReference(TypedDict):
-    """A reference that was left as it is."""
+    """A reference that was not replaced."""
 
     pointer: str
     reference: str
@@ -1389,7 +1389,7 @@ class UnresolvedReference(TypedDict):
 
 
 class ResolvedArguments(TypedDict):
-    """The value with content in the place of its references, and what became of each of them."""
+    """The value with references replaced by their content, and a list of all references."""
 
     arguments: AnyJson
     resolved: list[ResolvedReference]
@@ -1397,7 +1397,7 @@ class ResolvedArguments(TypedDict):
 
 
 class ResourceRecord(TypedDict):
-    """A stored resource: its descriptor, and since when it is kept."""
+    """A stored resource: its descriptor, and the time when it was created."""
 
     uri: str
     kind: ResourceKind
@@ -1413,7 +1413,7 @@ class ResourceRecord(TypedDict):
 
 
 class ResourcePage(TypedDict):
-    """A page of resources, newest first."""
+    """A part of the list of resources, newest first."""
 
     items: list[ResourceRecord]
     nextCursor: str | None
@@ -1554,7 +1554,7 @@ class SessionForkedEvent(TypedDict):
 
 
 class SessionForkedFrame(TypedDict):
-    """A session began as a copy of another one's beginning."""
+    """A session was created as a copy of the beginning of another one."""
 
     id: int
     event: Literal["session:forked"]
@@ -1640,7 +1640,7 @@ class SessionRenderRequest(TypedDict):
 
 
 class SignedUrl(TypedDict):
-    """A link that needs no key, fit for `<img src>` and `<video src>`, until it expires."""
+    """A link that needs no key until it expires, such as for `<img src>` and `<video src>`."""
 
     url: str
     expiresAt: str
@@ -1746,7 +1746,7 @@ class ToolCall(TypedDict):
 
 
 class ToolCallRequest(TypedDict):
-    """A call that a model made of one of the tools, and the options for its answer."""
+    """A call that a model made of one of the tools, and the options for rendering its result."""
 
     accept: NotRequired[list[str] | None]
     media: NotRequired[MediaDelivery]
@@ -1869,7 +1869,7 @@ TusVersion: TypeAlias = Literal["1.0.0"]
 
 
 class UploadRecord(TypedDict):
-    """An upload: how far it is, and, once all has come, the resource it became."""
+    """The state of an upload, and its resource if the upload is complete."""
 
     id: str
     offset: int

@@ -62,7 +62,7 @@ _EXAMPLE: JsonDict = {
 class SessionFile(Shape, kw_only=True):
     """A file that was read as a session. Nothing of it is stored."""
 
-    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    schema_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     format: FileFormat
     """`json` and `lines` are stored by `PUT /api/sessions/{session_id}/history`, `bundle` by
