@@ -132,7 +132,13 @@ def test_json_without_a_history_is_refused_with_what_to_send(
 ) -> None:
     tab = doctor(open_service, open_tab)
     examined(tab, body)
-    expect(tab.page.get_by_role("alert")).to_contain_text("send a list of messages")
+    alert = tab.page.get_by_role("alert").first
+    expect(alert).to_contain_text("There is no history in this that is known here.")
+    service = alert.locator("details")
+    expect(service.get_by_text("send a list of messages").first).to_be_hidden()
+    alert.get_by_text("What the service says").click()
+    expect(service.get_by_text("send a list of messages").first).to_be_visible()
+    assert_accessible(tab)
 
 
 def test_stored_session_is_examined_at_once_with_each_entry_beside_its_findings(

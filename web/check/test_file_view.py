@@ -157,7 +157,10 @@ def test_dropped_conversation_is_shown_and_not_stored(
     expect(not_stored(tab)).to_be_visible()
     expect(tab.page.get_by_role("heading", name=ASKED)).to_be_visible()
     expect(tab.page.locator(".timeline img").first).to_have_js_property("naturalWidth", 64)
-    expect(tab.page.get_by_text("What a model gets")).to_have_count(0)
+    expect(tab.page.get_by_role("link", name="What the model gets")).to_have_count(0)
+    expect(tab.page.locator(".file-banner")).to_contain_text(
+        "Store this session to see what a model gets."
+    )
     assert_accessible(tab)
     tab.page.set_viewport_size({"width": 390, "height": 844})
     assert_accessible(tab)
@@ -174,6 +177,10 @@ def test_dropped_bundle_is_shown_then_imported(tab: Tab, writer: httpx.Client) -
     drop(tab, "shop.zip", bundle)
     expect(not_stored(tab)).to_be_visible()
     expect(tab.page.locator(".timeline .entry").first).to_be_visible()
+    expect(tab.page.get_by_text("Not examined: a bundle is when it is stored")).to_be_visible()
+    tab.page.get_by_label("Search in this session").fill("customers")
+    expect(tab.page.locator(".find-hit").first).to_contain_text("customers")
+    tab.page.keyboard.press("Escape")
     assert stored_sessions(writer) == []
     tab.page.get_by_role("button", name="Store this session").click()
     expect(tab.page).to_have_url(f"{tab.page.url.rpartition('/file')[0]}/sessions/{session}")
@@ -212,15 +219,112 @@ def test_other_conversation_of_that_name_stays(tab: Tab, writer: httpx.Client) -
     assert len(writer.get(path).json()["items"]) == 1
 
 
-def test_unknown_file_is_refused_with_the_formats_then_another_is_chosen(tab: Tab) -> None:
-    drop(tab, "notes.md", b"# Notes")
-    expect(tab.page.get_by_role("heading", name="notes.md is not shown")).to_be_visible()
-    expect(tab.page.get_by_role("alert")).to_contain_text("transcripts of Claude Code and Codex")
+@pytest.mark.parametrize(
+    ("name", "file", "cause"),
+    [
+        ("notes.md", b"# Notes", "This file is not read as a session."),
+        ("settings.json", b'{"theme": "dark"}', "There is no conversation in this"),
+        ("archive.zip", b"PK\x03\x04 and no more", "zip"),
+    ],
+)
+def test_unknown_file_is_refused_with_what_the_page_reads_then_another_is_chosen(
+    tab: Tab, name: str, file: bytes, cause: str
+) -> None:
+    drop(tab, name, file)
+    expect(tab.page.get_by_role("heading", name=f"{name} is not shown")).to_be_visible()
+    alert = tab.page.get_by_role("alert").first
+    expect(alert).to_contain_text("This page reads a .jsonl of Claude Code or Codex")
+    words = alert.locator("details p").filter(has_text=cause).first
+    expect(words).to_be_hidden()
+    alert.get_by_text("What the service says").click()
+    expect(words).to_be_visible()
     assert_accessible(tab)
     tab.page.locator("main input[type=file]").set_input_files(
         {"name": "claude.jsonl", "mimeType": "", "buffer": CLAUDE_CODE}
     )
     expect(tab.page.get_by_role("heading", name=ASKED)).to_be_visible()
+
+
+BROKEN = lines(
+    {"type": "summary", "summary": "The page", "leafUuid": "3"},
+    claude_line(1, {"role": "user", "content": ASKED}),
+    claude_line(
+        2,
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "A cat."}],
+        },
+    ),
+)
+
+
+def test_file_has_the_findings_of_the_doctor_at_its_entries(tab: Tab, writer: httpx.Client) -> None:
+    drop(tab, "broken.jsonl", BROKEN)
+    badge = tab.page.get_by_role("link", name="Anthropic would refuse this (1)")
+    expect(badge).to_be_visible()
+    labels = tab.page.locator(".timeline .entry", has=tab.page.get_by_text("1 finding"))
+    expect(labels).to_have_count(1)
+    expect(labels).to_contain_text("A cat.")
+    assert_accessible(tab)
+    badge.click()
+    expect(tab.page.get_by_role("heading", name="1 finding")).to_be_visible()
+    expect(tab.page.get_by_text("broken.jsonl")).to_be_visible()
+    expect(tab.page.get_by_role("combobox", name="For")).to_have_value("anthropic")
+    tab.page.get_by_role("combobox", name="For").select_option("openai-chat")
+    expect(tab.page.get_by_text("for openai-chat/")).to_be_visible()
+    tab.page.go_back()
+    expect(not_stored(tab)).to_be_visible()
+    assert stored_sessions(writer) == []
+
+
+@pytest.mark.parametrize(("name", "file"), [("claude.jsonl", CLAUDE_CODE), ("a.json", ANTHROPIC)])
+def test_file_without_findings_has_no_badge_and_is_examined_once(
+    tab: Tab, name: str, file: bytes
+) -> None:
+    sent: list[str] = []
+    tab.page.on("request", lambda request: sent.append(request.url.rpartition("/api/")[2]))
+    with tab.page.expect_response("**/api/doctor?target=anthropic") as response:
+        drop(tab, name, file)
+    assert response.value.json()["findings"] == []
+    expect(tab.page.locator(".timeline .entry").first).to_be_visible()
+    expect(tab.page.get_by_text("Anthropic would refuse this")).to_have_count(0)
+    expect(tab.page.get_by_text("Could not be examined")).to_have_count(0)
+    assert sent.count("doctor?target=anthropic") == 1
+    assert not [each for each in sent if "working-set" in each]
+
+
+def test_file_is_searched_in_the_tab(tab: Tab) -> None:
+    found = [
+        {"role": "user" if number % 2 == 0 else "assistant", "content": f"Step {number}."}
+        for number in range(9)
+    ]
+    found[2]["content"] = "The lock was never released."
+    found[7]["content"] = "Two threads wait for locks; release them."
+    sent: list[str] = []
+    drop(tab, "chat.jsonl", lines(*found))
+    expect(not_stored(tab)).to_be_visible()
+    page = tab.page
+    page.on("request", lambda request: sent.append(request.url))
+    field = page.get_by_label("Search in this session")
+    expect(field).to_be_visible()
+    page.keyboard.press("/")
+    expect(field).to_be_focused()
+    field.fill("lock release")
+    options = page.locator(".find-hit")
+    expect(options).to_have_count(2)
+    expect(options.first).to_contain_text("#3")
+    expect(options.first.locator("mark").first).to_have_text("lock")
+    assert_accessible(tab)
+    page.keyboard.press("Enter")
+    expect(page.locator('[data-seq="3"]')).to_be_focused()
+    page.keyboard.press("n")
+    expect(page.locator('[data-seq="8"]')).to_be_focused()
+    page.keyboard.press("N")
+    expect(page.locator('[data-seq="3"]')).to_be_focused()
+    page.keyboard.press("/")
+    field.fill("nowhere")
+    expect(page.get_by_text("Nothing found")).to_be_visible()
+    assert not [each for each in sent if "/api/search" in each]
 
 
 def test_cut_line_is_named(tab: Tab) -> None:

@@ -491,3 +491,19 @@ def test_key_m_leads_to_what_the_model_saw_at_the_entry(
     )
     expect(tab.page.get_by_label("As of entry")).to_have_value("3")
     expect(tab.page.get_by_role("status")).to_contain_text("in 3 messages")
+
+
+def test_option_that_is_not_possible_is_named_in_the_words_of_the_page(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = add_axe(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}/model?frontier=a%20b")
+    alert = tab.page.get_by_role("alert").first
+    expect(alert).to_contain_text("An option above is not possible here.")
+    expect(alert.locator("details p").first).to_be_hidden()
+    assert_accessible(tab)
+    tab.page.get_by_label("Frontier").fill("main")
+    tab.page.keyboard.press("Tab")
+    expect(tab.page.get_by_text("tokens sent in")).to_be_visible()
+    expect(tab.page.get_by_role("alert")).to_have_count(0)

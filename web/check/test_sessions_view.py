@@ -88,6 +88,9 @@ def test_session_is_exported_deleted_with_a_receipt_and_imported_the_same(
     assert writer.get(f"/api/sessions/{shop.SESSION}/bundle").content == before
     choose.set_input_files(bundle)
     expect(page.get_by_text("There is such a session already.")).to_be_visible()
+    choose.set_input_files(FilePayload(name="notes.zip", mimeType="", buffer=b"# Notes"))
+    expect(page.get_by_role("alert").first).to_contain_text("This is no intact bundle.")
+    assert_accessible(tab)
 
 
 def test_session_is_exported_as_a_file_of_html_whose_size_is_said_before(

@@ -181,6 +181,34 @@ def test_transcript_is_read_line_by_line(
 
 
 @pytest.mark.engines("embedded")
+@pytest.mark.parametrize(
+    ("items", "places"),
+    [
+        (
+            [*CLAUDE_CODE[:2], claude_line(2, CLAUDE_CODE[3]["message"])],
+            ["/1/message", "/2/message"],
+        ),
+        (CODEX[:2] + CODEX[3:], ["/1/payload", "/2/payload"]),
+    ],
+    ids=["claude-code", "codex"],
+)
+def test_pointers_are_the_places_that_the_doctor_names(
+    client: httpx.Client, items: list[Json], places: list[str]
+) -> None:
+    assert read(client, lines(items)).json()["pointers"] == places
+    findings = client.post("/api/doctor", json={"messages": items}).json()["findings"]
+    # The result is in the second entry, and its call was left out.
+    assert {finding["pointer"] for finding in findings} == {f"/messages{places[1]}"}
+
+
+@pytest.mark.engines("embedded")
+def test_pointers_of_a_request_are_those_in_its_body(client: httpx.Client) -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello."}]
+    found = read(client, json.dumps({"model": "m", "messages": messages}).encode()).json()
+    assert (found["pointers"], len(found["entries"])) == (["/messages/1"], 1)
+
+
+@pytest.mark.engines("embedded")
 def test_media_are_in_the_answer_once(client: httpx.Client) -> None:
     messages = [
         {"role": "user", "content": [IMAGE_BLOCK, {"type": "text", "text": str(index)}]}

@@ -1,11 +1,13 @@
 /** The doctor: a broken history in, what is wrong beside its messages, and a healed one out. */
 import type { Diagnosis } from "@pagefault/client";
-import { Failure, visibleName } from "@pagefault/react";
+import { visibleName } from "@pagefault/react";
 import { useEffect, useEffectEvent, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import { pagefault } from "../api/client";
+import { useOpenedFile } from "../file/openedFile";
 import { TARGETS } from "../pages/pageWords";
+import { Refused } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
 import { DOCTOR } from "../words/doctor";
 import { Report } from "./Report";
@@ -22,6 +24,8 @@ export function DoctorView() {
   usePageTitle(DOCTOR.title);
   const [search, setSearch] = useSearchParams();
   const session = search.get("session");
+  const opened = useOpenedFile()?.file;
+  const given = search.has("file") ? opened : undefined;
   const target = search.get("target") ?? "";
   const [text, setText] = useState("");
   const [name, setName] = useState("");
@@ -36,11 +40,11 @@ export function DoctorView() {
     setName(file.name);
   }
 
-  async function examine() {
+  async function examine(history = text) {
     setRefused("");
     setFailure(null);
     setExamined(undefined);
-    const body = session === null ? historyIn(text) : JSON.stringify({ sessionId: session });
+    const body = session === null ? historyIn(history) : JSON.stringify({ sessionId: session });
     if (typeof body !== "string") {
       setRefused(body.refused);
       return;
@@ -63,11 +67,14 @@ export function DoctorView() {
     setBusy(false);
   }
 
-  // Nothing is left to be given for a session that is stored.
-  const examineSession = useEffectEvent(() => void examine());
+  // Nothing is left to be given for a session that is stored, or a file that is open.
+  const examineAtOnce = useEffectEvent(async () => {
+    await take(given);
+    await examine(await given?.text());
+  });
   useEffect(() => {
-    if (session !== null) examineSession();
-  }, [session, target]);
+    if (session !== null || given !== undefined) void examineAtOnce();
+  }, [session, given, target]);
 
   return (
     <section
@@ -132,6 +139,7 @@ export function DoctorView() {
                 setSearch(
                   {
                     ...(session === null ? {} : { session }),
+                    ...(given === undefined ? {} : { file: "1" }),
                     ...(field.value === "" ? {} : { target: field.value }),
                   },
                   { replace: true },
@@ -150,7 +158,7 @@ export function DoctorView() {
         </div>
         {refused !== "" && <p role="alert" className="bad-text">{refused}</p>}
       </form>
-      {failure !== null && <Failure failure={failure} />}
+      {failure !== null && <Refused {...{ failure }} what={DOCTOR.takes} />}
       {examined !== undefined && <Report {...examined} {...{ name, session }} />}
     </section>
   );

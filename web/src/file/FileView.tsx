@@ -1,7 +1,7 @@
 /** A file as a session that is not stored, in the views of one that is. */
 import { PagefaultProvider, visibleName } from "@pagefault/react";
 
-import { Empty, Failure, Loading } from "../shared/states";
+import { Empty, Loading, Refused } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
 import { FILE_TEXTS } from "../shell/WithClient";
 import { SessionTimeline } from "../timeline/TimelineView";
@@ -37,7 +37,7 @@ function Opened({ file, session, failure }: OpenedFile) {
     return (
       <div className="file-refused">
         <h1>{FILE.refused(name)}</h1>
-        <Failure failure={failure} onRetry={() => void openFile(file)} />
+        <Refused {...{ failure }} what={FILE.takes} onRetry={() => void openFile(file)} />
         <OpenFile />
       </div>
     );

@@ -1,10 +1,10 @@
 /** Says that a session is not stored, and stores it. */
-import { Failure } from "@pagefault/react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 
 import { pagefault } from "../api/client";
+import { Refused } from "../shared/states";
 import { FILE } from "../words/file";
 import type { FileSession } from "./fileClient";
 import { closeFile } from "./openedFile";
@@ -78,7 +78,7 @@ export function StoreFile({ file, session: { format, sessionId } }: StoreFilePro
           {isBusy ? FILE.storing : FILE.store}
         </button>
       </form>
-      {failure !== null && <Failure failure={failure} />}
+      {failure !== null && <Refused {...{ failure }} what={FILE.storable} />}
     </div>
   );
 }

@@ -8,11 +8,18 @@ import { type OutlineEntry, Pagefault, type ResourceRecord, resourceId } from "@
 import { itemsOf, memberOf } from "@pagefault/client/json";
 import { shownAs } from "@pagefault/react";
 
+import { searchIn } from "./fileSearch";
+
 export interface FileSession {
+  /** Another one for each file that was read in this tab. */
+  readonly number: number;
+  readonly file: File;
   readonly format: "json" | "lines" | "bundle";
   /** The id in a bundle. */
   readonly sessionId: string | null;
   readonly client: Pagefault;
+  /** The numbers of the entries by the pointers to their messages in the file; empty for a bundle. */
+  readonly places: ReadonlyMap<string, number>;
   /** Frees the media. */
   readonly close: () => void;
 }
@@ -21,8 +28,11 @@ type Answer = (path: readonly string[], query: URLSearchParams) => Response | un
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
+let read = 0;
+
 /** Read the JSON of a `SessionFile`. */
-export function fileSession(source: string): FileSession {
+export function fileSession(file: File, source: string): FileSession {
+  const pointers = JSON.parse(memberOf(source, "pointers") ?? "[]") as readonly string[];
   const member = <Value>(name: string) => JSON.parse(memberOf(source, name) ?? "null") as Value;
   const outline = member<readonly OutlineEntry[]>("outline");
   // As texts, in which no number loses a digit.
@@ -75,11 +85,17 @@ export function fileSession(source: string): FileSession {
     return new Response(`{"items":[${asked.join(",")}],"nextCursor":null}`);
   };
 
+  const search = searchIn(outline, entries);
+
   const answers: Readonly<Record<string, Answer>> = {
     resources: answerResource,
     sessions: answerSession,
     // Nothing happens in a file.
     events: () => new Response(new ReadableStream()),
+    search: (_, query) => {
+      const items = search(query.get("q") ?? "", Number(query.get("limit") ?? 0));
+      return Response.json({ items, nextCursor: null });
+    },
   };
 
   const client = new Pagefault(window.location.origin, {
@@ -89,10 +105,14 @@ export function fileSession(source: string): FileSession {
       return answers[noun]?.(rest, searchParams) ?? new Response(null, { status: 404 });
     },
   });
+  read += 1;
   return {
+    number: read,
+    file,
     format: member("format"),
     sessionId: member("sessionId"),
     client,
+    places: new Map(pointers.map((pointer, index) => [pointer, outline[index]?.seq ?? 0])),
     close: () => addresses.forEach((address) => URL.revokeObjectURL(address)),
   };
 }

@@ -42,7 +42,7 @@ export async function openFile(chosen: File): Promise<void> {
       timeoutMs: LONGEST_MS,
     });
     const source = await answer.text();
-    if (opened === reading) change({ ...reading, session: fileSession(source) });
+    if (opened === reading) change({ ...reading, session: fileSession(file, source) });
   } catch (failure) {
     if (opened === reading) change({ ...reading, failure });
   }

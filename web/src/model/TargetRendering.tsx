@@ -1,8 +1,8 @@
 /** A session as one target gets it: what fills the window, and each entry at its level. */
 import type { WorkingSetEntry } from "@pagefault/client";
-import { Failure, numberText } from "@pagefault/react";
+import { numberText } from "@pagefault/react";
 
-import { Loading } from "../shared/states";
+import { Loading, Refused } from "../shared/states";
 import { MODEL } from "../words/model";
 import { EntryList } from "./EntryList";
 import { MessageList } from "./MessageList";
@@ -25,7 +25,13 @@ export function TargetRendering({ sessionId, options, choose, seq, isBeside = fa
   if (failed !== undefined) {
     const fewest = fewestTokens(failed.error);
     if (fewest === undefined) {
-      return <Failure failure={failed.error} onRetry={() => void failed.refetch()} />;
+      return (
+        <Refused
+          failure={failed.error}
+          what={MODEL.badOption}
+          onRetry={() => void failed.refetch()}
+        />
+      );
     }
     return (
       <p role="alert" className="model-floor">

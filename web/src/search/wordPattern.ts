@@ -2,6 +2,8 @@
 const LEAST_BEGINNING = 3;
 /** Of a longer word, the last letters are those that its forms differ in: `declined`, "declines". */
 const LEAST_WITH_FORMS = 6;
+/** The characters around a word in a passage. */
+const AROUND = 60;
 
 /** The words of a query in a text, and their forms: `lock` in "locked". */
 export function wordPattern(asked: string): RegExp | undefined {
@@ -16,6 +18,16 @@ export function wordPattern(asked: string): RegExp | undefined {
 /** Whether a passage has each word of a query. */
 export function hasEachWord(passage: string, asked: string): boolean {
   return wordsIn(asked).every((word) => wordPattern(word)?.test(passage) !== false);
+}
+
+/** What stands around the first place of each word of a query in a text. */
+export function passageOf(text: string, asked: string): string {
+  const passages = wordsIn(asked).map((word) => {
+    const at = text.search(wordPattern(word) ?? "");
+    const [from, to] = [Math.max(0, at - AROUND), at + word.length + AROUND];
+    return `${from > 0 ? "…" : ""}${text.slice(from, to)}${to < text.length ? "…" : ""}`;
+  });
+  return [...new Set(passages)].join(" ");
 }
 
 function stemOf(word: string): string {

@@ -1,12 +1,13 @@
 /** Restores a session from its bundle. One that is dropped is read first, as any file. */
 import { ConflictError } from "@pagefault/client";
-import { Failure, fileSize } from "@pagefault/react";
+import { fileSize } from "@pagefault/react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { pagefault } from "../api/client";
 import { OpenFile } from "../file/OpenFile";
+import { Refused } from "../shared/states";
 import { ACTIONS } from "../words/sessions";
 
 // A large bundle on a slow line takes its time, and is checked whole before it is answered.
@@ -58,7 +59,7 @@ export function ImportBundle() {
               {ACTIONS.conflict}
             </p>
           ) : (
-            <Failure failure={failure} />
+            <Refused {...{ failure }} what={ACTIONS.notBundle} />
           )}
           <button type="button" className="button plain small" onClick={() => setFailure(null)}>
             {ACTIONS.dismiss}

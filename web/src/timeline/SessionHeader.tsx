@@ -1,11 +1,11 @@
 /** What a session is about, and its totals: when, how long, how much, what went wrong. */
 import type { OutlineEntry } from "@pagefault/client";
 import { Failure, type OutlinedSession, numberText, visibleName } from "@pagefault/react";
-import { useMemo } from "react";
+import { useContext, useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import { CostText } from "../cost/CostText";
-import { useIsStored } from "../file/openedFile";
+import { FileContext, useIsStored } from "../file/openedFile";
 import { LiveLabel } from "../live/LiveLabel";
 import { CopyButton } from "../reading/CopyButton";
 import { SessionActions } from "../sessions/SessionActions";
@@ -19,8 +19,8 @@ import { SessionTitle } from "./SessionTitle";
 import { toolsIn } from "./finding/filter";
 import { searchWithoutEntry } from "./placeKept";
 import type { Row } from "./rows";
-import { doctorPath, modelPath } from "./sessionContext";
-import type { Findings } from "./useFindings";
+import { modelPath } from "./sessionContext";
+import { type Findings, useDoctorPath } from "./useFindings";
 
 interface SessionHeaderProps {
   readonly sessionId: string;
@@ -83,6 +83,8 @@ export function SessionHeader(props: SessionHeaderProps) {
 
 function Totals({ sessionId, session, rows, findings, missing, marking }: TotalsProps) {
   const isStored = useIsStored();
+  const isBundle = useContext(FileContext)?.format === "bundle";
+  const doctor = useDoctorPath(sessionId);
   const { entries, lower, record } = session;
   const tokens = useMemo(() => entries.reduce((sum, each) => sum + each.tokensEst, 0), [entries]);
   const failures = useMemo(() => entries.filter(({ failed }) => failed).length, [entries]);
@@ -112,15 +114,19 @@ function Totals({ sessionId, session, rows, findings, missing, marking }: Totals
             </Link>
           )}
           {findings.length > 0 && (
-            <Link className="label warn" to={doctorPath(sessionId)}>
+            <Link className="label warn" to={doctor}>
               {HEADER.refused(findings.length)}
             </Link>
           )}
-          {missing.map((each) => (
-            <Link key={each} to={doctorPath(sessionId)}>
-              {each}
-            </Link>
-          ))}
+          {missing.map((each) =>
+            isBundle ? (
+              <span key={each}>{each}</span>
+            ) : (
+              <Link key={each} to={doctor}>
+                {each}
+              </Link>
+            ),
+          )}
           {models.length > 0 && <span>{models.map(visibleName).join(", ")}</span>}
           {tools.length > 0 && (
             <span title={tools.map(([name, calls]) => `${visibleName(name)} ${numberText(calls)}`).join(", ")}>

@@ -3,9 +3,12 @@ import { useOutline, visibleName } from "@pagefault/react";
 import { useContext, useMemo, useState } from "react";
 import { Link, useParams } from "react-router";
 
+import type { FileSession } from "../file/fileClient";
+import { FileContext } from "../file/openedFile";
 import { EventsContext } from "../sessions/live";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
+import { FILE } from "../words/file";
 import { HEADER, TIMELINE } from "../words/timeline";
 import { takeBegunOutline } from "./begunOutline";
 import { Timeline } from "./Timeline";
@@ -36,7 +39,11 @@ export function SessionTimeline({ sessionId }: { sessionId: string }) {
   const quiet = useQuietSession(session);
   const { findings, hasFailed } = useFindings(sessionId, quiet);
   const evictions = useEvictions(sessionId, quiet);
-  const missing = missingOf(quiet.isTooLong, hasFailed, evictions.hasFailed);
+  const file = useContext(FileContext);
+  const missing =
+    file === null
+      ? missingOf(quiet.isTooLong, hasFailed, evictions.hasFailed)
+      : missingOfFile(file, quiet.isTooLong, hasFailed);
   const findingsBySeq = useFindingsBySeq(findings);
   const [areToolsShown, showTools] = useState(false);
   usePageTitle(TIMELINE.title(name));
@@ -69,6 +76,13 @@ export function SessionTimeline({ sessionId }: { sessionId: string }) {
       </FindingsContext>
     </section>
   );
+}
+
+/** The same of a file, which has no evictions. */
+function missingOfFile({ format }: FileSession, isTooLong: boolean, isUnexamined: boolean): readonly string[] {
+  if (format === "bundle") return [FILE.bundleUnexamined];
+  if (isTooLong) return [FILE.tooLong];
+  return isUnexamined ? [HEADER.unexamined] : [];
 }
 
 /** What the page does not know of a session, and why. */

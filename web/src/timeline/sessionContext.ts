@@ -15,3 +15,6 @@ export function modelPath(sessionId: string): string {
 export function doctorPath(sessionId: string): string {
   return `/doctor?session=${encodeURIComponent(sessionId)}&target=${DOCTOR_TARGET}`;
 }
+
+/** The same of the file of this tab. */
+export const FILE_DOCTOR_PATH = `/doctor?file=1&target=${DOCTOR_TARGET}`;

@@ -3,6 +3,7 @@ import type { WorkingSet } from "@pagefault/client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
 import { pagefault } from "../api/client";
+import { useIsStored } from "../file/openedFile";
 import { DOCTOR_TARGET } from "./sessionContext";
 import type { QuietSession } from "./useQuietSession";
 
@@ -14,6 +15,7 @@ export interface Evictions {
 }
 
 export function useEvictions(sessionId: string, { isQuiet, seq }: QuietSession): Evictions {
+  const isStored = useIsStored();
   const read = useQuery({
     queryKey: ["evictions", sessionId, seq],
     queryFn: async ({ signal }) => {
@@ -22,7 +24,7 @@ export function useEvictions(sessionId: string, { isQuiet, seq }: QuietSession):
       const answer = await pagefault().request(path, { query, signal });
       return evictedIn((await answer.json()) as WorkingSet);
     },
-    enabled: isQuiet,
+    enabled: isQuiet && isStored,
     placeholderData: keepPreviousData,
     retry: false,
   });

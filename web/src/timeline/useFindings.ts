@@ -1,10 +1,12 @@
 /** Why a provider would refuse a session: the doctor's findings, read once the session is quiet. */
 import type { Finding } from "@pagefault/client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { createContext, useMemo } from "react";
+import { createContext, useContext, useMemo } from "react";
 
 import { pagefault } from "../api/client";
-import { DOCTOR_TARGET } from "./sessionContext";
+import { findingsOfFile } from "../file/fileFindings";
+import { FileContext } from "../file/openedFile";
+import { DOCTOR_TARGET, FILE_DOCTOR_PATH, doctorPath } from "./sessionContext";
 import type { QuietSession } from "./useQuietSession";
 
 export type Findings = readonly Finding[];
@@ -18,23 +20,33 @@ export interface Examination {
 }
 
 export function useFindings(sessionId: string, { isQuiet, seq }: QuietSession): Examination {
+  const file = useContext(FileContext);
   const found = useQuery({
-    queryKey: ["findings", sessionId, seq],
-    queryFn: async ({ signal }) => {
-      const answer = await pagefault().request("/api/doctor", {
-        method: "POST",
-        query: { target: DOCTOR_TARGET },
-        body: JSON.stringify({ sessionId }),
-        headers: { "Content-Type": "application/json" },
-        signal,
-      });
-      return ((await answer.json()) as { findings: Findings }).findings;
-    },
-    enabled: isQuiet,
+    queryKey: ["findings", file?.number ?? sessionId, seq],
+    queryFn: ({ signal }) =>
+      file === null ? findingsOfSession(sessionId, signal) : findingsOfFile(file, signal),
+    // The doctor takes no bundle.
+    enabled: isQuiet && file?.format !== "bundle",
     placeholderData: keepPreviousData,
     retry: false,
   });
   return { findings: found.data ?? NONE, hasFailed: found.isError };
+}
+
+async function findingsOfSession(sessionId: string, signal: AbortSignal): Promise<Findings> {
+  const answer = await pagefault().request("/api/doctor", {
+    method: "POST",
+    query: { target: DOCTOR_TARGET },
+    body: JSON.stringify({ sessionId }),
+    headers: { "Content-Type": "application/json" },
+    signal,
+  });
+  return ((await answer.json()) as { findings: Findings }).findings;
+}
+
+/** The address of the findings of the session around, and of the healed history. */
+export function useDoctorPath(sessionId: string): string {
+  return useContext(FileContext) === null ? doctorPath(sessionId) : FILE_DOCTOR_PATH;
 }
 
 const NONE: Findings = [];

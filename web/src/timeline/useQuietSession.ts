@@ -2,8 +2,6 @@
 import type { OutlinedSession } from "@pagefault/react";
 import { useEffect, useState } from "react";
 
-import { useIsStored } from "../file/openedFile";
-
 /** Longer ones take the service more than 10 s of processor time. */
 const MOST_ENTRIES = 10_000;
 const QUIET_MS = 1_000;
@@ -18,10 +16,9 @@ export interface QuietSession {
 }
 
 export function useQuietSession({ entries, lower }: OutlinedSession): QuietSession {
-  const isStored = useIsStored();
   const last = entries.at(-1)?.seq ?? 0;
   const count = entries.length;
-  const isLoaded = isStored && lower === 0 && count > 0;
+  const isLoaded = lower === 0 && count > 0;
   const [seq, setSeq] = useState(0);
   const pause = seq === 0 ? QUIET_MS : Math.max(QUIET_MS, PAUSE_MS_PER_ENTRY * count);
   useEffect(() => {
@@ -29,6 +26,6 @@ export function useQuietSession({ entries, lower }: OutlinedSession): QuietSessi
     const timer = window.setTimeout(() => setSeq(last), pause);
     return () => window.clearTimeout(timer);
   }, [last, isLoaded, pause]);
-  const isTooLong = isStored && count > MOST_ENTRIES;
+  const isTooLong = count > MOST_ENTRIES;
   return { isQuiet: isLoaded && seq > 0 && !isTooLong, seq, isTooLong };
 }

@@ -13,6 +13,8 @@ export const DOCTOR = {
   examine: "Examine",
   examining: "Examining …",
   empty: "Paste or choose a history first: JSON with `messages`, a list of messages, or a message on each line.",
+  takes:
+    "There is no history in this that is known here. Give it the body of the request that was refused, a list of messages, or a message on each line.",
   notJson: (reason: string) =>
     `That is no JSON: ${reason}. Give it the body of the request, as your program sent it.`,
   healthy: "Nothing is wrong with it.",

@@ -9,8 +9,14 @@ export const FILE = {
   noneTitle: "No file is open",
   none: "Drop a .jsonl of Claude Code or Codex, the request body of a provider, or a bundle on the page. It is shown as a session, and nothing is stored.",
   refused: (name: string) => `${name} is not shown`,
+  takes:
+    "This page reads a .jsonl of Claude Code or Codex, the JSON of a request or a response of a provider, a list of messages (JSON, or one on each line), and a bundle (.zip) that was exported here. Choose such a file. If this is one, it is damaged or has messages of an unknown form.",
+  storable:
+    "The file cannot be stored as it is: some of its messages are incomplete or of an unknown form. The doctor finds out which; give it the file, and store the healed history.",
   notStored: "Not stored",
-  about: "This file is only open in this tab.",
+  about: "This file is only open in this tab. Store this session to see what a model gets.",
+  bundleUnexamined: "Not examined: a bundle is when it is stored",
+  tooLong: "Not examined: above 10,000 entries",
   storeAs: "Store as",
   idRule: "A letter or digit, then letters, digits, and . _ : -",
   store: "Store this session",

@@ -51,6 +51,8 @@ export const MODEL = {
   frontier: "Eviction mark (frontier)",
   frontierHint: "A name under which turns keep how far they have evicted; it is read, and not moved.",
   loading: "what the model gets",
+  badOption:
+    "An option above is not possible here. Change or clear the budget, the number of images, the frontier, or the entry.",
   total: (tokens: string, messages: number) =>
     `≈ ${tokens} tokens sent in ${counted(messages, "message")}, with images and instructions`,
   evicted: (count: number) => `${counted(count, "entry", "entries")} shown smaller`,

@@ -105,6 +105,8 @@ export const ACTIONS = {
   importLabel: "A bundle (.zip) that was exported from a session",
   importing: (size: string) => `Importing ${size} …`,
   dismiss: "Dismiss",
+  notBundle:
+    "This is no intact bundle. Import a .zip that “Export as a bundle” has saved; “Open a file” reads transcripts and requests.",
   conflict:
     "There is such a session already. Delete it first, or import the bundle into another project.",
 };

@@ -17,6 +17,7 @@ export const SHELL = {
   },
   views: "Views",
   menu: "Menu",
+  serviceSays: "What the service says",
   loading: (what: string) => `Loading ${what} …`,
   view: "the view",
   viewer: "the viewer",

@@ -1536,6 +1536,7 @@ class SessionFile(TypedDict):
     dialect: NotRequired[str | None]
     outline: list[OutlineEntry]
     entries: list[HistoryEntry]
+    pointers: NotRequired[list[str]]
     resources: list[ResourceRecord]
     blobs: BlobsByDigest
     passedOver: NotRequired[int]

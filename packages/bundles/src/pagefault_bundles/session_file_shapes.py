@@ -54,6 +54,7 @@ _EXAMPLE: JsonDict = {
     "dialect": "openai-chat",
     "outline": [_OUTLINE],
     "entries": [_ENTRY],
+    "pointers": ["/0"],
     "resources": [],
     "blobs": {},
 }
@@ -75,6 +76,9 @@ class SessionFile(Shape, kw_only=True):
     """The outline of all entries, in the order of `seq`."""
     entries: tuple[Annotated[Raw, ShownAs(HistoryEntry)], ...]
     """All entries, in the order of `seq`."""
+    pointers: tuple[str, ...] = ()
+    """For each entry the JSON pointer to its message in the file, of which lines are a list; absent
+    for a bundle. `/api/doctor` names the same places."""
     resources: tuple[Annotated[Raw, ShownAs(ResourceRecord)], ...]
     """The media of the entries."""
     blobs: Annotated[Mapping[str, bytes], ShownAs(BlobsByDigest)]
@@ -93,6 +97,7 @@ def session_file(  # noqa: PLR0913 - one for each part of the answer
     *,
     session_id: str | None = None,
     dialect: str | None = None,
+    pointers: Sequence[str] = (),
     passed_over: int = 0,
     warnings: Sequence[BodyWarning] = (),
 ) -> bytes:
@@ -105,6 +110,7 @@ def session_file(  # noqa: PLR0913 - one for each part of the answer
         blobs: The bytes of the resources, by their SHA-256 as hex digits.
         session_id: The id in a bundle.
         dialect: The dialect of a conversation.
+        pointers: The places of the entries in a conversation.
         passed_over: The number of elements that are not messages.
         warnings: Parts that were not taken as sent.
     """
@@ -118,6 +124,7 @@ def session_file(  # noqa: PLR0913 - one for each part of the answer
         dialect=dialect,
         outline=tuple(Raw(line.encode()) for line in outline),
         entries=tuple(Raw(history_entry(entry)) for entry in entries),
+        pointers=tuple(pointers),
         resources=tuple(Raw(resource_record(each)) for each in resources.values()),
         blobs={f"sha-256:{digest}": data for digest, data in blobs.items()},
         passed_over=passed_over,

@@ -305,6 +305,7 @@ def _conversation_file(
         resources,
         {digest: data for digest, data in blobs.items() if digest in digests},
         dialect=read.sent.dialect,
+        pointers=[message.pointer for message in read.sent.messages],
         passed_over=read.sent.passed_over,
         warnings=read.warnings,
     )

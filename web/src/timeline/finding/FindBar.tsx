@@ -3,7 +3,6 @@ import type { OutlineEntry } from "@pagefault/client";
 import { numberText, visibleName } from "@pagefault/react";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 
-import { useIsStored } from "../../file/openedFile";
 import { useKeys } from "../../keys/useKeys";
 import { useSkipTarget } from "../../shell/skipTargets";
 import { FINDING } from "../../words/finding";
@@ -46,7 +45,6 @@ const hasImage = (entry: OutlineEntry) => entry.images > 0;
 export function FindBar(props: FindBarProps) {
   const { sessionId, outline, shown, all, rows, current, filter, setFilter, list } = props;
   const navigate = useGoTo();
-  const isStored = useIsStored();
   useSkipTarget("filters", SHELL.skipTo.filters);
   const searchField = useRef<HTMLInputElement>(null);
   const goToField = useRef<HTMLInputElement>(null);
@@ -125,9 +123,7 @@ export function FindBar(props: FindBarProps) {
   useKeys([
     { key: "j", said: KEYS.next, run: () => move(1) },
     { key: "k", said: KEYS.previous, run: () => move(-1) },
-    ...(isStored
-      ? [{ key: "/", said: KEYS.search, run: () => searchField.current?.focus() }]
-      : []),
+    { key: "/", said: KEYS.search, run: () => searchField.current?.focus() },
     { key: "g", said: KEYS.goTo, run: focusGoTo },
     { key: "e", said: KEYS.nextError, run: () => pressed(next(1, hasFailed)) },
     { key: "E", said: KEYS.previousError, run: () => pressed(next(-1, hasFailed)) },
@@ -243,13 +239,11 @@ export function FindBar(props: FindBarProps) {
   return (
     <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
       <div className="find-field">
-        {isStored && (
-          <SessionSearch
-            field={searchField}
-            seqOf={(text) => placeIn(text, where)}
-            {...{ find, isShown, goTo }}
-          />
-        )}
+        <SessionSearch
+          field={searchField}
+          seqOf={(text) => placeIn(text, where)}
+          {...{ find, isShown, goTo }}
+        />
         {chosenOf(filter).map(([name, text]) => (
           <button
             key={name}

@@ -1,10 +1,11 @@
 /** What is searched for in a session, which stands in the address, and the hits, in the order of the session. */
 import type { SearchResult } from "@pagefault/client";
+import { usePagefault } from "@pagefault/react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useContext, useMemo } from "react";
 import { useLocation, useNavigate } from "react-router";
 
-import { pagefault } from "../../api/client";
+import { FileContext } from "../../file/openedFile";
 import { hasEachWord } from "../../search/wordPattern";
 import { useTyped } from "../../shared/useTyped";
 
@@ -26,6 +27,9 @@ export interface SessionFind {
 
 export function useSessionFind(sessionId: string): SessionFind {
   const navigate = useNavigate();
+  // Of a file, this one searches in the tab.
+  const client = usePagefault();
+  const file = useContext(FileContext);
   const { search, hash } = useLocation();
   const asked = new URLSearchParams(search).get("find") ?? "";
   const [typed, setTyped] = useTyped(asked, (text) => {
@@ -35,10 +39,10 @@ export function useSessionFind(sessionId: string): SessionFind {
     void navigate({ search: `${changed}`, hash }, { replace: true, preventScrollReset: true });
   });
   const found = useQuery({
-    queryKey: ["session-search", sessionId, asked],
+    queryKey: ["session-search", file?.number ?? sessionId, asked],
     queryFn: async ({ signal }) => {
       const query = { q: asked, sessionId, limit: MOST_HITS };
-      const answer = await pagefault().request("/api/search", { query, signal });
+      const answer = await client.request("/api/search", { query, signal });
       return ((await answer.json()) as { items: SearchResult[] }).items;
     },
     enabled: asked !== "",
