@@ -67,7 +67,7 @@ def test_page_of_an_error_is_none() -> None:
 )
 def test_block_has_the_page_as_a_file(uri: str, name: str) -> None:
     html = b"a" * 500_000
-    block = json.loads(b"".join(AppPage(uri, html, {"csp": {}}).block()))
+    block = json.loads(b"".join(AppPage(uri, html, {"csp": {}}).encode_block()))
     data = f"data:text/html;base64,{base64.b64encode(html).decode()}"
     meta: JsonValue = {"pagefault/app": {"csp": {}}}
     assert block == {"type": "file", "filename": name, "uri": uri, "_meta": meta, "data": data}

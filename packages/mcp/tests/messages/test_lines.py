@@ -65,11 +65,11 @@ async def test_text_of_many_lines_becomes_one_line_that_says_the_same() -> None:
 @pytest.mark.parametrize("text", ["[]", " [ ] ", "[1]", '[ {"a": [2]} , [],"]" ]'])
 async def test_items_of_a_list_are_found_where_they_are(text: str) -> None:
     with await read_text(pipe([text.encode()])) as line:
-        items = [json.loads(item.read()) for item in LinePiece(line, line.whole).items()]
+        items = [json.loads(item.read()) for item in LinePiece(line, line.whole_span).items()]
     assert items == json.loads(text)
 
 
 @pytest.mark.parametrize("text", ["{}", "1", ""])
 async def test_what_is_no_list_has_no_items(text: str) -> None:
     with await read_text(pipe([text.encode()])) as line, pytest.raises(ValueError, match=r"\A\Z"):
-        list(LinePiece(line, line.whole).items())
+        list(LinePiece(line, line.whole_span).items())

@@ -23,7 +23,7 @@ from pagefault_mcp.messages import sessionless_requests
     ],
 )
 def test_header_value_is_that_of_the_sdk(text: str) -> None:
-    written = sessionless_requests.header_value(text)
+    written = sessionless_requests.encode_header(text)
     assert written == inbound.encode_header_value(text)
     assert inbound.decode_header_value(written) == text
 
@@ -76,8 +76,8 @@ ARGUMENTS: dict[str, JsonValue] = {
 def test_parameters_are_repeated_as_by_the_sdk(
     schema: JsonValue, arguments: dict[str, JsonValue]
 ) -> None:
-    mirrored = sessionless_requests.mirrored_parameters(schema)
+    mirrored = sessionless_requests.find_mirrored_parameters(schema)
     assert mirrored == inbound.x_mcp_header_map(schema)
-    assert sessionless_requests.parameter_headers(mirrored, arguments) == inbound.mcp_param_headers(
+    assert sessionless_requests.build_parameter_headers(
         mirrored, arguments
-    )
+    ) == inbound.mcp_param_headers(mirrored, arguments)

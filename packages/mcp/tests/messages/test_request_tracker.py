@@ -54,14 +54,14 @@ def test_tools_are_known_beside_odd_ones_in_a_list_of(kind: str) -> None:
     requests = passing()
     with_line(requests.track, ASKED)
     answer = b'{"jsonrpc":"2.0","id":1,"result":%s}' % result
-    assert with_line(requests.take_response, answer) == "tools/list"
+    assert with_line(requests.match_response, answer) == "tools/list"
     assert (requests.tool_names, requests.is_listed) == (names, True)
 
 
 def test_places_of_a_tool_are_known_behind_a_schema_that_is_too_deep_to_read() -> None:
     requests = passing()
     with_line(requests.track, ASKED)
-    with_line(requests.take_response, b'{"id":1,"result":%s}' % ODD_LISTS["10,000 levels"][0])
+    with_line(requests.match_response, b'{"id":1,"result":%s}' % ODD_LISTS["10,000 levels"][0])
     assert requests.file_arguments == {"t": [FileArgument(("a",), "base64")]}
 
 
@@ -83,7 +83,7 @@ def test_revision_that_is_no_text_is_the_oldest(revision: bytes) -> None:
     requests = passing()
     with_line(requests.track, b'{"id":1,"method":"initialize","params":{"protocolVersion":[]}}')
     answer = b'{"id":1,"result":{"protocolVersion":%s,"serverInfo":{"name":["a"]}}}'
-    assert with_line(requests.take_response, answer % revision) is None
+    assert with_line(requests.match_response, answer % revision) is None
     assert (requests.revision, requests.server) == ("2024-11-05", None)
 
 
@@ -125,10 +125,10 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
     }
     assert [call and requests.needs_list(call, is_remote=False) for call in calls] == [False] * 4
     error = json.dumps({"id": request["id"], "error": {"code": -32601, "message": "no"}}).encode()
-    assert with_line(requests.take_response, error) is page
+    assert with_line(requests.match_response, error) is page
     assert (page.is_answered.is_set(), page.cursor, requests.is_listed) == (True, None, False)
     changed = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-    assert with_line(requests.take_response, changed) is None
+    assert with_line(requests.match_response, changed) is None
     assert [call and requests.needs_list(call, is_remote=False) for call in calls] == [
         False,
         True,
@@ -142,7 +142,7 @@ def test_server_of_a_revision_without_a_handshake_says_its_name_in_meta(method: 
     requests = passing()
     with_line(requests.track, b'{"id":1,"method":"%s"}' % method.encode())
     result = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "files", "version": "1"}}}
-    with_line(requests.take_response, json.dumps({"id": 1, "result": result}).encode())
+    with_line(requests.match_response, json.dumps({"id": 1, "result": result}).encode())
     assert requests.server == "files"
 
 
@@ -155,8 +155,8 @@ def test_result_of_a_task_is_known_though_asking_for_it_was_cancelled() -> None:
     cancelled = b'{"method":"notifications/cancelled","params":{"requestId":2}}'
     assert with_line(requests.track, cancelled) is None
     answer = CallResponse(call, TaskEnd(Span(17, 19), is_success=True))
-    assert with_line(requests.take_response, b'{"id":2,"result":{}}') == answer
-    assert with_line(requests.take_response, b'{"id":1,"result":{}}') is None
+    assert with_line(requests.match_response, b'{"id":2,"result":{}}') == answer
+    assert with_line(requests.match_response, b'{"id":1,"result":{}}') is None
 
 
 def test_of_cancelled_calls_only_the_last_ones_are_held() -> None:
@@ -165,8 +165,8 @@ def test_of_cancelled_calls_only_the_last_ones_are_held() -> None:
         request = b'{"method":"tools/call","id":%d,"params":{"name":"a"}}' % number
         call = with_line(requests.track, request)
         assert call is not None
-        requests.take_call(call)
+        requests.start_call(call)
         cancelled = b'{"method":"notifications/cancelled","params":{"requestId":%d}}'
         with_line(requests.track, cancelled % number)
-    answered = [with_line(requests.take_response, b'{"id":%d,"result":{}}' % n) for n in range(60)]
+    answered = [with_line(requests.match_response, b'{"id":%d,"result":{}}' % n) for n in range(60)]
     assert [call is not None for call in answered] == [False] * 10 + [True] * 50

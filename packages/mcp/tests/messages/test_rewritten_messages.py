@@ -30,7 +30,7 @@ def rewritten(result: object, rendering: object, *, is_typed: bool = False) -> o
     """Return the rewritten result; `None` if it is unchanged."""
     with line_of({"id": 1, "result": result}) as line, line_of(rendering) as other:
         pieces = replace_content(
-            line, line.members["result"], LinePiece(other, other.whole), is_typed=is_typed
+            line, line.members["result"], LinePiece(other, other.whole_span), is_typed=is_typed
         )
         got: object = pieces and json.loads(b"".join(rewrite_line(line, [pieces])))
         return got

@@ -101,20 +101,20 @@ def test_task_is_read_in_the_answers_that_hold_it(
     for number, status in ((2, "working"), (3, "completed")):
         with_line(requests.track, {"id": number, "method": method, "params": {"taskId": "t"}})
         answered = with_line(
-            requests.take_response, {"id": number, "result": {**ENDED, "status": status}}
+            requests.match_response, {"id": number, "result": {**ENDED, "status": status}}
         )
         assert isinstance(answered, CallResponse) is (ends and status == "completed")
-    assert with_line(requests.take_response, {"id": 3, "result": ENDED}) is None
+    assert with_line(requests.match_response, {"id": 3, "result": ENDED}) is None
 
 
 def test_poll_that_fails_or_was_cancelled_ends_no_task() -> None:
     requests = with_a_task(is_in_task=True)
     request = {"method": "tasks/get", "params": {"taskId": "t"}}
     with_line(requests.track, {"id": 2, **request})
-    assert with_line(requests.take_response, {"id": 2, "error": {"code": -32602}}) is None
+    assert with_line(requests.match_response, {"id": 2, "error": {"code": -32602}}) is None
     with_line(requests.track, {"id": 3, **request})
     with_line(requests.track, {"method": "notifications/cancelled", "params": {"requestId": 3}})
-    late = with_line(requests.take_response, {"id": 3, "result": ENDED})
+    late = with_line(requests.match_response, {"id": 3, "result": ENDED})
     assert isinstance(late, CallResponse)
 
 
@@ -134,5 +134,5 @@ def test_notification_of_a_task_that_has_ended_has_its_result(
     ends: bool,
 ) -> None:
     notification = {"method": "notifications/tasks", "params": params}
-    answered = with_line(with_a_task(is_in_task).take_response, notification)
+    answered = with_line(with_a_task(is_in_task).match_response, notification)
     assert isinstance(answered, CallResponse) is ends

@@ -366,7 +366,7 @@ async def test_any_file_name_becomes_a_block_of_json(
     (folder / os.fsdecode(name)).write_bytes(b"hello")
     with ExitStack() as files:
         (file,) = await collector.collect("1", None, files)
-        block = json.loads(b"".join(file.block()))
+        block = json.loads(b"".join(file.encode_block()))
     assert block["_meta"] == {"pagefault/collected": path}
     assert (block["type"], block["filename"]) == ("file", filename)
     assert block["data"].endswith(";base64,aGVsbG8=")

@@ -69,7 +69,7 @@ async def test_files_are_the_last_blocks_of_the_content(
     files = [CollectedFile(name, io.BytesIO(b"a" * 200_000), 200_000) for name in ("a.md", "b")]
     result = {"structuredContent": [1], "content": content, "isError": False}
     body = await stored(result, server, files, indent)
-    blocks: list[object] = [json.loads(b"".join(file.block())) for file in files]
+    blocks: list[object] = [json.loads(b"".join(file.encode_block())) for file in files]
     meta = {} if server is None else {"_meta": SERVER}
     assert body == {**result, "content": [*content, *blocks], **meta}
 

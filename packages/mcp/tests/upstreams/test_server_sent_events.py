@@ -30,7 +30,7 @@ async def test_events_are_the_same_however_the_stream_is_cut(cuts: list[int]) ->
             yield STREAM[start:end]
 
     read = [
-        (event.name, event.event_id, event.retry_seconds, event.text(), event.answered_ids())
+        (event.name, event.event_id, event.retry_seconds, event.text(), event.find_answered_ids())
         async for event in read_events(pieces())
     ]
     batch = b'[{"id":1,"result":{}},{"id":2,"method":"x"},{"id":3,"error":{}},4]'

@@ -1,12 +1,13 @@
 """Put the MCP servers in a host's configuration behind the proxy: `pagefault proxy --config`.
 
-Claude Desktop and Cursor keep their servers under `mcpServers`, VS Code under `servers`, or in its
+Claude Desktop and Cursor have their servers under `mcpServers`, VS Code under `servers`, or in its
 settings under `mcp`. Only the command or URL of a server is rewritten. Comments, order, white space
 and other members of the file are preserved, character for character.
 
 `--dry-run` prints the changes without secrets. Any value of a server may be a secret: an argument,
-a URL with a password or a key in its path, a server that is commented out. So words of the proxy's
-own command are printed, and all others are masked unless they match the pattern of an allow-list.
+a URL with a password or a key in its path, a server that is commented out. So only the words of the
+proxy's own command are printed, and words that match a pattern of harmless ones. All other words
+are masked.
 """
 
 import json
@@ -62,7 +63,7 @@ def describe_difference(path: Path, before: bytes, after: bytes) -> str:
 
 
 def _describe_server(server: HostServer) -> Iterator[str]:
-    """Yield a line for each member with the command or URL of a server, secrets masked."""
+    """Yield a line for each member with the command or URL of a server, without secrets."""
     command = server.values.get("command")
     members: dict[str, object] = {}
     if isinstance(command, str):
@@ -133,7 +134,7 @@ _Edit: TypeAlias = tuple[Span, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """The command line of a proxy, which a server's own command follows."""
+    """The command line of a proxy, to which the command of a server is appended."""
 
     command: str
     """The path of the `pagefault` command."""
@@ -143,11 +144,11 @@ class Wrapping:
     def wrap(self, text: bytes) -> bytes:
         """Return a configuration with every server behind the proxy.
 
-        Servers that are behind it already are unchanged. Only one proxy offers the memory's tools,
-        and none if a server of the file offers them already.
+        Servers that are behind the proxy already are not changed. Only one of the proxies offers
+        the memory's tools, or none if a server in the file offers them already.
 
         Raises:
-            ConfigError: It is not the configuration of a host.
+            ConfigError: The text is not the configuration of a host.
         """
         servers = list(read_servers(text))
         unproxied = [item for item in servers if not (item.is_behind_proxy or item.reason_to_skip)]
@@ -166,10 +167,13 @@ class Wrapping:
     def edits(
         self, text: bytes, server: HostServer, *, replaces_all: bool = False
     ) -> Iterator[_Edit]:
-        """Yield the edits of a configuration for one of its servers.
+        """Yield the edits of a configuration that put one of its servers behind the proxy.
 
-        Earlier versions of this command replaced the whole object of a server at a URL. With
-        `replaces_all`, yield their edits, so that these can be undone.
+        Args:
+            text: The configuration.
+            server: The server.
+            replaces_all: Whether to replace the whole object of a server at a URL, as earlier
+                versions of this command did, so that their edits can be undone.
         """
         values = server.values
         if values.get("command") is None:
@@ -219,7 +223,7 @@ class Wrapping:
 
 
 def _with_blanks(text: bytes, span: Span) -> Span:
-    """Return a span with the blanks before it, or its whole line if nothing else is on it."""
+    """Return a span with the blanks before it; if nothing else is on its line, the whole line."""
     start = text.rfind(b"\n", 0, span.start) + 1
     end = text.find(b"\n", span.end)
     before, after = text[start : span.start], text[span.end : max(end, span.end)]
@@ -229,7 +233,7 @@ def _with_blanks(text: bytes, span: Span) -> Span:
 
 
 def _json(value: object, indent: int | None = None) -> bytes:
-    # Lone surrogates, which UTF-8 cannot encode, are escaped as in the original.
+    # UTF-8 cannot encode lone surrogates, so they are written as escapes.
     return json.dumps(value, indent=indent, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
@@ -247,7 +251,7 @@ def find_wrapping(options: Sequence[str]) -> Wrapping:
     own_path = sys.argv[0] if folder and name == "pagefault" else None
     sibling = shutil.which("pagefault", path=str(Path(sys.executable).parent))
     command = own_path or sibling or shutil.which("pagefault") or sys.argv[0]
-    # Symbolic links are not resolved, since one may lead to the newest version.
+    # Symbolic links are not resolved, so that a link to the newest version stays in use.
     return Wrapping(os.path.abspath(command), options)
 
 
@@ -261,7 +265,7 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
         dry_run: Only print the changes, without secrets.
 
     Raises:
-        ConfigError: It cannot be read or changed.
+        ConfigError: The file cannot be read or changed.
     """
     path = Path(os.path.realpath(path))
     backup = path.with_name(path.name + _BACKUP)
@@ -291,7 +295,7 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
         report = f"{path}: changed; {backup.name} has it as it was{when}\n"
         report = f"{path}: as it was\n" if undo else report
     report += "" if undo else "".join(_describe_skipped(before))
-    # The file is changed by now: a character that the terminal cannot show must not be an error.
+    # The file is changed by now, so a character that the terminal cannot show must not be an error.
     encoding = sys.stdout.encoding
     sys.stdout.write(report.encode(encoding, "replace").decode(encoding))
 
@@ -304,10 +308,14 @@ def _describe_skipped(text: bytes) -> Iterator[str]:
 
 
 def _is_current_backup(backup: bytes, now: bytes) -> bool:
-    """Return whether a backup belongs to the present changes of a file.
+    """Return whether a backup is the file as it was before its present changes.
 
-    If no server of the backup is behind the proxy now, the file was restored by hand, and its next
+    If no server of the backup is behind the proxy now, the file was restored by hand. Then its next
     change needs a new backup.
+
+    Args:
+        backup: The content of the backup.
+        now: The present content of the file.
     """
     behind = {server.name for server in read_servers(now) if server.is_behind_proxy}
     try:
@@ -321,8 +329,8 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
     if not backup.exists():
         raise ConfigError(f"there is no {backup.name}: this file was not changed here")
     before = backup.read_bytes()
-    # Edit the backup with the options of the present file. If that makes the present file, nothing
-    # else was changed, and the backup can be restored.
+    # The backup is edited with the options of the present file. If the result is the present file,
+    # nothing else was changed, and the backup can be restored.
     wrapped = {server.name: server for server in read_servers(now) if server.is_behind_proxy}
     for replaces_all in (False, True):
         edits: list[_Edit] = []
@@ -347,10 +355,10 @@ def _replace(path: Path, text: bytes, *, like: Path) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text)
             file.flush()
-            # Without it, a loss of power could leave an empty file.
+            # Without this call, a loss of power could leave an empty file.
             os.fsync(descriptor)
         status = like.stat()
-        # Without the permission to change owners, or on a system without owners, the user owns it.
+        # The user remains the owner if changing the owner is not permitted or not supported.
         with suppress(OSError, AttributeError):
             os.chown(new, status.st_uid, status.st_gid)
         shutil.copymode(like, new)

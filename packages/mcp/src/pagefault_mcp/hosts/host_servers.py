@@ -1,4 +1,4 @@
-"""Parsing of a host's configuration: the servers in it, with their positions in the text."""
+"""Find the servers in the configuration of a host, with their positions in the text."""
 
 import json
 import re
@@ -12,15 +12,16 @@ import typer
 from pagefault_mcp.messages.json_spans import MemberScanner, Span
 from pagefault_mcp.service_client.running_service import parse_header, service_address
 
-# Possessive, and an unterminated token ends with the text: linear in the length of the text.
+# The quantifiers are possessive, and an unterminated token ends with the text, so that the time is
+# linear.
 _COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*+"?|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _LAST_COMMA = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 
 URLS = ("httpUrl", "serverUrl", "url")
-"""The members for the URL of a server: Gemini's, Windsurf's, and that of all others."""
+"""The members for the URL of a server: of Gemini, of Windsurf, and of all other hosts."""
 # Members that make the host itself log in at a URL.
 _LOGIN_MEMBERS = frozenset({"auth", "oauth", "headersHelper"})
-# Python finds its modules by these, so they would also change those of the proxy.
+# Python finds its modules by these variables, so they would change the modules of the proxy too.
 _PATHS_OF_PYTHON = frozenset({"PYTHONHOME", "PYTHONPATH"})
 # The URL of the memory's own server, and its key, as the documentation writes them.
 _MEMORY_URL = re.compile(r"[^?#]*/mcp/?\?(?:[^#]*&)?session=")
@@ -34,12 +35,13 @@ class ConfigError(Exception):
 
 
 class ConfigMember(NamedTuple):
-    """The position of a member: its key, its value, and the comma or brace that ends it."""
+    """A member of an object in the text of a configuration."""
 
     name: str
     key: Span
     value: Span
     end: int
+    """The position of the comma or brace behind the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,50 +50,50 @@ class HostServer:
 
     name: str
     values: dict[str, Any]
-    """Its members, parsed."""
+    """The parsed members of the server's object."""
     span: Span
-    """The position of its object in the text."""
+    """The position of the object in the text."""
     members: Sequence[ConfigMember]
-    """The positions of its members."""
+    """The positions of the members in the text."""
 
     @property
     def args(self) -> list[str]:
-        """The arguments of its command."""
+        """The arguments of the command."""
         args = self.values.get("args")
         return args if _is_list_of_strings(args) else []
 
     @property
     def url(self) -> str | None:
-        """Its URL, unless it is run by a command."""
+        """The URL of the server; `None` for a server that a command runs."""
         urls = (self.values[key] for key in URLS if key in self.values)
         return next((item for item in urls if isinstance(item, str)), None)
 
     @property
     def is_behind_proxy(self) -> bool:
-        """True if the proxy starts it already."""
+        """True if the configuration starts the server by the proxy already."""
         return self._pagefault_arguments[:1] == ["proxy"]
 
     @property
     def proxy_options(self) -> Sequence[str]:
-        """The options of the `pagefault` command that starts it."""
+        """The options of the `pagefault` command that starts the server."""
         words = self._pagefault_arguments[1:]
         ends = [words.index(name) for name in ("--", "--upstream") if name in words]
         return words[: min(ends, default=len(words))]
 
     @property
     def is_enabled(self) -> bool:
-        """True unless the host has disabled it."""
+        """True unless the configuration disables the server."""
         return self.values.get("disabled") is not True
 
     @property
     def offers_tools(self) -> bool:
-        """True if it offers the memory's tools to the model."""
+        """True if the model gets the memory's tools from the server."""
         by_proxy = self.is_behind_proxy and "--no-tools" not in self.proxy_options
         return self.is_enabled and (by_proxy or self._is_memory)
 
     @property
     def reason_to_skip(self) -> str | None:
-        """The reason not to put it behind the proxy; `None` if there is none."""
+        """The reason not to put the server behind the proxy; `None` if there is none."""
         if self._is_memory:
             return "it is the memory itself"
         if self.values.get("command") is None:
@@ -141,7 +143,7 @@ class HostServer:
 
 
 def _is_web(url: str) -> bool:
-    """Return whether the proxy accepts a URL, once its host has replaced any `${…}`."""
+    """Return whether the proxy accepts a URL, or might once the host has replaced a `${…}`."""
     try:
         return "${" in url or bool(service_address(url))
     except typer.BadParameter:
@@ -189,13 +191,13 @@ def read_servers(text: bytes) -> Iterator[HostServer]:
         raise ConfigError(f"is no JSON: {exc}") from exc
     paths = (("mcpServers",), ("servers",), ("mcp", "servers"))
     spans = [_find_object(plain, path) for path in paths if isinstance(root, dict)]
-    # Prefer an object with members, since a file may also have an empty one.
+    # A file may have several of these objects, of which some are empty.
     servers = max(
         filter(None, spans), key=lambda span: bool(_read_members(plain, span)), default=None
     )
     if servers is None:
         raise ConfigError("has no mcpServers and no servers: it is no configuration of a host")
-    # Hosts read the last of two members with the same name.
+    # If a name is repeated, hosts read its last member.
     for name, (_, _, value, _) in {
         member.name: member for member in _read_members(plain, servers)
     }.items():

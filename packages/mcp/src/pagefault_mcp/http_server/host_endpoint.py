@@ -1,8 +1,8 @@
 """The proxy as a server of Streamable HTTP, for hosts that connect to servers by URL.
 
-In revisions from 2025-03-26 to 2025-11-25, each session of a host has a server of its own. Hosts of
-2026-07-28 have no sessions, and share a server. A response is JSON, or a stream if other messages
-precede it.
+In revisions from 2025-03-26 to 2025-11-25, each session of a host has its own server of MCP. Hosts
+of revision 2026-07-28 have no sessions, and share one server. The HTTP response to a message is
+JSON, or a stream if other messages of the server come before the response.
 
 Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable HTTP".
 """
@@ -68,7 +68,8 @@ _MAX_BODY_BYTES = 64 * 1024 * 1024
 _MAX_FIRST_BYTES = 1024 * 1024
 _MAX_MESSAGES = 1_000
 _FIRST_SECONDS = 5.0
-# Hosts of earlier revisions parse an event without data as a message.
+# The first revision whose hosts accept a priming event, which has only an id. Earlier hosts parse
+# such an event as a message.
 _PRIMED_SINCE = "2025-11-25"
 
 
@@ -79,12 +80,12 @@ class _PostedMessage:
     value: Any
     """The parsed JSON."""
     line: bytes
-    """The JSON on one line, with the line end."""
+    """The JSON on one line, with its line end."""
 
 
 @dataclass(slots=True, eq=False)
 class HostEndpoint:
-    """The endpoint for hosts, as an ASGI application."""
+    """The ASGI application for hosts."""
 
     connect: Connect
     """Connects to a server."""
@@ -107,7 +108,7 @@ class HostEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve for the length of the block, then end all sessions."""
+        """Serve requests in the block, and end all sessions at its end."""
         async with anyio.create_task_group() as self._group:
             self._group.start_soon(self._end_idle_sessions)
             self._group.start_soon(trim_freed_memory, self._bodies.budget.memory)
@@ -124,7 +125,7 @@ class HostEndpoint:
             await session.ended.wait()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Process one HTTP request."""
         request = Request(scope, receive)
         try:
             response = await self._answer(request)
@@ -167,7 +168,7 @@ class HostEndpoint:
             with anyio.move_on_after(_FIRST_SECONDS):
                 first = await exchange.next_line()
             if first is not None and "error" in first.members and SESSION in headers:
-                # `initialize` has failed, so there is no session that later requests could name.
+                # `initialize` has failed, so the new session is ended.
                 self._sessions.pop(headers.pop(SESSION)).disconnect()
             if first is not None and exchange.has_ended and not exchange.lines:
                 await session.release(exchange)
@@ -178,13 +179,16 @@ class HostEndpoint:
             raise
         if first is not None:
             exchange.lines.appendleft(first)
-        # A response that is there at once ends the stream, so no priming event is needed.
+        # A stream that begins with a message needs no priming event, since the message has an id.
         is_primed = first is None and _is_primed(request)
         events = encode_events(session.sent, exchange, is_primed=is_primed)
         return HostEventResponse(events, partial(session.detach, exchange, 0), headers)
 
     async def _forward(self, request: Request) -> tuple[HostSession, dict[str, str], Exchange]:
-        """Forward the body of a request, and release its memory; return its session and exchange.
+        """Forward the messages in the body of a request, and release the memory of the body.
+
+        Returns:
+            The session, the headers for the response, and the exchange of the messages.
 
         Raises:
             PagefaultError: The body is too large or too slow, or there is no memory for it.
@@ -196,7 +200,7 @@ class HostEndpoint:
             return session, headers, await session.forward(posted.line, posted.value)
 
     def _max_bytes(self, request: Request) -> int:
-        """Check the headers of a message; return the limit of its body."""
+        """Check the headers of a posted message; return the maximum size of its body."""
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
             raise RequestRefusedError(415, "a message is application/json")
@@ -221,10 +225,10 @@ class HostEndpoint:
         request: Request,
         value: Any,  # noqa: ANN401 - any JSON
     ) -> tuple[HostSession, dict[str, str]]:
-        """Return the session of a message, and headers for the response."""
+        """Return the session of a posted message, and headers for the response."""
         message = value if isinstance(value, dict) else {}
         version = request.headers.get(PROTOCOL_VERSION)
-        # The revision of a message may be any JSON value.
+        # The revision in a message may be any JSON value.
         if version in REVISIONS or member(message, "params", "_meta", REVISION) in REVISIONS:
             return await self._shared_session(request, message), {}
         if SESSION in request.headers:
@@ -250,7 +254,7 @@ class HostEndpoint:
         return session
 
     async def _shared_session(self, request: Request, message: dict[str, Any]) -> HostSession:
-        """Check a message of a revision without sessions; return the session that all share."""
+        """Check a message of a revision without sessions; return the shared session."""
         if "id" in message:
             refusal = find_refusal(message, dict(request.headers))
             if refusal is not None:
@@ -292,10 +296,10 @@ class HostEndpoint:
         return session
 
     def _end_longest_idle(self, idle_seconds: float) -> bool:
-        """End the session that has been idle the longest; return False if that was not long enough.
+        """End the session that has been idle the longest; return whether a session was ended.
 
         Args:
-            idle_seconds: The shortest idle time of a session that is ended.
+            idle_seconds: The least idle time of a session that may be ended.
         """
         idle = [
             (session.last_used_at, key)
@@ -319,7 +323,7 @@ class HostEndpoint:
 def _follow_stream(
     session: HostSession, stream: Exchange, request: Request, missed: Sequence[SentEvent] = ()
 ) -> HostEventResponse:
-    """Return the response of a stream, with missed events first."""
+    """Return the response that sends a stream, after the events that the host has missed."""
     reader = stream.attach()
     events = encode_events(
         session.sent, stream, reader=reader, missed=missed, is_primed=_is_primed(request)
@@ -329,7 +333,7 @@ def _follow_stream(
 
 
 def _resume_stream(session: HostSession, request: Request) -> HostEventResponse:
-    """Return the response of a resumed stream: its missed events, then its new ones."""
+    """Return the response that resumes a stream from the event in `Last-Event-ID`."""
     try:
         missed, stream = session.resume(request.headers[LAST_EVENT])
     except NoSuchEventError as exc:
@@ -342,15 +346,15 @@ def _resume_stream(session: HostSession, request: Request) -> HostEventResponse:
 
 
 def _is_primed(request: Request) -> bool:
-    """Return whether a host accepts a priming event: one with an id and without data."""
+    """Return whether the host of a request accepts a priming event, which has only an id."""
     return request.headers.get(PROTOCOL_VERSION, "") >= _PRIMED_SINCE
 
 
 def _parse_posted(body: bytes, *, max_depth: int) -> _PostedMessage:
-    """Parse a body, and check that it is a message or a batch. Blocks.
+    """Parse a body, and check that it is a valid message or batch. Blocks.
 
     Raises:
-        RequestRefusedError: It is neither a message nor a batch.
+        RequestRefusedError: The body is not a valid message or batch.
         PagefaultError: As `parse_message`.
     """
     value = parse_message(body, max_depth=max_depth)
@@ -375,6 +379,7 @@ def _parse_posted(body: bytes, *, max_depth: int) -> _PostedMessage:
 
 
 def _accepted_types(request: Request) -> set[str]:
+    """Return the media types in `Accept`, with both types of responses for `*/*`."""
     accepted = request.headers.get("accept", "*/*").lower().split(",")
     ranges = {item.partition(";")[0].strip() for item in accepted}
     if "*/*" in ranges:
@@ -383,20 +388,26 @@ def _accepted_types(request: Request) -> set[str]:
 
 
 def _refusal_response(refusal: RequestRefusedError) -> Response:
-    # As in `problem_response`.
+    # Its frames would keep the body in memory.
     refusal.__traceback__ = None
     error: dict[str, Any] = {"code": refusal.code, "message": refusal.text}
     if refusal.data is not None:
         error["data"] = refusal.data
     request_id = refusal.request_id if is_id(refusal.request_id) else None
     headers = {"retry-after": "10"} if refusal.status == 503 else None
-    # Escaped ASCII, since an id may have a lone surrogate.
+    # `json.dumps` escapes lone surrogates, which an id may have.
     content = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
     return Response(content, refusal.status, headers=headers, media_type="application/json")
 
 
 def _json_response(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
-    """Return an HTTP response with one JSON-RPC response."""
+    """Return an HTTP response that has one JSON-RPC response, with the status of its error.
+
+    Args:
+        line: The JSON-RPC response.
+        headers: The headers.
+        is_modern: Whether the revision has a status for each error. Otherwise the status is 200.
+    """
     status = 200
     if is_modern and "error" in line.members:
         code = member(parse_member(line, line.members["error"]), "code")

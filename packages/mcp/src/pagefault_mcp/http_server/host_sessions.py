@@ -1,14 +1,14 @@
-"""Sessions of hosts over HTTP: each connects the requests of a host to a server of its own.
+"""Sessions of hosts over HTTP, each with a server of its own.
 
-Posted messages become lines for the proxy. The response to a POST has the server's answers to its
-requests, after their progress notifications. Other messages of the server are sent on the response
-of the only open POST, or on the stream that the host has opened.
+Each posted message becomes a line for the proxy. The HTTP response to a POST has the progress
+notifications and the responses of its requests. Other messages of the server are sent with the
+response of the only open POST, or on the stream that the host has opened by GET.
 
-A broken stream stays open for its host. Messages for it are kept among the recent events, and are
-sent when the host resumes the stream.
+If a stream breaks, its messages are kept among the recent events, and are sent when the host
+resumes the stream.
 
-Hosts of 2026-07-28 have no sessions and share one server. The ids of their requests are replaced by
-unique ones, since two hosts may use the same id.
+Hosts of revision 2026-07-28 have no sessions, and share one server. The ids of their requests are
+replaced by unique ones, since two hosts may use the same id.
 """
 
 import json
@@ -28,7 +28,7 @@ from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import (
     IN_MEMORY_BYTES,
     Line,
-    answered_ids,
+    find_answered_ids,
     is_id,
     locate_members,
     member,
@@ -56,12 +56,12 @@ class HostSession:
     Args:
         make_proxy: Returns the proxy between two writers.
         warn: Logs a sentence for the operator.
-        is_shared: Several hosts share the session, so the ids of requests are replaced.
+        is_shared: Whether several hosts share the session, so that ids of requests are replaced.
 
     Attributes:
-        has_succeeded: The server has answered a request without an error.
-        disconnected: The host has disconnected.
-        ended: The server has exited.
+        has_succeeded: True once the server has answered a request without an error.
+        disconnected: Set when the host has disconnected.
+        ended: Set when the server has exited.
         last_used_at: The time of the last request, on the clock of the event loop.
         stream: The stream that the host has opened for other messages of the server.
         sent: The recent events; `None` for hosts without sessions, which cannot resume.
@@ -96,11 +96,12 @@ class HostSession:
         return not is_open and self.stream is None
 
     async def run(self, connect: Connect, *, task_status: anyio.abc.TaskStatus[str | None]) -> None:
-        """Connect to a server and serve until it ends.
+        """Connect to a server, and forward messages until it exits.
 
         Args:
             connect: Connects to the server.
-            task_status: Gets `None` when the server is connected, or the reason of a failure.
+            task_status: Is called with `None` once the server is connected, or with the reason of a
+                failure.
         """
         reason = "the session has ended"
         try:
@@ -135,7 +136,10 @@ class HostSession:
             group.cancel_scope.cancel()
 
     async def _end_after_timeout(self, scope: anyio.CancelScope) -> None:
-        """End the session some time after the host has disconnected: the server may not read."""
+        """Cancel the session some time after the host has disconnected.
+
+        By then, the server has exited, unless it does not read its input.
+        """
         await self.disconnected.wait()
         await anyio.sleep(_DISCONNECT_SECONDS)
         scope.cancel()
@@ -146,6 +150,7 @@ class HostSession:
         self._to_proxy.close()
 
     def _end(self, reason: str) -> None:
+        """End the session, and answer all open requests with an error."""
         self.ended.set()
         for exchange in [*self._exchanges]:
             for request_id in list(exchange.waiting):
@@ -165,8 +170,8 @@ class HostSession:
         """Forward a posted message or batch; return its exchange, which the caller releases.
 
         Args:
-            text: The message or batch, as a line.
-            value: The same, parsed.
+            text: The message or batch as a line.
+            value: The parsed message or batch.
         """
         exchange = Exchange(next(self._stream_names))
         for message in value if isinstance(value, list) else [value]:
@@ -196,7 +201,7 @@ class HostSession:
         return exchange
 
     def _cancel(self, request_id: object) -> None:
-        """Stop waiting for the response to a request; a late one is still delivered."""
+        """Stop waiting for the response to a request. A late response is still delivered."""
         exchange = self._exchanges_by_id.get(request_id)
         if exchange is None:
             return
@@ -205,7 +210,10 @@ class HostSession:
             self._remove(exchange)
 
     async def release(self, exchange: Exchange) -> None:
-        """Remove an exchange at the end of its connection; if shared, cancel its open requests."""
+        """Remove an exchange at the end of its connection.
+
+        In a shared session, its open requests are cancelled.
+        """
         self._remove(exchange)
         if self._is_shared and not self.ended.is_set():
             for request_id in exchange.waiting:
@@ -228,7 +236,10 @@ class HostSession:
             self.sent.end(exchange.name)
 
     async def detach(self, exchange: Exchange, reader: int) -> None:
-        """Detach a connection from an exchange, which stays if a broken stream can be resumed."""
+        """Detach a connection from an exchange, and release the exchange.
+
+        The exchange is kept if its stream broke and can be resumed.
+        """
         if reader != exchange.reader:
             return
         is_broken = exchange.lines or exchange.waiting
@@ -243,7 +254,7 @@ class HostSession:
             self._remove(oldest)
 
     def _save_unsent(self, exchange: Exchange) -> None:
-        """Move unsent messages of a broken stream to the recent events, for when it is resumed."""
+        """Move the unsent messages of a broken stream to the recent events."""
         assert self.sent is not None  # noqa: S101 - only such sessions are resumed
         while exchange.lines:
             with exchange.lines.popleft() as line:
@@ -252,10 +263,10 @@ class HostSession:
             self._remove(exchange)
 
     def resume(self, event_id: str) -> tuple[list[SentEvent], Exchange | None]:
-        """Return the events of a stream after one of them, and the stream if it is still open.
+        """Return the events after an event of the same stream, and the stream if it is still open.
 
         Raises:
-            NoSuchEventError: The event was never sent, or later ones were dropped.
+            NoSuchEventError: The event was never sent, or later events were dropped.
         """
         assert self.sent is not None  # noqa: S101 - only such sessions have event ids
         name, missed = self.sent.after(event_id)
@@ -267,7 +278,7 @@ class HostSession:
         return missed, exchange
 
     def open_stream(self, name: str | None = None) -> Exchange:
-        """Open the stream for other messages of the server; an earlier one ends.
+        """Open the stream for messages of the server that are no responses; end an earlier one.
 
         Args:
             name: The name of a broken stream, to resume it.
@@ -276,13 +287,13 @@ class HostSession:
             self.stream.end()
         if self.sent is not None and name is None:
             self.sent.end(self._last_stream_name)
-        # Messages that arrived without an open stream.
+        # The new stream gets the messages that arrived while no stream was open.
         self.stream, self._without_stream = self._without_stream, Exchange()
         self._last_stream_name = self.stream.name = name or next(self._stream_names)
         return self.stream
 
     async def close_stream(self, stream: Exchange, reader: int) -> None:
-        """Detach a connection from the host's stream; its unsent messages wait for the next one."""
+        """Close the host's stream. Its unsent messages are sent on the next stream."""
         if reader != stream.reader:
             return
         if self.stream is stream:
@@ -297,8 +308,8 @@ class HostSession:
                 self._route(line)
 
     def _route(self, line: Line) -> None:
-        """Put a line of the proxy into the exchange that it belongs to."""
-        answered = set(answered_ids(line.messages))
+        """Queue a line of the proxy in the exchange that it belongs to."""
+        answered = set(find_answered_ids(line.messages))
         exchange = next(
             (self._exchanges_by_id[item] for item in answered if item in self._exchanges_by_id),
             None,
@@ -321,9 +332,9 @@ class HostSession:
             self._save_unsent(exchange)
 
     def _exchange_for(self, line: Line) -> Exchange | None:
-        """Return the exchange for a message that is no response, if there is one."""
+        """Return the exchange for a message that is not a response, if there is one."""
         is_parsed = line.size_bytes <= _MAX_PARSED_BYTES and line.members
-        message = parse_member(line, line.whole) if is_parsed else None
+        message = parse_member(line, line.whole_span) if is_parsed else None
         token = member(message, "params", "progressToken")
         subscription = member(message, "params", "_meta", _SUBSCRIPTION)
         if is_id(token) and token in self._exchanges_by_token:
@@ -334,7 +345,7 @@ class HostSession:
         if len(open_exchanges) == 1:
             return open_exchanges[0]
         if self._is_shared:
-            # Its host is unknown.
+            # It is unknown which host the message is for.
             return None
         if self.stream is not None:
             return self.stream
@@ -347,14 +358,14 @@ def _replace_ids(
     """Replace the id and the progress token of a request by unique ones.
 
     Returns:
-        The line, the id and the token, all replaced.
+        The new line, the new id and the new token.
     """
     line = Line()
     line.add(text)
     id_span, token_span = line.members.get("id"), _token_span(line)
     line.close()
     names: dict[Span | None, str] = {}
-    # From the end, so that earlier positions stay valid.
+    # The last span is replaced first, so that the other one remains valid.
     for original, span in sorted(
         [(request_id, id_span), (token, token_span)],
         key=lambda item: item[1] or (0, 0),
@@ -370,19 +381,19 @@ def _replace_ids(
 
 
 def _token_span(line: Line) -> Span | None:
-    span: Span | None = line.whole
+    span: Span | None = line.whole_span
     for name in ("params", "_meta", "progressToken"):
         span = None if span is None else locate_members(line, span).get(name)
     return span
 
 
 def _restore_ids(line: Line, original_ids: Mapping[str, object]) -> Line:
-    """Return a line with the ids and tokens of the host restored.
+    """Return a line with the host's own ids and tokens in place of their replacements.
 
-    The replacements are random, so a line does not contain them by chance.
+    The replacements are random, so no other text of the line equals them.
     """
     is_short = line.size_bytes <= _MAX_PARSED_BYTES
-    span = line.whole if is_short else line.members.get("id", Span(0, 0))
+    span = line.whole_span if is_short else line.members.get("id", Span(0, 0))
     text = line.read(span)
     for name, original in original_ids.items():
         text = text.replace(b'"%s"' % name.encode(), json.dumps(original).encode())

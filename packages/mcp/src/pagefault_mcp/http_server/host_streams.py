@@ -1,9 +1,9 @@
-"""Streams of server-sent events to a host over HTTP, and their resumption.
+"""Send streams of server-sent events to a host over HTTP, and resume them after they broke.
 
-In a session, each event has an id. A host whose stream broke sends the id of the last event that it
-received, and receives the later events of that stream. Number and size of the kept events are
-limited, and the oldest are dropped first. A response that was too large to be kept is replaced by
-an error.
+In a session, each event has an id. If a stream breaks, the host sends the id of the last event that
+it received, and receives the later events of the stream. For this, the recent events of a session
+are kept in memory, up to a number and a size. If a response was too large to be kept, the host gets
+an error in its place.
 
 Source: specification of MCP, 2025-11-25, "Streamable HTTP", "Resumability and Redelivery"; HTML
 Living Standard, "Server-sent events".
@@ -17,7 +17,7 @@ import anyio
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from pagefault_mcp.messages.lines import Line, RequestId, answered_ids
+from pagefault_mcp.messages.lines import Line, RequestId, find_answered_ids
 from pagefault_mcp.messages.rewritten_messages import error_line
 
 MAX_EVENTS = 256
@@ -40,11 +40,11 @@ class SentEvent:
     event_id: str
     stream: str
     number: int
-    """Its number among the events of all streams."""
+    """The number of the event; events of all streams are numbered together."""
     text: bytes | None
-    """Its data; `None` if it was too large to be kept."""
+    """The data; `None` if it was too large to be kept."""
     answers: tuple[RequestId, ...] = ()
-    """The ids of the requests that it answers, if its data was too large."""
+    """The ids of the requests that the event answered, if its data was too large."""
 
     def texts(self) -> Sequence[bytes]:
         """Return the data of the event, or an error for each request that it answered."""
@@ -60,7 +60,7 @@ class SentEvents:
         self._events: deque[SentEvent] = deque()
         self._kept_bytes = 0
         self._last_number = 0
-        # By stream: the number of its last event that was dropped.
+        # For each stream, the number of the last event that was dropped.
         self._dropped: dict[str, int] = {}
         self._ended: set[str] = set()
 
@@ -71,18 +71,18 @@ class SentEvents:
         return f"{stream}-{self._last_number}"
 
     def end(self, stream: str) -> None:
-        """Mark the end of a stream, whose kept events can still be requested."""
+        """Mark a stream as ended. Its recent events can still be requested."""
         if stream in self._dropped:
             self._ended.add(stream)
             self._remove_ended(stream)
 
     def add(self, stream: str, line: Line) -> str:
-        """Add a message that is sent on a stream; return the id of its event."""
+        """Add a message that is sent on a stream, and return the id of its event."""
         self._last_number += 1
         event_id = f"{stream}-{self._last_number}"
         is_kept = line.size_bytes <= MAX_BYTES
         text = line.read() if is_kept else None
-        answers = () if is_kept else tuple(answered_ids(line.messages))
+        answers = () if is_kept else tuple(find_answered_ids(line.messages))
         self._events.append(SentEvent(event_id, stream, self._last_number, text, answers))
         self._kept_bytes += len(text or b"")
         while len(self._events) > MAX_EVENTS or self._kept_bytes > MAX_BYTES:
@@ -93,10 +93,10 @@ class SentEvents:
         return event_id
 
     def after(self, event_id: str) -> tuple[str, list[SentEvent]]:
-        """Return the stream of an event, and its later events.
+        """Return the name of an event's stream, and the later events of that stream.
 
         Raises:
-            NoSuchEventError: The event was never sent, or later ones were dropped.
+            NoSuchEventError: The event was never sent, or later events were dropped.
         """
         stream, _, digits = event_id.rpartition("-")
         is_number = digits.isascii() and digits.isdigit() and len(digits) < _MAX_DIGITS
@@ -122,28 +122,28 @@ _KEEP_ALIVE = b": nothing yet\n\n"
 
 @dataclass(eq=False)
 class Exchange:
-    """A POST of a host and its unsent responses, or the stream that the host has opened by GET."""
+    """The messages for one POST of a host, or for the stream that the host has opened by GET."""
 
     name: str = ""
-    """Its name within the session."""
+    """The name of the stream within the session."""
     waiting: set[object] = field(default_factory=set)
-    """The ids of its unanswered requests, as they were sent to the server."""
+    """The ids of the unanswered requests of the POST, as they were sent to the server."""
     original_ids: dict[str, object] = field(default_factory=dict)
-    """The ids and tokens of the host, by their replacements."""
+    """The ids and progress tokens of the host, by the ids that replace them."""
     lines: deque[Line] = field(default_factory=deque)
-    """The unsent messages. The consumer of a line closes it."""
+    """The messages that are not sent yet. The consumer of a line closes it."""
     has_ended: bool = False
-    """No more messages will arrive."""
+    """True if no more messages will arrive."""
     reader: int = 0
-    """The number of the connection that receives the lines: the last one attached."""
+    """The number of the connection that gets the messages, which is the last one attached."""
     is_attached: bool = True
-    """A connection is attached."""
+    """True while a connection is attached."""
     can_resume: bool = False
-    """The host has received an event id with which it can resume."""
+    """True if the host has received an event id with which it can resume the stream."""
     _is_changed: anyio.Event = field(default_factory=anyio.Event)
 
     def put(self, line: Line) -> None:
-        """Queue a line; drop the oldest above the limit."""
+        """Queue a line. Above the limit, the oldest line is dropped."""
         self.lines.append(line)
         if len(self.lines) > _MAX_QUEUED_LINES:
             self.lines.popleft().close()
@@ -157,7 +157,7 @@ class Exchange:
         return self.reader
 
     def end(self) -> None:
-        """Mark the end of the messages."""
+        """Mark the exchange as ended: no more messages will arrive."""
         self.has_ended = True
         self._is_changed.set()
 
@@ -216,7 +216,8 @@ async def encode_events(
         exchange: The stream.
         reader: The number of the connection.
         missed: Events that the host did not receive before the stream broke.
-        is_primed: The stream begins with an event that has only an id, for its resumption.
+        is_primed: Whether the stream begins with an event that has only an id, with which the host
+            can resume the stream.
     """
     for event in missed:
         for text in event.texts():

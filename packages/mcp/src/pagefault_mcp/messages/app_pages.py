@@ -29,7 +29,7 @@ class AppPage:
     ui_meta: JsonObject
     """The `ui` of its `_meta`: its policy, and the permissions that it asks for."""
 
-    def block(self) -> Iterator[bytes]:
+    def encode_block(self) -> Iterator[bytes]:
         """Yield the block of content that stores the page, in pieces."""
         name = safe_file_name(self.uri.rpartition("/")[2]) or "app"
         block = {

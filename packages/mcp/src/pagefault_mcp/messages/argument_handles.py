@@ -1,7 +1,7 @@
 """Find handles (`@blob:…`) in the arguments of calls, where the schema of a tool expects a file.
 
-A handle is resolved only where the schema expects bytes, a URL or a path; in other strings it stays
-text. The string has to be the handle alone, or a line such as `[image @blob:…]` of a rendering.
+A handle is replaced by a file only in arguments for which the schema expects bytes, a URL or a
+path. The string has to be only the handle, or a line of a rendering such as `[image @blob:…]`.
 """
 
 import re
@@ -35,19 +35,19 @@ class FileArgument:
     """An argument that is expected to be a file."""
 
     path: tuple[Step, ...]
-    """Its path in the arguments; `*` stands for all items of a list."""
+    """The path in the arguments; the step `*` stands for all items of a list."""
     form: Form
     """The form in which the tool expects the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandleArgument:
-    """A handle in arguments, which a file has to replace."""
+    """A handle in the arguments of a call, to be replaced by a file."""
 
     container: Any
-    """The object or list that has the handle."""
+    """The object or list with the handle."""
     key: str | int
-    """Its name or index in the container."""
+    """The name or index of the handle in the container."""
     resource_id: str
     form: Form
     """The form in which the tool expects the file."""
@@ -58,7 +58,7 @@ def find_file_arguments(schema: JsonValue, *, takes_paths: bool) -> Sequence[Fil
 
     Args:
         schema: The input schema, a JSON Schema; internal references are followed.
-        takes_paths: Include arguments that are the path of a file.
+        takes_paths: Whether to include arguments that are paths of files.
     """
     found = dict.fromkeys(_walk_schema(schema, takes_paths))
     return list(islice(found, _MAX_FILE_ARGUMENTS))
@@ -73,7 +73,7 @@ def _walk_schema(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]
         schema_node, path = queue.popleft()
         if not isinstance(schema_node, dict) or len(path) > _MAX_DEPTH:
             continue
-        form = _expected_form(schema_node, _name_of(path), takes_paths)
+        form = _find_form(schema_node, _name_of(path), takes_paths)
         if path and form is not None:
             yield FileArgument(path, form)
         inner = ((item, (*path, *steps)) for item, steps in _subschemas(schema_node, schema))
@@ -81,7 +81,7 @@ def _walk_schema(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]
 
 
 def _name_of(path: Sequence[Step]) -> str:
-    """Return the name of the last member on a path, so an item has that of its list; "" if none."""
+    """Return the name of the last member on a path; `""` if there is none."""
     steps = (step for step in reversed(path) if step != "*" and not isinstance(step, int))
     last = next(steps, "")
     return last if isinstance(last, str) else ""
@@ -113,7 +113,7 @@ def _read_list(schema_node: Mapping[str, JsonValue], key: str) -> Sequence[JsonV
 
 
 def _follow_reference(root: JsonValue, reference: str) -> JsonValue:
-    """Return the target of a reference within a schema, or `None`."""
+    """Return the schema that an internal reference leads to, if it exists."""
     start, *tokens = unquote(reference[:_LONGEST_REFERENCE_CHARS]).split("/")
     if start != "#" or len(reference) > _LONGEST_REFERENCE_CHARS:
         return None
@@ -123,7 +123,8 @@ def _follow_reference(root: JsonValue, reference: str) -> JsonValue:
     return root
 
 
-def _expected_form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form | None:
+def _find_form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form | None:
+    """Return the form of file that an argument of this name and schema expects, if any."""
     types = schema.get("type")
     is_text = types == "string" or (isinstance(types, list) and "string" in types)
     if not is_text:
@@ -133,7 +134,7 @@ def _expected_form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool
     if schema.get("contentEncoding") == "base64" or text_format in _BASE64_FORMATS:
         return "base64"
     if text_format in ("uri", "url"):
-        # A link would not do: the tool's server may not reach this service.
+        # Not a link to this service, which the tool's server may not reach.
         return "data-uri"
     if takes_paths and (text_format in _PATH_FORMATS or _PATH_NAMES.search(name)):
         return "path"

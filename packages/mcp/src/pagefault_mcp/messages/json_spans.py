@@ -1,4 +1,4 @@
-"""Positions of the members of a JSON object, or the items of a list, found without parsing."""
+"""Find the positions of the members of a JSON object, or the items of a list, without parsing."""
 
 import re
 from typing import NamedTuple
@@ -8,13 +8,13 @@ _STRUCTURE = re.compile(rb'["{}\[\],:]')
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _OPENING = frozenset(b"{[")
 _QUOTE, _COMMA, _COLON, _OBJECT, _LIST = b'",:{['
-# A search holds the interpreter lock, so it is limited to a window.
+# A search blocks other threads, so it is limited to a window.
 _WINDOW_BYTES = 128 * 1024
 _MAX_MEMBERS = 10_000
 
 
 class Span(NamedTuple):
-    """A span of a text: from the byte at `start` up to, but not including, the one at `end`."""
+    """The bytes of a text from `start` up to, but not including, `end`."""
 
     start: int
     end: int
@@ -30,13 +30,13 @@ class MemberSpan(NamedTuple):
 class MemberScanner:
     """A scanner for the members of an object, or the items of a list, whose text comes in pieces.
 
-    It keeps no text. Strings are skipped by a search for their end, so base64 of any length is
-    cheap. `members` is empty unless the text is one object, and `items` unless it is one list; JSON
-    is not validated further. A text with more than 10,000 members or items counts as incomplete,
-    unless `take_items` consumes the items as they are found.
+    It keeps no text. Of a string only the end is searched, so strings of any length are scanned
+    fast. `members` is filled if the text is an object, and `items` if it is a list. JSON is not
+    validated otherwise. A text with more than 10,000 members or items counts as incomplete, unless
+    `take_items` is called in between.
 
     Args:
-        start: The position of the text; spans count from there.
+        start: The position of the first byte of the text, from which spans are counted.
     """
 
     def __init__(self, start: int = 0) -> None:
@@ -71,34 +71,34 @@ class MemberScanner:
     def feed(self, piece: bytes) -> None:
         """Scan the next piece of the text."""
         for start in range(0, len(piece), _WINDOW_BYTES):
-            self._feed(piece[start : start + _WINDOW_BYTES])
+            self._scan_window(piece[start : start + _WINDOW_BYTES])
 
-    def _feed(self, piece: bytes) -> None:
-        at, self._escaped = self._escaped, 0
+    def _scan_window(self, piece: bytes) -> None:
+        position, self._escaped = self._escaped, 0
         while True:
             if self._in_string:
-                found = _STRING_REST.match(piece, at)
-                at = found.end() if found else at
-                if at >= len(piece):
+                found = _STRING_REST.match(piece, position)
+                position = found.end() if found else position
+                if position >= len(piece):
                     break
-                at += 1
-                if piece[at - 1] != _QUOTE:
+                position += 1
+                if piece[position - 1] != _QUOTE:
                     # The escaped character is in the next piece.
-                    at += 1
+                    position += 1
                     break
                 self._in_string = False
                 if self._depth == 1 and self._value_start is None:
-                    self._key = Span(self._string_start, self._position + at)
+                    self._key = Span(self._string_start, self._position + position)
                 continue
-            found = _STRUCTURE.search(piece, at)
+            found = _STRUCTURE.search(piece, position)
             if found is None:
                 break
-            at = found.end()
-            self._process(piece[found.start()], self._position + found.start())
-        self._escaped = max(0, at - len(piece))
+            position = found.end()
+            self._process_character(piece[found.start()], self._position + found.start())
+        self._escaped = max(0, position - len(piece))
         self._position += len(piece)
 
-    def _process(self, character: int, position: int) -> None:
+    def _process_character(self, character: int, position: int) -> None:
         if character == _QUOTE:
             self._in_string = True
             self._string_start = position

@@ -1,7 +1,8 @@
-"""Lines of a pipe, of any length: short ones in memory, long ones in a temporary file.
+"""Lines of a pipe, of any length: short lines in memory, long ones in a temporary file.
 
-A line is a message of JSON-RPC, or a batch of messages. A line is not parsed: code locates the
-members that it needs, and parses these.
+A line is a message of JSON-RPC, or a batch of messages. Lines are not parsed as a whole. Callers
+locate the members that they need (`locate_object`, `locate_members`), and parse only these
+(`read_value`, `read_member`, `parse_member`). A `Span` is a range of bytes of a line.
 """
 
 import codecs
@@ -19,18 +20,18 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_mcp.messages.json_spans import MemberScanner, Span
 
 IN_MEMORY_BYTES = 1024 * 1024
-"""A longer line is kept in a file until it has been forwarded."""
+"""A longer line is stored in a temporary file until it has been forwarded."""
 
 _PIECE_BYTES = 256 * 1024
-_SCANNED_MEMBERS = frozenset({"params", "result"})
+_LOCATED_MEMBERS = frozenset({"params", "result"})
 
 Scanned = TypeVar("Scanned")
 
 
 class Line:
-    """A line of a pipe, with the line end, and the positions of its object's members.
+    """A line of a pipe, with its line end.
 
-    Whoever consumes a line closes it, which removes the file of a long line.
+    The consumer of a line has to close it, which removes the temporary file of a long line.
     """
 
     def __init__(self) -> None:
@@ -47,12 +48,12 @@ class Line:
         self.close()
 
     def close(self) -> None:
-        """Remove the file of a long line."""
+        """Remove the temporary file of a long line."""
         self._file.close()
 
     @property
     def is_long(self) -> bool:
-        """True if it is kept in a file."""
+        """True if the line is stored in a temporary file."""
         return self.size_bytes > IN_MEMORY_BYTES
 
     def add(self, piece: bytes) -> None:
@@ -62,15 +63,15 @@ class Line:
         self.size_bytes += len(piece)
 
     @property
-    def whole(self) -> Span:
+    def whole_span(self) -> Span:
         """The span of the whole line."""
         return Span(0, self.size_bytes)
 
     @cached_property
     def members(self) -> dict[str, Span]:
-        """The spans of the object's values by name; empty if the line is not one object.
+        """The spans of the values of the line's object, by name; empty if it is not one object.
 
-        The last of two members of one name counts, as for most readers of JSON.
+        If a name is repeated, its last value counts, as for most parsers of JSON.
         """
         return _name_members(self, self._scanner)
 
@@ -82,11 +83,11 @@ class Line:
         items = [LinePiece(self, span) for span in self._scanner.items]
         return [item for item in items if item.members] and items
 
-    def members_at(self, span: Span) -> dict[str, Span]:
-        """Return the spans of an object's values, by name; cached.
+    def locate_members_at(self, span: Span) -> dict[str, Span]:
+        """Return the spans of the values of an object, by name. The result is cached.
 
         Args:
-            span: The span of the object on the line.
+            span: The span of the object.
         """
         if span not in self._members_by_span:
             self._members_by_span[span] = _name_members(self, scan_members(self, span))
@@ -112,33 +113,33 @@ class Line:
 
 @dataclass(eq=False)
 class LinePiece:
-    """A piece of a line that is JSON: a message of a batch, or a value.
+    """A JSON value on a line: a message of a batch, or a value in a message.
 
-    Spans are positions on the line.
+    All spans are ranges of the line, not of the piece.
     """
 
     line: Line
-    whole: Span
+    whole_span: Span
     """The span of the piece."""
 
     @cached_property
     def members(self) -> dict[str, Span]:
-        """The spans of the object's values by name; empty if the piece is not one object."""
-        # Not cached on the line, which may have thousands of pieces.
-        return _name_members(self.line, scan_members(self.line, self.whole))
+        """The spans of the values of the piece's object, by name; empty if it is not one object."""
+        # They are not cached in the line, which may have thousands of pieces.
+        return _name_members(self.line, scan_members(self.line, self.whole_span))
 
     def items(self) -> Iterator["LinePiece"]:
-        """Yield the items of a list of any length while scanning it.
+        """Yield the items of a list of any length, while it is scanned.
 
         Raises:
-            ValueError: The piece is not one list. Items may have been yielded before.
+            ValueError: The piece is not one list. This is raised after the last item.
         """
-        scanner = MemberScanner(self.whole.start)
+        scanner = MemberScanner(self.whole_span.start)
         for piece in self.pieces():
             scanner.feed(piece)
             for span in scanner.take_items():
                 item = LinePiece(self.line, span)
-                # The brackets of an empty list enclose one blank item.
+                # An empty list has one item that is blank.
                 if any(map(bytes.strip, item.pieces())):
                     yield item
         if not scanner.is_whole_list:
@@ -146,18 +147,18 @@ class LinePiece:
 
     def read(self, span: Span | None = None) -> bytes:
         """Return the bytes of a span of the line, or of this piece."""
-        return self.line.read(span or self.whole)
+        return self.line.read(span or self.whole_span)
 
     def pieces(self, span: Span | None = None) -> Iterator[bytes]:
         """Yield the bytes of a span of the line, or of this piece, up to 256 KiB at a time."""
-        return self.line.pieces(span or self.whole)
+        return self.line.pieces(span or self.whole_span)
 
 
 Message: TypeAlias = Line | LinePiece
 
 
 def scan_members(message: Message, span: Span) -> MemberScanner:
-    """Return a scanner that has read a span of the line."""
+    """Return a scanner that has read a span of a message."""
     scanner = MemberScanner(span.start)
     for piece in message.pieces(span):
         scanner.feed(piece)
@@ -165,13 +166,13 @@ def scan_members(message: Message, span: Span) -> MemberScanner:
 
 
 def locate_members(message: Message, span: Span) -> dict[str, Span]:
-    """Return the spans of an object's values, by name; empty for any other value.
+    """Return the spans of the values of an object, by name; empty for other values.
 
     Args:
-        message: The line, or a message on it.
+        message: The line, or a message on the line.
         span: The span of the object.
     """
-    return (message.line if isinstance(message, LinePiece) else message).members_at(span)
+    return (message.line if isinstance(message, LinePiece) else message).locate_members_at(span)
 
 
 def _name_members(message: Message, scanner: MemberScanner) -> dict[str, Span]:
@@ -183,12 +184,13 @@ def _name_members(message: Message, scanner: MemberScanner) -> dict[str, Span]:
 
 
 def join_lines(text: bytes) -> bytes:
-    """Return JSON on one line: spaces replace line ends, which JSON has only between tokens."""
+    """Return JSON with spaces in place of its line ends."""
+    # In JSON, line ends occur only between tokens.
     return text.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]:
-    """Yield the lines of a pipe, each with its line end; the consumer closes them.
+    """Yield the lines of a pipe, each with its line end. The consumer closes each line.
 
     Args:
         pieces: The bytes of the pipe.
@@ -198,11 +200,11 @@ async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]
         async for piece in pieces:
             start = 0
             while (end := piece.find(b"\n", start) + 1) > 0:
-                await _add(line, piece[start:end])
+                await _append(line, piece[start:end])
                 complete, line = line, Line()
                 yield complete
                 start = end
-            await _add(line, piece[start:])
+            await _append(line, piece[start:])
         if line.size_bytes:
             complete, line = line, Line()
             yield complete
@@ -221,7 +223,7 @@ async def read_text(pieces: AsyncIterator[bytes]) -> Line:
     try:
         async for piece in pieces:
             decoder.decode(piece)
-            await _add(line, join_lines(piece))
+            await _append(line, join_lines(piece))
         decoder.decode(b"", final=True)
     except BaseException:
         line.close()
@@ -239,23 +241,23 @@ async def scan_text(text: Line, scan: Callable[[Line], Scanned]) -> Scanned:
     return await anyio.to_thread.run_sync(scan, text) if text.is_long else scan(text)
 
 
-async def find_members(line: Line) -> None:
-    """Locate the members of parameters and results of a long line in a thread.
+async def locate_long_members(line: Line) -> None:
+    """Locate the members of `params` and `result` of a long line, in a thread.
 
-    The spans are cached, so the event loop need not search for them.
+    Their spans are cached, so the event loop does not have to scan the line later.
     """
     if line.is_long:
-        await anyio.to_thread.run_sync(_find_members, line)
+        await anyio.to_thread.run_sync(_locate_members, line)
 
 
-def _find_members(line: Line) -> None:
+def _locate_members(line: Line) -> None:
     for message in line.messages:
-        for name in _SCANNED_MEMBERS & message.members.keys():
-            line.members_at(message.members[name])
+        for name in _LOCATED_MEMBERS & message.members.keys():
+            line.locate_members_at(message.members[name])
 
 
-async def _add(line: Line, piece: bytes) -> None:
-    """Append a piece; in a thread for a long line, which is written to a file."""
+async def _append(line: Line, piece: bytes) -> None:
+    """Append a piece to a line; in a thread if the line is stored in a file."""
     if line.size_bytes + len(piece) <= IN_MEMORY_BYTES:
         line.add(piece)
     else:
@@ -278,7 +280,7 @@ def parse_member(line: Message, span: Span) -> JsonValue:
     return value
 
 
-def member_value(
+def read_member(
     line: Message, members: Mapping[str, Span], name: str, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> JsonValue:
     """Return the value of a member of an object; `None` if it is missing or too long."""
@@ -288,25 +290,25 @@ def member_value(
     return parse_member(line, span)
 
 
-def value_of(line: Message, name: str) -> JsonValue:
-    """Return the value of a member of a message; `None` if it is missing."""
-    return member_value(line, line.members, name)
+def read_value(line: Message, name: str) -> JsonValue:
+    """Return the value of a member of a message; `None` if it is missing or too long."""
+    return read_member(line, line.members, name)
 
 
-def members_of(line: Message, name: str) -> Mapping[str, Span]:
-    """Return the spans of the values of an object in a message, by name."""
+def locate_object(line: Message, name: str) -> Mapping[str, Span]:
+    """Return the spans of the values of an object that is a member of a message, by name."""
     span = line.members.get(name)
     return {} if span is None else locate_members(line, span)
 
 
-def id_of(line: Message) -> RequestId | None:
+def read_id(line: Message) -> RequestId | None:
     """Return the id of a message; `None` if it is missing or invalid."""
-    value = member_value(line, line.members, "id", max_bytes=_MAX_ID_BYTES)
+    value = read_member(line, line.members, "id", max_bytes=_MAX_ID_BYTES)
     return value if is_id(value) else None
 
 
 def member(value: JsonValue, *path: str) -> JsonValue:
-    """Return the member at a path of names; `None` if it is missing."""
+    """Return the value at a path of names in a parsed value; `None` if it is missing."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
@@ -320,8 +322,8 @@ def is_id(value: object) -> TypeGuard[RequestId]:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def answered_ids(messages: Sequence[Message]) -> Iterator[RequestId]:
-    """Yield the ids of the requests that messages answer."""
+def find_answered_ids(messages: Sequence[Message]) -> Iterator[RequestId]:
+    """Yield the ids of the requests that are answered by messages."""
     for message in messages:
         span = message.members.get("id")
         value = None if span is None or "method" in message.members else parse_member(message, span)

@@ -1,9 +1,12 @@
-"""Tracking of the requests of a host: it finds the call that a message of the server answers.
+"""Track the open requests of a host, to find the call of a tool that a message answers.
 
-The response to a call may be a task without a result. In revision 2025-11-25 the host requests the
-result with `tasks/result`, whose response has the form of a call's response. In the extension of
-2026-07-28, the response to `tasks/get` and the notification `notifications/tasks` contain the task;
-once it has ended, the task contains its result or error.
+The response to a call may be a *task*, and the result of the call comes later. In revision
+2025-11-25, the host requests the result with `tasks/result`, whose response has the form of a
+call's response. In the extension of 2026-07-28, the response to `tasks/get` and the notification
+`notifications/tasks` contain the task, and a task that has ended contains its result or error.
+
+The proxy calls `track` with each message of the host, and `match_response` with each message of the
+server.
 
 Source: specification of MCP, 2025-11-25, "Tasks"; extension `io.modelcontextprotocol/tasks`,
 2026-07-28; specification of MCP, 2026-07-28, "Multi Round-Trip Requests".
@@ -30,46 +33,46 @@ from pagefault_mcp.messages.lines import (
     LinePiece,
     Message,
     RequestId,
-    id_of,
     is_id,
     locate_members,
+    locate_object,
     member,
-    member_value,
-    members_of,
     parse_member,
-    value_of,
+    read_id,
+    read_member,
+    read_value,
 )
 
 GET_TASK: Final = "tasks/get"
 TASK_RESULT: Final = "tasks/result"
 TASK_CHANGED: Final = "notifications/tasks"
 
-_RESULT_OF: Mapping[object, str] = MappingProxyType({"completed": "result", "failed": "error"})
-_WITHOUT_RESULT = ("failed", "cancelled")
+_END_MEMBERS: Mapping[object, str] = MappingProxyType({"completed": "result", "failed": "error"})
+_FAILED_STATES = ("failed", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
 class Deferral:
-    """A response to a call without its result; a task or a repeated call has the result later."""
+    """A response to a call that has no result yet."""
 
     task_id: str | None = None
-    """The task that has the result."""
+    """The task that will have the result."""
     is_in_task: bool = False
-    """The result will be a member of the task, as in 2026-07-28."""
+    """True if the result will be a member of the task, as in 2026-07-28."""
     state: str | None = None
-    """The `requestState` of the response, with which the call is repeated."""
+    """The `requestState` of a response that requires input; the host repeats the call with it."""
 
 
 def find_deferral(line: Message, result: Span) -> Deferral | None:
     """Return the deferral that a response contains; `None` if it has the result."""
     members = locate_members(line, result)
-    kind = member_value(line, members, "resultType")
-    if kind == "input_required":
-        state = member_value(line, members, "requestState")
+    result_type = read_member(line, members, "resultType")
+    if result_type == "input_required":
+        state = read_member(line, members, "requestState")
         return Deferral(state=state if isinstance(state, str) else "")
-    is_in_task = kind == "task"
+    is_in_task = result_type == "task"
     if is_in_task:
-        task_id = member_value(line, members, "taskId")
+        task_id = read_member(line, members, "taskId")
     elif "task" in members and "content" not in members:
         task_id = member(parse_member(line, members["task"]), "taskId")
     else:
@@ -79,12 +82,12 @@ def find_deferral(line: Message, result: Span) -> Deferral | None:
 
 @dataclass(frozen=True, slots=True)
 class TaskEnd:
-    """The end of a call: its result or its error."""
+    """The result or the error of a call."""
 
     span: Span
     """The span of the result, of the error, or of the status message."""
     is_success: bool
-    """The response is a result."""
+    """True for a result, false for an error."""
 
 
 def find_task_end(line: Message, task: Span) -> TaskEnd | None:
@@ -95,13 +98,13 @@ def find_task_end(line: Message, task: Span) -> TaskEnd | None:
         task: The span of the task, as in 2026-07-28.
     """
     members = locate_members(line, task)
-    status = member_value(line, members, "status")
+    status = read_member(line, members, "status")
     if not isinstance(status, str):
         return None
-    name = _RESULT_OF.get(status)
+    name = _END_MEMBERS.get(status)
     if name in members:
         return TaskEnd(members[name], is_success=name == "result")
-    if status not in _WITHOUT_RESULT:
+    if status not in _FAILED_STATES:
         return None
     return TaskEnd(members.get("statusMessage", members["status"]), is_success=False)
 
@@ -109,7 +112,7 @@ def find_task_end(line: Message, task: Span) -> TaskEnd | None:
 _MAX_TASKS = 1_000
 _MAX_CANCELLED = 50
 _MAX_APP_PAGES = 16
-_PAGES_CHANGED = ("notifications/resources/list_changed", "notifications/resources/updated")
+_RESOURCES_CHANGED = ("notifications/resources/list_changed", "notifications/resources/updated")
 _MAX_NAME_CHARS = 200
 _BEGINNING_BYTES = 1_000
 _TRACKED_METHODS = ("initialize", "server/discover", "tools/list", TASK_RESULT, GET_TASK)
@@ -140,7 +143,7 @@ class PendingCall:
     arguments: JsonValue
     """Its arguments; `None` if they cannot be parsed."""
     arguments_json: str
-    """The arguments as JSON text for the history; a summary if they are too long."""
+    """The arguments as JSON text for the history; their beginning if they are too long."""
     request_id: bytes
     """The id of the request, as it was written."""
     parsed_id: str | float | None
@@ -155,7 +158,7 @@ class PendingCall:
     server: str | None = None
     """The name of the server; `None` while it is unknown."""
     is_recorded: bool = False
-    """The history has the call already: it is a repeated call."""
+    """True if the history has the call already, since it repeats an earlier call."""
     traceparent: str | None = None
     """The W3C trace context that the host has put into `_meta`."""
 
@@ -167,7 +170,7 @@ class ToolListRequest:
     line: bytes
     """The request."""
     is_first: bool
-    """It requests the first page of the list."""
+    """True if it requests the first page of the list."""
     is_answered: anyio.Event = field(default_factory=anyio.Event)
     cursor: JsonValue = None
     """The cursor of the next page, if there is one."""
@@ -205,12 +208,12 @@ AnsweredRequest: TypeAlias = CallResponse | ToolListRequest | AppPageRequest | L
 
 @dataclass(slots=True, eq=False)
 class RequestTracker:
-    """The unanswered requests of a host that the proxy has to recognise."""
+    """The open requests of a host, and the properties of the server that its responses show."""
 
     memory_tools: Mapping[str, str]
-    """The memory's tools, by their names for the host."""
+    """The names of the memory's tools, by their names for the host."""
     takes_paths: bool
-    """Tools receive files as paths."""
+    """True if tools receive files as paths."""
     warn: Callable[[str], None]
     """Logs a sentence for the operator."""
     server: str | None = None
@@ -222,56 +225,59 @@ class RequestTracker:
     tool_names: set[str] = field(default_factory=set)
     """The names of the server's tools in the last list."""
     is_listed: bool = False
-    """The last list is complete."""
+    """True if the last list is complete."""
     file_arguments: dict[str, Sequence[FileArgument]] = field(default_factory=dict)
     """The arguments that are files, by the names of the server's tools."""
     apps: dict[str, str] = field(default_factory=dict)
     """The URIs of the app pages of the server's tools, by the names of the tools."""
-    _pages: dict[str, AppPageRequest] = field(default_factory=dict)
+    _app_pages: dict[str, AppPageRequest] = field(default_factory=dict)
     _is_negotiated: bool = False
     _has_requested: bool = False
-    _waiting: dict[RequestId, PendingCall | TaskPoll | ToolListRequest | AppPageRequest | str] = (
-        field(default_factory=dict)
-    )
+    _open_requests: dict[
+        RequestId, PendingCall | TaskPoll | ToolListRequest | AppPageRequest | str
+    ] = field(default_factory=dict)
     _cancelled: dict[RequestId, PendingCall | TaskPoll] = field(default_factory=dict)
-    # By task ids; a `TaskPoll` marks a task that has its result as a member.
+    # By task id. A `TaskPoll` stands for a task that will have its result as a member.
     _tasks: dict[str, PendingCall | TaskPoll] = field(default_factory=dict)
     # By tool, arguments and state: the ids of calls that were answered with a request for input.
     _interrupted: dict[tuple[str, bytes, str], str] = field(default_factory=dict)
 
     def track(self, line: Message) -> PendingCall | None:
-        """Read a message of the host and track its request; return its call, if it calls a tool."""
-        method = value_of(line, "method")
+        """Process a message of the host; return the call if it calls a tool.
+
+        Other requests whose responses matter are tracked. A call is tracked by `start_call`.
+        """
+        method = read_value(line, "method")
         if method == "notifications/cancelled":
-            cancelled = member(value_of(line, "params"), "requestId")
-            pending = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
+            cancelled = member(read_value(line, "params"), "requestId")
+            pending = self._open_requests.pop(cancelled, None) if is_id(cancelled) else None
             if is_id(cancelled) and isinstance(pending, PendingCall | TaskPoll):
                 # The server may answer a cancelled request nevertheless.
                 _add_bounded(self._cancelled, cancelled, pending, max_items=_MAX_CANCELLED)
         if method == "tools/call" and "id" in line.members:
             return self._read_call(line)
-        request_id = id_of(line)
+        request_id = read_id(line)
         if method not in _TRACKED_METHODS or request_id is None:
             return None
-        params = value_of(line, "params")
+        params = read_value(line, "params")
         if method in (TASK_RESULT, GET_TASK):
             task = self._find_task(member(params, "taskId"))
             if task is not None and isinstance(task, TaskPoll) == (method == GET_TASK):
-                self._waiting[request_id] = task
+                self._open_requests[request_id] = task
             return None
         is_first = method == "tools/list" and not member(params, "cursor")
-        self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
+        self._open_requests[request_id] = _FIRST_LIST if is_first else str(method)
         return None
 
     def _read_call(self, line: Message) -> PendingCall | None:
-        params = members_of(line, "params")
-        name = member_value(line, params, "name")
+        params = locate_object(line, "params")
+        name = read_member(line, params, "name")
         if not isinstance(name, str) or not name:
             return None
-        meta = member_value(line, params, "_meta")
+        meta = read_member(line, params, "_meta")
         # A call without a session has the revision in `_meta`.
         if (revision := member(meta, REVISION)) is not None:
-            self.revision = nearest_revision(revision)
+            self.revision = find_nearest_revision(revision)
         protocol_meta = meta if isinstance(meta, dict) else {}
         traceparent = member(meta, "traceparent")
         arguments, arguments_json = _read_arguments(line, params.get("arguments"))
@@ -281,7 +287,7 @@ class RequestTracker:
             arguments=arguments,
             arguments_json=arguments_json,
             request_id=line.read(line.members["id"]).strip(),
-            parsed_id=id_of(line),
+            parsed_id=read_id(line),
             protocol_meta={
                 key: value for key, value in protocol_meta.items() if key.startswith(_PROTOCOL)
             },
@@ -291,12 +297,16 @@ class RequestTracker:
         )
 
     def needs_list(self, call: PendingCall, *, is_remote: bool) -> bool:
-        """Return whether the list of the server's tools has to be requested for a call.
+        """Return whether the proxy has to request the list of the server's tools for a call.
 
-        The list tells whether the server has a tool of this name, which of its arguments are files,
-        and, for a remote server, which arguments are repeated in headers. A host may have cached
-        the list, so the proxy may not have seen it. The proxy requests it at most once until it
-        changes, and not before the revision was negotiated.
+        The list shows whether the server has a tool of this name, which of its arguments are files,
+        and, for a remote server, which arguments are repeated in headers. If the host has cached
+        the list, the proxy has not seen it. The proxy requests it once until it changes, and not
+        before the revision was negotiated.
+
+        Args:
+            call: The call.
+            is_remote: Whether the server is connected over HTTP.
         """
         is_modern = REVISION in call.protocol_meta
         is_unknown = not (self.is_listed or self._has_requested or call.name in self.tool_names)
@@ -315,33 +325,35 @@ class RequestTracker:
         params = {"cursor": cursor} if cursor else {}
         request_id, line = _build_request(call, "tools/list", params)
         page = ToolListRequest(line, is_first=not cursor)
-        self._waiting[request_id] = page
+        self._open_requests[request_id] = page
         return page
 
-    def find_page_request(self, call: PendingCall) -> AppPageRequest | None:
-        """Return the sent request for the app page of a call's tool; `None` if there is none."""
-        return self._pages.get(self.apps.get(call.name, ""))
+    def find_app_page_request(self, call: PendingCall) -> AppPageRequest | None:
+        """Return the request that was sent for the app page of a call's tool, if there is one."""
+        return self._app_pages.get(self.apps.get(call.name, ""))
 
-    def request_page(self, call: PendingCall) -> AppPageRequest | None:
+    def request_app_page(self, call: PendingCall) -> AppPageRequest | None:
         """Return a new request for the app page of a call's tool, and track it.
 
         Returns:
-            `None` if the tool has no page, or it was requested already.
+            `None` if the tool has no app page, or its page was requested already.
         """
         uri = self.apps.get(call.name)
-        if uri is None or uri in self._pages:
+        if uri is None or uri in self._app_pages:
             return None
         request_id, line = _build_request(call, "resources/read", {"uri": uri})
         read = AppPageRequest(uri, line)
-        _add_bounded(self._pages, uri, read, max_items=_MAX_APP_PAGES)
-        self._waiting[request_id] = read
+        _add_bounded(self._app_pages, uri, read, max_items=_MAX_APP_PAGES)
+        self._open_requests[request_id] = read
         return read
 
-    def take_call(self, call: PendingCall) -> PendingCall | None:
-        """Track a call of the server's tool; in a call of the memory's tool, set `memory_tool`.
+    def start_call(self, call: PendingCall) -> PendingCall | None:
+        """Track a call of a tool of the server, and return it.
+
+        A call of a tool of the memory is returned with its `memory_tool`, and is not tracked.
 
         Returns:
-            The call; `None` if its id is invalid, and no response could be assigned to it.
+            The call; `None` if its id is invalid, so that no response can be matched with it.
         """
         memory_tool = None if call.name in self.tool_names else self.memory_tools.get(call.name)
         if memory_tool is not None:
@@ -359,22 +371,25 @@ class RequestTracker:
             first_id = self._interrupted.pop(_repetition_key(call, call.state), None)
             if first_id is not None:
                 call = replace(call, call_id=first_id, is_recorded=True)
-        self._waiting[parsed_id] = call
+        self._open_requests[parsed_id] = call
         return call
 
-    def take_response(self, line: Message) -> "AnsweredRequest | None":
-        """Process a message of the server; return and remove the request that it answers."""
+    def match_response(self, line: Message) -> "AnsweredRequest | None":
+        """Process a message of the server; return the tracked request that it answers, if any.
+
+        The request is not tracked any longer.
+        """
         members = line.members
         if "method" in members:
-            return self._take_notification(line, value_of(line, "method"))
+            return self._process_notification(line, read_value(line, "method"))
         if not ("result" in members or "error" in members):
             return None
-        request_id = id_of(line)
+        request_id = read_id(line)
         cancelled_request = None if request_id is None else self._cancelled.pop(request_id, None)
         request = (
             cancelled_request
             if request_id is None
-            else self._waiting.pop(request_id, cancelled_request)
+            else self._open_requests.pop(request_id, cancelled_request)
         )
         if isinstance(request, PendingCall):
             span = members["result"] if "result" in members else members["error"]
@@ -383,43 +398,49 @@ class RequestTracker:
             try:
                 # A late list must not replace a newer one that the host has requested.
                 if not self.is_listed:
-                    request.cursor = self._read_list(line, is_first=request.is_first)
+                    request.cursor = self._read_tool_list(line, is_first=request.is_first)
             finally:
                 request.is_answered.set()
             return request
         if isinstance(request, AppPageRequest):
             try:
-                request.page = read_page(request.uri, value_of(line, "result"))
+                request.page = read_page(request.uri, read_value(line, "result"))
             finally:
                 request.is_answered.set()
             return request
         if request in ("tools/list", _FIRST_LIST):
-            self._read_list(line, is_first=request == _FIRST_LIST)
-        return None if request is None or "result" not in members else self._read(request, line)
+            self._read_tool_list(line, is_first=request == _FIRST_LIST)
+        return (
+            None
+            if request is None or "result" not in members
+            else self._read_poll_or_list(request, line)
+        )
 
-    def _take_notification(self, line: Message, method: JsonValue) -> "AnsweredRequest | None":
+    def _process_notification(self, line: Message, method: JsonValue) -> "AnsweredRequest | None":
         """Process a notification; return the call that it ends, if any."""
         if method == "notifications/tools/list_changed":
             self.is_listed = self._has_requested = False
-        if method in _PAGES_CHANGED:
-            self._pages.clear()
+        if method in _RESOURCES_CHANGED:
+            self._app_pages.clear()
         if method == TASK_CHANGED and "params" in line.members:
-            task = self._find_task(member_value(line, members_of(line, "params"), "taskId"))
+            task = self._find_task(read_member(line, locate_object(line, "params"), "taskId"))
             return _find_call_end(task, line, line.members["params"])
         return None
 
-    def _read(self, request: TaskPoll | str, line: Message) -> "AnsweredRequest | None":
-        """Read the result of a poll, a list or a handshake of the host."""
+    def _read_poll_or_list(
+        self, request: TaskPoll | str, line: Message
+    ) -> "AnsweredRequest | None":
+        """Process the response to a poll, a list or a handshake of the host."""
         result = line.members["result"]
         if isinstance(request, TaskPoll):
             return _find_call_end(request, line, result)
         if request in ("tools/list", _FIRST_LIST):
             return "tools/list"
-        self._read_server_info(value_of(line, "result"), is_handshake=request == "initialize")
+        self._read_server_info(read_value(line, "result"), is_handshake=request == "initialize")
         return None
 
     def defer(self, call: PendingCall, deferral: Deferral) -> None:
-        """Track the task of a call, or the state with which it will be repeated."""
+        """Track the task that will have the result of a call, or the state of its repetition."""
         if deferral.task_id is not None:
             _add_bounded(
                 self._tasks, deferral.task_id, TaskPoll(call) if deferral.is_in_task else call
@@ -432,30 +453,30 @@ class RequestTracker:
 
     def _read_server_info(self, result: JsonValue, *, is_handshake: bool) -> None:
         if is_handshake:
-            self.revision = nearest_revision(member(result, "protocolVersion"))
+            self.revision = find_nearest_revision(member(result, "protocolVersion"))
             self._is_negotiated = True
-        self._read_name(member(result, "serverInfo"))
-        self._read_name(member(result, "_meta", _SERVER))
+        self._read_server_name(member(result, "serverInfo"))
+        self._read_server_name(member(result, "_meta", _SERVER))
 
-    def _read_name(self, server_info: JsonValue) -> None:
+    def _read_server_name(self, server_info: JsonValue) -> None:
         """Set the name of the server from its `serverInfo`."""
         name = member(server_info, "name")
         if isinstance(name, str) and name:
             self.server = name[:_MAX_NAME_CHARS]
 
-    def _read_list(self, line: Message, *, is_first: bool) -> JsonValue:
-        """Read a page of the server's tools; return the cursor of the next one."""
+    def _read_tool_list(self, line: Message, *, is_first: bool) -> JsonValue:
+        """Read a page of the list of the server's tools; return the cursor of the next page."""
         if "result" not in line.members:
             return None
         if is_first:
             for tools in (self.tool_names, self.typed_tools, self.file_arguments, self.apps):
                 tools.clear()
-        result = members_of(line, "result")
+        result = locate_object(line, "result")
         if "tools" in result:
             whole = line.line if isinstance(line, LinePiece) else line
             self._read_tools(LinePiece(whole, result["tools"]))
-        self._read_name(member(member_value(line, result, "_meta"), _SERVER))
-        cursor = member_value(line, result, "nextCursor")
+        self._read_server_name(member(read_member(line, result, "_meta"), _SERVER))
+        cursor = read_member(line, result, "nextCursor")
         # Some servers end a list with an empty cursor.
         self.is_listed = not cursor
         return cursor
@@ -467,7 +488,7 @@ class RequestTracker:
                 self._read_tool(tool)
 
     def _read_tool(self, tool: LinePiece) -> None:
-        name = value_of(tool, "name")
+        name = read_value(tool, "name")
         if not isinstance(name, str):
             return
         self.tool_names.add(name)
@@ -475,18 +496,18 @@ class RequestTracker:
         if schema is not None and tool.read(schema).strip() != b"null":
             self.typed_tools.add(name)
         file_arguments = find_file_arguments(
-            value_of(tool, "inputSchema"), takes_paths=self.takes_paths
+            read_value(tool, "inputSchema"), takes_paths=self.takes_paths
         )
         if file_arguments:
             self.file_arguments[name] = file_arguments
-        if (uri := find_app(value_of(tool, "_meta"))) is not None:
+        if (uri := find_app(read_value(tool, "_meta"))) is not None:
             self.apps[name] = uri
 
 
 def _build_request(
     call: PendingCall, method: str, params: Mapping[str, JsonValue]
 ) -> tuple[str, bytes]:
-    """Return the id and the line of a request of the proxy, which a call needs."""
+    """Return the id and the line of a request that the proxy sends because of a call."""
     request_id = f"pagefault-{uuid_utils.uuid7()!s}"
     meta: dict[str, JsonValue] = {"_meta": dict(call.protocol_meta)} if call.protocol_meta else {}
     request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": {**meta, **params}}
@@ -504,7 +525,7 @@ def _find_call_end(
 def _add_bounded(
     calls: dict[_Key, _Value], key: _Key, call: _Value, max_items: int = _MAX_TASKS
 ) -> None:
-    """Add a call to a bounded mapping, which drops the oldest."""
+    """Add an item to a mapping; above the limit, remove the oldest items."""
     while len(calls) >= max_items:
         del calls[next(iter(calls))]
     calls[key] = call
@@ -537,14 +558,14 @@ def _read_state(line: Message, params: Mapping[str, Span]) -> str | None:
     """Return the state of the response that a call continues; `None` for a first request."""
     if "requestState" not in params and "inputResponses" not in params:
         return None
-    state = member_value(line, params, "requestState")
+    state = read_member(line, params, "requestState")
     return state if isinstance(state, str) else ""
 
 
-def nearest_revision(revision: JsonValue) -> McpRevision:
-    """Return the newest revision of `McpRevision` that is not newer than a negotiated one.
+def find_nearest_revision(revision: JsonValue) -> McpRevision:
+    """Return the newest known revision that is not newer than a given one.
 
-    The oldest if all of them are newer, or the negotiated one is no text.
+    Return the oldest known revision if all are newer, or if the given one is not a string.
     """
     older = [item for item in _REVISIONS if isinstance(revision, str) and item <= revision]
     return older[-1] if older else _REVISIONS[0]

@@ -1,4 +1,4 @@
-"""Rewriting of messages: pieces of the original line, with replacements."""
+"""Rewrite messages as lists of pieces: of the original line, and of replacements."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,26 +22,29 @@ Piece: TypeAlias = bytes | Span | LinePiece
 """A piece of a rewritten message: bytes, a span of its line, or a piece of another line."""
 
 _LONGEST_MEMBER_BYTES = 1024 * 1024
-"""A longer member of a result is omitted, except `content` and `structuredContent`."""
+"""Longer members of a result are omitted, except `content` and `structuredContent`."""
 
 
 def replace_content(
     line: Message, result: Span, rendering: LinePiece, *, is_typed: bool
 ) -> list[Piece] | None:
-    """Return a message with the content of its result replaced, or `None` if it stays as it is.
+    """Return a message with the content of its result replaced.
 
-    It stays as it is if the result is no object, or the rendering has no content or the same
-    content. The envelope, `_meta`, `isError` and unknown members are always kept as the server
-    wrote them, unless they are longer than 1 MiB.
+    The envelope, `_meta`, `isError` and unknown members are kept as the server wrote them, unless
+    they are longer than 1 MiB.
 
     Args:
         line: The message.
         result: The span of its result.
-        rendering: The result as rendered for the host, which has the new content.
-        is_typed: The tool may declare a schema of `structuredContent`, which is then kept at any
-            length.
+        rendering: The result as it was rendered for the host, with the new content.
+        is_typed: Whether the tool may declare a schema of `structuredContent`. If so, that member
+            is kept at any length.
+
+    Returns:
+        `None` to leave the message unchanged: the result is not an object, or the rendering has no
+        content or the same content.
     """
-    pieces: list[Piece] = [Span(line.whole.start, result.start), b"{"]
+    pieces: list[Piece] = [Span(line.whole_span.start, result.start), b"{"]
     found = scan_members(line, result)
     if not (found.is_whole and found.members) or "content" not in rendering.members:
         return None
@@ -61,11 +64,11 @@ def replace_content(
         elif not (is_short or is_same or (is_typed and name == "structuredContent")):
             continue
         pieces += [b"," if len(pieces) > 2 else b"", key, b":", replacement]
-    return [*pieces, b"}", Span(result.end, line.whole.end)] if is_changed else None
+    return [*pieces, b"}", Span(result.end, line.whole_span.end)] if is_changed else None
 
 
 def _is_same_content(line: Message, members: Mapping[str, Span], rendering: LinePiece) -> bool:
-    """Return whether a rendering and a result have the same content; False if either is long."""
+    """Return whether a rendering has the content of a result; False if one of them is long."""
     old, new = members.get("content"), rendering.members["content"]
     if old is None or max(old.end - old.start, new.end - new.start) > _LONGEST_MEMBER_BYTES:
         return False
@@ -90,7 +93,7 @@ def has_only_handles(line: Message, result: Span) -> bool:
 
 
 def append_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[Piece] | None:
-    """Return a list of tools with more tools appended, to its last page.
+    """Return the last page of a list of tools with more tools appended.
 
     Args:
         line: The message.
@@ -98,7 +101,7 @@ def append_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> lis
         tools: The tools to append.
 
     Returns:
-        `None` if the list is invalid, or this is not its last page.
+        `None` if the list is invalid, or the message is not its last page.
     """
     members = locate_members(line, result)
     listed = members.get("tools")
@@ -114,21 +117,29 @@ def append_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> lis
     appended = json_bytes([*tools])[1:-1]
     position = listed.start + end
     comma = b"" if is_empty or not appended else b","
-    return [Span(line.whole.start, position), comma + appended, Span(position, line.whole.end)]
+    return [
+        Span(line.whole_span.start, position),
+        comma + appended,
+        Span(position, line.whole_span.end),
+    ]
 
 
 def replace_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
     """Return the message of a call with its arguments replaced."""
     span = locate_members(line, line.members["params"])["arguments"]
     replacement = json_bytes(arguments)
-    return [Span(line.whole.start, span.start), replacement, Span(span.end, line.whole.end)]
+    return [
+        Span(line.whole_span.start, span.start),
+        replacement,
+        Span(span.end, line.whole_span.end),
+    ]
 
 
 def _rewrite_batch(line: Line, items: Sequence[list[Piece] | None]) -> list[Piece]:
-    """Return a batch with replaced items; `None` keeps an item, and an empty list omits it."""
+    """Return a batch with replaced messages; see `rewrite_line`."""
     pieces: list[Piece] = [b"["]
     for original, item in zip(line.batch, items, strict=True):
-        replacement = [original.whole] if item is None else item
+        replacement = [original.whole_span] if item is None else item
         if replacement:
             pieces += [b"," if len(pieces) > 1 else b"", *replacement]
     return [*pieces, b"]\n"]
@@ -153,17 +164,18 @@ def write_result_line(request_id: bytes, result: Iterable[bytes]) -> Iterator[by
 
 
 def rewrite_line(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[bytes]:
-    """Yield a line with rewritten messages; nothing if all of them are omitted.
+    """Yield the bytes of a line with rewritten messages; nothing if all messages are omitted.
 
     Args:
         line: The line.
-        changed: The pieces of each message; `None` for an unchanged one.
+        changed: For each message its pieces; `None` leaves it unchanged, and an empty list omits
+            it.
     """
     if not any(item is None or item for item in changed):
         return
     is_changed_batch = line.batch and any(item is not None for item in changed)
     pieces = _rewrite_batch(line, changed) if is_changed_batch else changed[0]
-    for piece in [line.whole] if pieces is None else pieces:
+    for piece in [line.whole_span] if pieces is None else pieces:
         if isinstance(piece, bytes):
             yield piece
         else:

@@ -1,7 +1,8 @@
-"""Requests of revisions without sessions: each names its revision and its client in `_meta`.
+"""Check requests of revisions without sessions, and build their HTTP headers.
 
-HTTP headers repeat some members of a request for intermediaries, and must agree with them. The SDK
-has code for this too, but takes 24 to 30 MiB of memory, and no other part of the proxy needs it.
+Each request has its revision and its client in `_meta`. HTTP headers repeat some members of a
+request for intermediaries, and must have the same values. The SDK has code for this too, but takes
+24 to 30 MiB of memory, and no other part of the proxy needs the SDK.
 
 Source: specification of MCP, 2026-07-28, "Per-request protocol fields" and "Streamable HTTP", with
 its "Custom Headers".
@@ -25,7 +26,7 @@ NAME = "mcp-name"
 NAMED_BY: Mapping[str, str] = MappingProxyType(
     {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 )
-"""The parameter that `Mcp-Name` repeats, by method. Requests must have the header."""
+"""The parameter that the header `Mcp-Name` repeats, by the methods that require the header."""
 _NAMED_WHEN_SENT: Mapping[str, str] = MappingProxyType(
     {**NAMED_BY, **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")}
 )
@@ -129,7 +130,7 @@ def is_plain(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None
 
 
-def header_value(text: str) -> str:
+def encode_header(text: str) -> str:
     """Return a text as the value of a header, in base64 if needed.
 
     Raises:
@@ -144,15 +145,14 @@ def _encode(text: str) -> str:
     return f"{_BEGINNING}{base64.b64encode(text.encode()).decode()}{_END}"
 
 
-def request_headers(
+def build_request_headers(
     message: Mapping[str, Any], tools: Mapping[str, Mapping[Path, str]]
 ) -> dict[str, str]:
-    """Return the headers that repeat members of a message; none for revisions without them.
+    """Return the headers that repeat members of a message; empty for revisions without them.
 
     Args:
         message: The message.
-        tools: By the name of a tool, the paths of its repeated parameters, and their header
-            suffixes.
+        tools: The results of `find_mirrored_parameters`, by the names of the tools.
 
     Raises:
         UnicodeEncodeError: A repeated value has a lone surrogate.
@@ -162,22 +162,25 @@ def request_headers(
         return {}
     params: dict[str, Any] = message["params"]
     method = str(message.get("method", ""))
-    headers = {PROTOCOL_VERSION: version, METHOD: header_value(method)}
+    headers = {PROTOCOL_VERSION: version, METHOD: encode_header(method)}
     name = params.get(_NAMED_WHEN_SENT.get(method, ""))
     if isinstance(name, str):
-        headers[NAME] = header_value(name)
+        headers[NAME] = encode_header(name)
     arguments = params.get("arguments")
     mirrored = tools.get(str(name))
     if method == "tools/call" and mirrored and isinstance(arguments, dict):
-        headers |= parameter_headers(mirrored, arguments)
+        headers |= build_parameter_headers(mirrored, arguments)
     return headers
 
 
-def mirrored_parameters(schema: object) -> Mapping[Path, str]:
-    """Return the paths of a tool's parameters that headers repeat, with the header suffixes.
+def find_mirrored_parameters(schema: object) -> Mapping[Path, str]:
+    """Return the parameters of a tool that headers repeat.
 
     Args:
-        schema: The tool's input schema.
+        schema: The input schema of the tool.
+
+    Returns:
+        The suffixes of the header names, by the paths of the parameters.
     """
     mirrored: dict[Path, str] = {}
     stack: list[tuple[Path, object]] = [((), schema)]
@@ -189,17 +192,19 @@ def mirrored_parameters(schema: object) -> Mapping[Path, str]:
         if path and isinstance(token, str):
             mirrored[path] = token
         properties = node.get("properties")
-        # Only parameters reached by properties alone may be repeated.
+        # Only parameters that are members of objects may be repeated, not items of lists.
         for name, inner in properties.items() if isinstance(properties, dict) else ():
             stack.append(((*path, name), inner))
     return mirrored
 
 
-def parameter_headers(mirrored: Mapping[Path, str], arguments: Mapping[str, Any]) -> dict[str, str]:
+def build_parameter_headers(
+    mirrored: Mapping[Path, str], arguments: Mapping[str, Any]
+) -> dict[str, str]:
     """Return the headers that repeat the arguments of a call, except missing ones.
 
     Args:
-        mirrored: As `mirrored_parameters` returns it.
+        mirrored: The result of `find_mirrored_parameters`.
         arguments: The arguments of the call.
     """
     headers = {}
@@ -207,7 +212,7 @@ def parameter_headers(mirrored: Mapping[Path, str], arguments: Mapping[str, Any]
         text = _format_argument(member(arguments, *path))
         # The server chooses the suffix, which may be invalid in the name of a header.
         if text is not None and _HEADER_NAME.fullmatch(token):
-            headers[_PARAMETER + token] = header_value(text)
+            headers[_PARAMETER + token] = encode_header(text)
     return headers
 
 

@@ -3,11 +3,12 @@
 Messages are forwarded byte for byte, except:
 
 - Calls of tools are recorded in the history, and handles in their arguments are replaced by files.
-- Responses to calls are stored; the host gets their rendering.
-- Lists of tools get the memory's tools appended. Calls of these are run by the proxy.
-- A call whose argument is a shortened one, copied from an old call, gets an error from the proxy.
+- Responses to calls are stored, and the host gets their rendering.
+- The memory's tools are appended to lists of tools. The proxy runs the calls of these tools.
+- If a model copies an argument that was shortened in a rendering, the proxy answers the call with
+  an error.
 
-This applies to the messages of a batch too. While a response is being stored, other messages are
+This applies also to messages of a batch. While a response is being stored, other messages are
 forwarded. Messages are forwarded even if storing them fails.
 """
 
@@ -31,7 +32,7 @@ from pagefault_mcp.messages.lines import (
     MAX_PARSED_BYTES,
     Line,
     Message,
-    find_members,
+    locate_long_members,
     parse_member,
     read_lines,
 )
@@ -65,16 +66,17 @@ from pagefault_mcp.service_client.service_exchange import (
 from pagefault_mcp.service_client.service_store import ServiceStore, StoredResult
 from pagefault_mcp.upstreams.server_connections import Connection, UpstreamConnection, Write
 
-# A call waits so long for its response, and may be so long, to be stored with it in one request.
+# A call is stored with its response in one request, if the response arrives within this time and
+# the arguments have at most this length.
 _EARLY_RESPONSE_SECONDS = 0.05
 _SHORT_ARGUMENTS_CHARS = 16_384
 
 
 class RecordedCall:
-    """A call that is being recorded in the history, alone or with its response.
+    """A call that is being recorded in the history.
 
-    If the server responds at once, before the next call, one request stores both. Other calls are
-    recorded alone, in their order.
+    If the response arrives at once, and before the next call, one request stores the call and the
+    response. Otherwise the call is recorded alone. Calls are recorded in their order.
     """
 
     def __init__(self, call: PendingCall, *, previous: "RecordedCall | None") -> None:
@@ -88,7 +90,7 @@ class RecordedCall:
             previous._is_due.set()
 
     async def wait_for_early_response(self) -> bool:
-        """Wait briefly for the response; return True if it will be stored with the call."""
+        """Wait briefly for the response; return whether it will be stored with the call."""
         if self._previous is not None:
             await self._previous.is_finished.wait()
             self._previous = None
@@ -99,13 +101,16 @@ class RecordedCall:
         return self._is_stored_with_response
 
     async def report_response(self) -> bool:
-        """Record that the response is here; return True if it has to be stored with the call."""
+        """Note that the response has arrived; return whether it has to be stored with the call."""
         self._has_response = True
         await self.finish()
         return self._is_stored_with_response
 
     async def finish(self) -> None:
-        """End the wait for the response; return when the call is recorded, or left to it."""
+        """End the wait for the response.
+
+        Return when the call is recorded, or will be stored with the response.
+        """
         self._is_due.set()
         await self.is_finished.wait()
 
@@ -126,7 +131,7 @@ _LAST_CALL_SECONDS = 1.0
 
 
 StoreResult: TypeAlias = Callable[..., Awaitable[StoredResult | None]]
-"""Stores a response, with its `files`."""
+"""Stores a response; the keyword `files` has the files that are stored with it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -144,11 +149,11 @@ class Proxy:
     memory_tools: Mapping[str, ToolDefinition]
     """The memory's tools, by their names for the host."""
     takes_paths: bool
-    """Tools may receive files as paths."""
+    """True if tools may receive files as paths."""
     traces: CallTraces = field(default_factory=NoCallTraces)
     """Traces calls."""
     collected: CollectedFolder | None = None
-    """The folder in which tools leave files, if they are stored."""
+    """The folder in which tools leave files, if these are stored."""
     _requests: RequestTracker = field(init=False)
     _is_remote: bool = field(init=False, default=False)
     _recorded_calls: dict[str, RecordedCall] = field(init=False, default_factory=dict)
@@ -163,10 +168,10 @@ class Proxy:
         self._requests = RequestTracker(names, self.takes_paths, self.warn)
 
     async def forward_from_host(self, pieces: AsyncIterator[bytes], server: Connection) -> None:
-        """Forward the messages of the host; at their end, stop the server.
+        """Forward the messages of the host; at their end, disconnect the server.
 
         Args:
-            pieces: The input of the host.
+            pieces: The bytes that the host sends.
             server: The connection to the server.
         """
         self._requests.server = self._requests.server or server.name
@@ -175,21 +180,25 @@ class Proxy:
             try:
                 async for line in read_lines(pieces):
                     with line, self.traces.message():
-                        await find_members(line)
+                        await locate_long_members(line)
                         changed = [
-                            await self._take_request(message, group) for message in line.messages
+                            await self._process_request(message, group) for message in line.messages
                         ]
                         for piece in rewrite_line(line, changed):
                             await self.write_to_server(piece)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                # The server has exited; its exit status is reported elsewhere.
+                # The server has exited. `wait_for_exit` of the connection returns its exit status.
                 return
         await server.disconnect()
 
-    async def _take_request(
+    async def _process_request(
         self, message: Message, group: anyio.abc.TaskGroup
     ) -> list[Piece] | None:
-        """Process a message of the host; return its replacement, or `None` to forward it as is."""
+        """Process a message of the host.
+
+        Returns:
+            The pieces that replace the message; `None` to forward it unchanged.
+        """
         try:
             call = self._requests.track(message)
             if call is not None and self._requests.needs_list(call, is_remote=self._is_remote):
@@ -197,7 +206,7 @@ class Proxy:
             if call is not None and (handle := self._find_cut_mark(call)) is not None:
                 group.start_soon(self._refuse_cut_call, call, handle)
                 return []
-            call = None if call is None else self._requests.take_call(call)
+            call = None if call is None else self._requests.start_call(call)
             if call is None:
                 return None
             self.traces.begin(call.call_id, call.name, call.traceparent)
@@ -208,7 +217,7 @@ class Proxy:
                 self._last_call = recorded = RecordedCall(call, previous=self._last_call)
                 self._recorded_calls[call.call_id] = recorded
                 group.start_soon(self._record, recorded)
-            if (page := self._requests.request_page(call)) is not None:
+            if (page := self._requests.request_app_page(call)) is not None:
                 await self.write_to_server(page.line)
             changed = await self._fill_in_files(call, message)
             if self.collected is not None:
@@ -273,8 +282,8 @@ class Proxy:
         """Forward the messages of the server until it exits, and store responses."""
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
-                await find_members(line)
-                requests = [self._take_response(message) for message in line.messages]
+                await locate_long_members(line)
+                requests = [self._match_response(message) for message in line.messages]
                 if any(isinstance(item, CallResponse) for item in requests):
                     await self._storing.acquire()
                     group.start_soon(self._forward_responses, requests, line)
@@ -285,10 +294,10 @@ class Proxy:
             with anyio.move_on_after(_LAST_CALL_SECONDS):
                 await self._last_call.finish()
 
-    def _take_response(self, message: Message) -> AnsweredRequest | None:
-        """Return the tracked request that a message of the server answers."""
+    def _match_response(self, message: Message) -> AnsweredRequest | None:
+        """Return the tracked request that a message of the server answers, if there is one."""
         try:
-            return self._requests.take_response(message)
+            return self._requests.match_response(message)
         except Exception as exc:  # noqa: BLE001 - the host reports invalid messages
             self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
@@ -306,11 +315,11 @@ class Proxy:
     async def _replace_message(
         self, request: AnsweredRequest | None, message: Message, lines: ExitStack
     ) -> list[Piece] | None:
-        """Return the replacement of a message for the host, or `None` to forward it as it is."""
+        """Return the pieces that replace a message for the host; `None` to forward it unchanged."""
         if request is None:
             return None
         if isinstance(request, ToolListRequest | AppPageRequest):
-            # The request is the proxy's, not the host's.
+            # The host has not sent this request, so it does not get the response.
             return []
         try:
             if isinstance(request, CallResponse):
@@ -322,23 +331,27 @@ class Proxy:
             return None
 
     def _extend_list(self, line: Message) -> list[Piece] | None:
-        """Return a list of the server's tools with ours appended; `None` if we add none."""
-        ours = {
+        """Return a list of the server's tools with the memory's tools appended.
+
+        Return `None` if no tool is appended, since the server has tools of the same names.
+        """
+        appended = {
             name: tool
             for name, tool in self.memory_tools.items()
             if name not in self._requests.tool_names
         }
-        if not ours:
+        if not appended:
             return None
+        definitions = write_tools("mcp", list(appended.values()))
         tools = [
             {**tool, "name": name}
-            for name, tool in zip(ours, write_tools("mcp", list(ours.values())), strict=True)
+            for name, tool in zip(appended, definitions, strict=True)
             if isinstance(tool, dict)
         ]
         return append_tools(line, line.members["result"], tools)
 
     async def _fill_in_files(self, call: PendingCall, line: Message) -> list[Piece] | None:
-        """Return a call with files in place of its handles; `None` if it has no handles."""
+        """Return the pieces of a call with files in place of handles; `None` without handles."""
         file_arguments = self._requests.file_arguments.get(call.name)
         if not file_arguments or call.arguments is None or "@blob:" not in call.arguments_json:
             return None
@@ -394,7 +407,11 @@ class Proxy:
     async def _store_response(
         self, response: CallResponse, line: Message, lines: ExitStack
     ) -> list[Piece] | None:
-        """Store a response; return its replacement for the host, or `None` to forward it as is."""
+        """Store a response to a call.
+
+        Returns:
+            The pieces that replace the message for the host; `None` to forward it unchanged.
+        """
         call, span, success = response.call, response.end.span, response.end.is_success
         recorded = self._recorded_calls.pop(call.call_id, None)
         stores_call = recorded is not None and await recorded.report_response()
@@ -436,7 +453,7 @@ class Proxy:
     ) -> list[AddedContent]:
         """Return the files that a call has left in the folder, and the app page of its tool.
 
-        Nothing is added to a result without a list of content.
+        They are stored with the result. If the result has no list of content, return none.
         """
         if not has_content_list(line, span):
             return []
@@ -445,7 +462,7 @@ class Proxy:
             is_parsed = span.end - span.start <= MAX_PARSED_BYTES
             result = parse_member(line, span) if is_parsed else None
             added += await self.collected.collect(call.call_id, result, files)
-        if (read := self._requests.find_page_request(call)) is not None:
+        if (read := self._requests.find_app_page_request(call)) is not None:
             with anyio.move_on_after(_PAGE_SECONDS):
                 await read.is_answered.wait()
             # Later responses do not wait for a page that the server has not sent in time.
@@ -456,7 +473,7 @@ class Proxy:
     async def _store_with_files(
         self, store_result: StoreResult, call: PendingCall, files: Sequence[AddedContent]
     ) -> StoredResult | None:
-        """Store a response with its files; without them if that is refused, or takes too long."""
+        """Store a response with its files; if that is refused or takes too long, without them."""
         try:
             with anyio.fail_after(_FILES_STORED_SECONDS):
                 return await store_result(files=files)

@@ -1,7 +1,7 @@
-"""The caller of a request to the memory, and the sessions that it may use.
+"""The caller of a request to the memory, and the sessions that its calls may use.
 
-This is a module apart from `memory_server`, which loads the SDK: 20 MiB that the endpoint does not
-need before a client of MCP sends a request.
+This is not a part of `memory_server`, which loads the SDK of MCP: that takes 20 MiB, and the
+endpoint does not need it before the first request.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
 
 DEFAULT_SESSION: Final = "mcp"
-"""The session of calls without another one."""
+"""The session of calls if the URL names none."""
 
 
 async def _reserve_nothing(_: int) -> None:
@@ -32,9 +32,9 @@ class McpCaller:
 
     caller: Caller
     session_id: str = DEFAULT_SESSION
-    """The session of calls without an explicit one."""
+    """The session of calls that have no argument `session`."""
     scope: Scope = "session"
-    """The scope of calls: this session, or all sessions of the project and their handles."""
+    """What calls may use: only this session, or all sessions of the project."""
     body_bytes: int = 0
     """The size of the message; 0 over pipes."""
     reserve_memory: Callable[[int], Awaitable[None]] = _reserve_nothing
@@ -46,10 +46,10 @@ class McpCaller:
         return self.caller.project_id
 
     def take_session(self, arguments: dict[str, Any]) -> str:
-        """Return the session of a call, after removing it from the arguments of the call.
+        """Remove the argument `session` from the arguments of a call; return the session to use.
 
         Raises:
-            ForeignSessionError: The session is not the caller's, or is invalid.
+            ForeignSessionError: The caller may not use the session, or its id is invalid.
         """
         session_id = arguments.pop("session", None)
         if session_id is None or session_id == self.session_id:
@@ -67,7 +67,7 @@ class McpCaller:
 
 
 def caller_at(caller: Caller, query: bytes) -> McpCaller:
-    """Return the caller with the session and scope of a query.
+    """Return a caller with the session and scope in the query of the URL.
 
     Raises:
         InvalidPayloadError: The session or the scope is invalid.

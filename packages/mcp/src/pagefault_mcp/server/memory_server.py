@@ -52,7 +52,7 @@ from pagefault_dialects.targets.tool_definitions import write_tools
 from pagefault_dialects.text_windows import LineRange, decode_text, parse_line_range
 from pagefault_dialects.tools.tool_catalogue import definitions
 from pagefault_mcp.messages.message_limits import LONGEST_CURSOR_CHARS, check_uri
-from pagefault_mcp.messages.request_tracker import nearest_revision
+from pagefault_mcp.messages.request_tracker import find_nearest_revision
 from pagefault_mcp.server.memory_caller import ForeignSessionError, McpCaller
 from pagefault_mcp.server.page_changes import (
     PAGES,
@@ -126,7 +126,7 @@ class MemoryServer:
             "name": params.name[:512] or "none",
             "arguments": arguments,
             "scope": caller.scope,
-            "protocolVersion": nearest_revision(context.protocol_version),
+            "protocolVersion": find_nearest_revision(context.protocol_version),
             "maxBytes": _MAX_READ_BYTES,
             "countTokens": False,
         }

@@ -51,7 +51,8 @@ _TYPES = ("page:created", "page:updated", "page:deleted")
 _RETRY_SECONDS = 5.0
 _MAX_URIS = 1_000
 _POLL_SECONDS = 2.0
-# Polls are slow in a project of a million files. A pause takes at least so many times a poll.
+# The pause between two polls is at least so many times as long as a poll, which takes long in a
+# project with a million files.
 _POLL_SHARE = 50
 
 
@@ -104,10 +105,10 @@ async def listen(
 
 @dataclass(slots=True, eq=False)
 class FileListWatch:
-    """A watch on the list of a project's files, which polls their number and the newest one."""
+    """A watch on the files of a project, which polls their number and the newest time."""
 
     services: Services
-    """Has the records of the files."""
+    """The services with the records of the files."""
     project_id: str
     """The project."""
     _last_extent: tuple[int, datetime | None]
@@ -147,9 +148,9 @@ class HostSubscriptions:
     """The subscriptions of a host over pipes, in revisions of MCP before 2026-07-28."""
 
     services: Services
-    """Has the log of events."""
+    """The services with the log of events."""
     caller: Caller
-    """The caller, whose project has the log."""
+    """The caller, whose project is watched."""
     group: anyio.abc.TaskGroup
     """The tasks that read the log until the host disconnects."""
     _uris: set[str] = field(default_factory=set)
@@ -180,7 +181,7 @@ class HostSubscriptions:
         return types.EmptyResult()
 
     async def watch(self, context: Context) -> None:
-        """Begin to read the log, and to poll the list, unless that has begun."""
+        """Start the tasks that read the log and poll the files, unless they are running."""
         async with self._starting:
             if not self._is_watching:
                 files = await FileListWatch.load(self.services, self.caller.project_id)
@@ -219,7 +220,13 @@ class HostSubscriptions:
 def _changes(
     batch: Sequence[EventItem], uris: Collection[str], *, is_list: bool
 ) -> Iterator[ServerEvent]:
-    """Yield the notifications for events of pages."""
+    """Yield the notifications for events of pages.
+
+    Args:
+        batch: The events.
+        uris: The URIs that a client subscribes to.
+        is_list: Whether it also subscribes to changes of the list.
+    """
     by_page: defaultdict[str, list[str]] = defaultdict(list)
     for uri in uris:
         address, _, _ = uri.partition("?")

@@ -1,7 +1,7 @@
-"""Translation of problem documents at `/mcp` into errors of JSON-RPC.
+"""Convert problem documents at `/mcp` into errors of JSON-RPC.
 
 Clients of MCP do not read problem documents, so a user would see only that there was an error. The
-problem becomes the `data` of an error of JSON-RPC; status and headers stay the same.
+problem document becomes the `data` of an error of JSON-RPC, with the same status and headers.
 """
 
 import json
@@ -21,10 +21,10 @@ _REPLACED_HEADERS = (b"content-length", b"content-type")
 
 
 class McpRefusals:
-    """A middleware that translates problems into errors of JSON-RPC.
+    """A middleware that converts problem documents into errors of JSON-RPC.
 
-    It also changes the path `/mcp/` to `/mcp`: hosts add the slash to URLs, and few of them repeat
-    a `POST` after a redirect. It is the outermost middleware, so the others see only `/mcp`.
+    It also changes the path `/mcp/` to `/mcp`, since hosts add the slash to URLs, and few of them
+    repeat a `POST` after a redirect. It is the outermost middleware, so all others see only `/mcp`.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -54,7 +54,10 @@ class McpRefusals:
 
 
 def _error_response(start: Message, body: bytes) -> JSONResponse:
-    """Return a problem as an error of JSON-RPC; its id is null, since the request is not parsed."""
+    """Return a problem document as an error of JSON-RPC.
+
+    The id is null, since the request was not parsed.
+    """
     status, problem = start["status"], json.loads(body)
     code = INVALID_REQUEST if status < 500 else INTERNAL_ERROR
     if problem["code"] == _NO_JSON:

@@ -1,11 +1,11 @@
-"""Files that tools leave in a folder, which are stored with the results of their calls.
+"""Collect the files that tools leave in a folder, to store them with the results of calls.
 
-A server may put anything into the folder: links, pipes, files that are replaced between two checks.
-So each component of a path is opened by itself, from the root on, without following links. Only
-regular files without hard links are read. The file is copied, so later writes do not change what is
-stored.
+The folder is not trusted: a server may put links and pipes into it, or replace a file between two
+checks. So each component of a path is opened separately, from the root on, without following links,
+and only regular files without hard links are read. Each file is copied first, so that later writes
+do not change what is stored.
 
-A new or changed file belongs to every call that was open when it appeared.
+A new or changed file is stored with every call that was open when it appeared.
 """
 
 import base64
@@ -42,7 +42,7 @@ _QUIET_SECONDS = 0.2
 _GROWING_SECONDS = 5.0
 _COLLECT_SECONDS = 10.0
 _LISTING_SECONDS = 2.0
-# Open calls. A cancelled call may never end, so the oldest is dropped above the limit.
+# The limit of open calls. Above it the oldest is dropped, since a cancelled call may never end.
 _MAX_CALLS = 1_000
 # Divisible by three, so that the pieces of base64 can be joined.
 _PIECE_BYTES = 192 * 1024
@@ -51,7 +51,7 @@ _NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FileState(NamedTuple):
-    """Properties of a file that change when the file does."""
+    """The properties of a file by which a change is recognised."""
 
     inode: int
     size_bytes: int
@@ -72,20 +72,20 @@ class _NotStoredError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CollectedFile:
-    """A copy of a file."""
+    """A copy of a file that a tool has left in the folder."""
 
     path: str
-    """Its path, relative to the folder."""
+    """The path of the file, relative to the folder."""
     copy: IO[bytes]
     size_bytes: int
 
-    def block(self) -> Iterator[bytes]:
-        """Yield the block of content that stores the file, in pieces."""
+    def encode_block(self) -> Iterator[bytes]:
+        """Yield the JSON of the content block that has the file, in pieces."""
         path = os.fsencode(self.path).decode("utf-8", "replace")
         name = safe_file_name(path) or "file"
         mime_type = mime_type_for_filename(name) or "application/octet-stream"
         block_head = {"type": "file", "filename": name, "_meta": {_COLLECTED: path}}
-        # The base64 of a short text beside a type could be read as a text.
+        # A data URI, since plain base64 of a short file could be taken for a text.
         yield json_bytes(block_head)[:-1] + f',"data":"data:{mime_type};base64,'.encode()
         self.copy.seek(0)
         while piece := self.copy.read(_PIECE_BYTES):
@@ -106,10 +106,10 @@ class CollectedFolder:
         self._spellings = (self._root, os.path.abspath(folder))
         self._bases = (self._root, str(Path.cwd()))
         self._warn = warn
-        # The last listing, and for each file the number of the listing that first had its state.
+        # The files of the last listing, each with the number of the first listing with its state.
         self._files: Mapping[str, tuple[FileState, int]] = {}
         self._listing_number = 0
-        # By call: the number of the listing when it began.
+        # For each open call, the number of the listing before it.
         self._start_numbers: dict[str, int] = {}
         self._listing = anyio.Lock()
         self._growing: set[str] = set()
@@ -122,7 +122,7 @@ class CollectedFolder:
             if await self._update():
                 while len(self._start_numbers) >= _MAX_CALLS:
                     del self._start_numbers[next(iter(self._start_numbers))]
-                # A call that is repeated with the input it asked for began earlier.
+                # A call that the host repeats with further input has begun already.
                 self._start_numbers.setdefault(call_id, self._listing_number)
 
     async def collect(
@@ -132,8 +132,8 @@ class CollectedFolder:
 
         Args:
             call_id: The id of the call, which has ended.
-            result: Its result.
-            files: Closes the copies when it is closed.
+            result: The result of the call.
+            files: The exit stack that closes the copies.
         """
         collected: list[CollectedFile] = []
         start_number = self._start_numbers.pop(call_id, None)
@@ -156,17 +156,20 @@ class CollectedFolder:
         return collected
 
     async def _run(self, read: Callable[[*_Arguments], _Read], *args: *_Arguments) -> _Read:
-        """Call a function in a thread of a small pool, which only this folder can exhaust."""
+        """Call a function in a thread of the folder's own pool.
+
+        A slow folder, such as one on a network, does not use up the threads of others.
+        """
         return await anyio.to_thread.run_sync(
             read, *args, abandon_on_cancel=True, limiter=self._threads
         )
 
     def _list(self) -> Listing | None:
-        """Return the files; `None` if there are too many, or they cannot be listed."""
+        """Return the files of the folder; `None` if they are too many or cannot be listed."""
         try:
             listing = dict(islice(_walk(self._root), _MAX_LISTED + 1))
         except FileNotFoundError:
-            # The folder may be created later, and is empty until then.
+            # The folder may be created later.
             return {}
         except OSError as exc:
             refusal = reason_of(exc)
@@ -180,7 +183,7 @@ class CollectedFolder:
         return None
 
     async def _update(self) -> bool:
-        """List the files; return False if they cannot be listed."""
+        """List the files of the folder; return whether that was possible."""
         async with self._listing:
             current = await self._run(self._list)
             if current is None:
@@ -201,9 +204,9 @@ class CollectedFolder:
     async def _find(
         self, mentioned: Sequence[str], start_number: int | None
     ) -> dict[str, FileState]:
-        """Return the files to store: first the mentioned ones, then new ones, oldest first."""
+        """Return the files to store: mentioned ones first, then new ones, oldest first."""
         if not await self._update():
-            found = await self._run(_states_of, self._root, mentioned)
+            found = await self._run(_read_states, self._root, mentioned)
         else:
             files = self._files
             found = {path: files[path][0] for path in mentioned if path in files}
@@ -230,23 +233,24 @@ class CollectedFolder:
     ) -> dict[str, FileState]:
         """Return the files that no longer change, in the same order."""
         growing = {
-            p: state
-            for p, state in found.items()
-            if start_number is None or self._is_new(p, start_number)
+            path: state
+            for path, state in found.items()
+            if start_number is None or self._is_new(path, start_number)
         }
         complete = {path: state for path, state in found.items() if path not in growing}
         with anyio.move_on_after(_GROWING_SECONDS):
             while growing:
                 await anyio.sleep(_QUIET_SECONDS)
-                current = await self._run(_states_of, self._root, [*growing])
+                current = await self._run(_read_states, self._root, [*growing])
                 done = {path: state for path, state in current.items() if growing[path] == state}
                 complete |= done
-                # A file that grew during an earlier call is not waited for again.
-                growing = {p: current[p] for p in current.keys() - done.keys() - self._growing}
+                # Files that were still growing at the end of an earlier call are not waited for.
+                still_growing = current.keys() - done.keys() - self._growing
+                growing = {path: current[path] for path in still_growing}
         for path in growing:
             self._warn_not_stored(path, "it is still being written")
         self._growing = set(islice(self._growing - complete.keys(), MAX_FILES)) | growing.keys()
-        # An empty file is not written yet.
+        # An empty file is one that is not written yet.
         return {
             path: complete[path] for path in found if path in complete and complete[path].size_bytes
         }
@@ -301,40 +305,46 @@ def _state(status: os.stat_result) -> FileState:
     return FileState(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _state_of(root: str, path: str) -> FileState:
+def _read_state(root: str, path: str) -> FileState:
     """Return the state of a regular file.
 
     Raises:
         OSError: There is no such file.
-        _NotStoredError: It is no regular file.
+        _NotStoredError: It is not a regular file.
     """
     descriptor = _open(root, path)
     try:
-        return _regular_state(os.fstat(descriptor))
+        return _read_regular_state(os.fstat(descriptor))
     finally:
         os.close(descriptor)
 
 
-def _regular_state(status: os.stat_result) -> FileState:
+def _read_regular_state(status: os.stat_result) -> FileState:
     if not stat.S_ISREG(status.st_mode):
         raise _NotStoredError("it is no regular file")
     return _state(status)
 
 
-def _states_of(root: str, paths: Iterable[str]) -> dict[str, FileState]:
+def _read_states(root: str, paths: Iterable[str]) -> dict[str, FileState]:
     states = {}
     for path in paths:
         with suppress(OSError, _NotStoredError):
-            states[path] = _state_of(root, path)
+            states[path] = _read_state(root, path)
     return states
 
 
 def _copy(root: str, path: str, state: FileState, max_bytes: int) -> CollectedFile:
     """Return a copy of a file.
 
+    Args:
+        root: The folder.
+        path: The path of the file, relative to the folder.
+        state: The state of the file when it was found.
+        max_bytes: The maximum size of the file.
+
     Raises:
-        OSError: It cannot be read.
-        _NotStoredError: It has changed, is too large, or is a link.
+        OSError: The file cannot be read.
+        _NotStoredError: The file has changed, is too large, or has a hard link.
     """
     if state.size_bytes > max_bytes:
         raise _NotStoredError(f"all files of a call may have {MAX_BYTES:,} bytes")
@@ -344,7 +354,7 @@ def _copy(root: str, path: str, state: FileState, max_bytes: int) -> CollectedFi
         status = os.fstat(descriptor)
         if status.st_nlink > 1:
             raise _NotStoredError("it has another name, a hard link")
-        is_same = _regular_state(status) == state
+        is_same = _read_regular_state(status) == state
         while is_same and (piece := os.read(descriptor, _PIECE_BYTES)):
             copy.write(piece)
             is_same = copy.tell() <= state.size_bytes

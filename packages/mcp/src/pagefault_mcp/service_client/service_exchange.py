@@ -1,6 +1,6 @@
-"""Bodies of requests to the service that stores a proxy's results, and readers of its responses.
+"""Build the bodies of requests to the service that stores results, and read its responses.
 
-`pagefault_mcp.service_client.service_store` sends the requests.
+`service_store` sends the requests.
 """
 
 import json
@@ -32,9 +32,9 @@ _SERVER = "pagefault/server"
 _LIMIT_CODES = frozenset(
     {"evicted", "too-many-bytes", "too-many-pixels", "too-many-media", "request-too-large"}
 )
-"""The codes of losses that are due to the limits of a host."""
+"""The codes of loss entries that are caused by the limits of a host."""
 
-# The bracket of a list is searched for in so many bytes, since white space may surround it.
+# The bracket of a list is searched in so many bytes, since there may be white space around it.
 _BRACKET_BYTES = 4_096
 
 NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
@@ -43,8 +43,8 @@ NO_JSON = "the service answered something else than JSON objects. Is it a Pagefa
 class AddedContent(Protocol):
     """Content that the proxy stores with a result, such as a file that the tool has left."""
 
-    def block(self) -> Iterator[bytes]:
-        """Yield its content block as JSON, in pieces; the same ones at each call."""
+    def encode_block(self) -> Iterator[bytes]:
+        """Yield the content block as JSON in pieces. Each call yields the same pieces."""
 
 
 class ServiceRequestError(Exception):
@@ -56,7 +56,7 @@ class ServiceRefusedError(ServiceRequestError):
 
 
 def call_message(call: PendingCall) -> JsonValue:
-    """Return a call as the message of an assistant, with the name of the server in `_meta`."""
+    """Return a call as a message of the assistant, with the name of the server in `_meta`."""
     function = {"name": call.name, "arguments": call.arguments_json}
     calls = [{"id": call.call_id, "type": "function", "function": function}]
     message = {"role": "assistant", "content": None, "tool_calls": calls}
@@ -104,8 +104,8 @@ async def result_body(
 ) -> AsyncIterator[bytes]:
     """Yield the body of the request that stores the response to a call.
 
-    The arguments are those of `ServiceStore.store_result`, and the session. Files become the last
-    blocks of the content.
+    The arguments are those of `ServiceStore.store_result`, and the session. The blocks of files are
+    appended to the content of the result.
     """
     head = {
         "toolName": call.name,
@@ -132,7 +132,7 @@ async def result_body(
 def _blocks(files: Sequence[AddedContent], comma: bytes) -> Iterator[bytes]:
     for file in files:
         yield comma
-        yield from file.block()
+        yield from file.encode_block()
         comma = b","
 
 
@@ -142,7 +142,7 @@ def has_content_list(line: Message, span: Span) -> bool:
 
 
 def _content_end(line: Message, span: Span) -> int | None:
-    """Return the position of the bracket that closes a result's content; `None` without a list."""
+    """Return the position of the bracket that closes a result's list of content, if it has one."""
     content = locate_members(line, span).get("content")
     if content is None:
         return None
@@ -154,9 +154,9 @@ def _content_end(line: Message, span: Span) -> int | None:
 
 
 def _add_server(call: PendingCall, line: Message, span: Span) -> list[bytes | Span]:
-    """Return the pieces of a result, with the server's name in its `_meta`.
+    """Return the pieces of a result with the name of the server in `_meta`.
 
-    A result that is not one of MCP is unchanged.
+    A result without the form of MCP is not changed.
     """
     if call.server is None:
         return [span]
@@ -178,14 +178,14 @@ def _add_server(call: PendingCall, line: Message, span: Span) -> list[bytes | Sp
 
 
 async def read_response(pieces: AsyncIterator[bytes], scan: Callable[[Line], Scanned]) -> Scanned:
-    """Return the result of a scan of a JSON response; the caller closes its line.
+    """Read a JSON response as one line, and return the result of a function of that line.
 
     Args:
         pieces: The response.
-        scan: Scans it.
+        scan: The function. It closes the line, or returns a piece of it, which the caller closes.
 
     Raises:
-        ServiceRequestError: It is not UTF-8, or has another form.
+        ServiceRequestError: The response is not UTF-8, or has another form.
     """
     try:
         text = await read_text(pieces)
@@ -203,12 +203,12 @@ async def read_response(pieces: AsyncIterator[bytes], scan: Callable[[Line], Sca
 def find_rendered_message(text: Line) -> LinePiece:
     """Return the only message of a rendering.
 
-    A short rendering is checked to be JSON. In a long one, only the members are located; the
-    service is trusted to write valid JSON.
+    A short rendering is checked to be valid JSON. In a long rendering only the members are located,
+    without a check.
 
     Raises:
-        ValueError, KeyError, RecursionError: The text is no rendering, or its message has no list
-            of content.
+        ValueError, KeyError, RecursionError: The text is not a rendering, or its message has no
+            list of content.
     """
     if not text.is_long:
         strict_json(text.read())
@@ -233,9 +233,9 @@ def strict_json(text: bytes) -> JsonValue:
 
 
 def find_limited_message(text: Line) -> LinePiece | None:
-    """Return the message of a rendering that the limits of the host have changed.
+    """Return the message of a rendering if the limits of the host have changed it.
 
-    Any other rendering is closed, and `None` is returned.
+    Otherwise close the line, and return `None`.
 
     Raises:
         ValueError, KeyError, RecursionError: As for `find_rendered_message`.
@@ -253,14 +253,14 @@ def is_changed(record: LinePiece, options: RenderOptions) -> bool:
     """Return whether the rendering differs from the server's result even without limits.
 
     Args:
-        record: The normalized result, whose parts are read one at a time.
+        record: The normalized result.
         options: The limits of the host.
 
     Raises:
         KeyError, ValueError: The record is invalid.
     """
     max_chars = options.max_text or PREVIEW_LIMIT_CHARS
-    # App pages are resources too, but are in no rendering.
+    # App pages are resources, but renderings do not have them.
     page_uris: set[str] = set()
     for part in _parts(record):
         if len(part.get("text", "")) > max_chars:
@@ -274,7 +274,7 @@ def is_changed(record: LinePiece, options: RenderOptions) -> bool:
 def may_be_limited(record: LinePiece, options: RenderOptions) -> bool:
     """Return whether the limits of a host may change the rendering of a result."""
     image_limits = (options.max_images, options.max_bytes, options.max_image_pixels)
-    # Small images are inline in the record, but may be many, or have many pixels.
+    # Images in the record are small in bytes, but there may be many, or they may have many pixels.
     has_limits = any(limit is not None for limit in image_limits)
     return options.max_tokens is not None or (
         has_limits and any(part["type"] == "image" for part in _parts(record))
@@ -287,5 +287,5 @@ def _items(message: Message, name: str) -> Iterator[LinePiece]:
 
 
 def _parts(record: LinePiece) -> Iterator[Any]:
-    # Integers may have more digits than Python converts.
+    # Python does not convert integers of very many digits.
     return (json.loads(item.read(), parse_int=str) for item in _items(record, "parts"))

@@ -1,6 +1,7 @@
-"""The HTTP client of the service that stores and renders the results of a proxy.
+"""The HTTP client of a proxy for the service that stores and renders results of tools.
 
-The proxy itself loads no stores. A result is streamed to the service in the pieces of its line.
+A result is sent to the service piece by piece as it is on its line, so long results are not read
+into memory.
 """
 
 import base64
@@ -48,7 +49,7 @@ _JSON = {"Content-Type": "application/json"}
 _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 _LONGEST_DETAIL_CHARS = 1_000
 _MAX_HANDLES = 100
-# Models may read this too, and cannot create a key.
+# Models may read this text too. They cannot create a key, so it names the operator.
 _NO_KEY = (
     "the service takes no requests without a valid API key. Whoever runs this has to give it one, "
     "in the environment variable PAGEFAULT_API_KEY."
@@ -56,39 +57,38 @@ _NO_KEY = (
 _UPDATE_HINT = (
     "The service may be of an earlier version than this proxy; then it has to be updated."
 )
-# A failing service or a reverse proxy sends these; the request may have been executed.
+# Statuses of a failing service or a reverse proxy, after which the request may have been executed.
 _UNCERTAIN_STATUSES = (
     httpx.codes.INTERNAL_SERVER_ERROR,
     httpx.codes.BAD_GATEWAY,
     httpx.codes.GATEWAY_TIMEOUT,
 )
-# For this time after a timeout, requests fail at once instead of waiting for a timeout each.
+# After a timeout, requests fail at once for this time, instead of waiting for a timeout each.
 _UNAVAILABLE_SECONDS = 5.0
 
-# Errors of an established connection: the service was killed, or has ended.
+# Errors of an established connection, after which the request is sent again.
 _CONNECTION_ERRORS = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
 # The delays of retries. A service that is shutting down still accepts connections.
 _RETRY_DELAYS_SECONDS = (0.1, 1.0)
 
 Content: TypeAlias = Callable[[], AsyncIterator[bytes]] | bytes
-"""A body, or a function that returns its pieces anew for each attempt."""
+"""A body, or a function that returns the pieces of the body, which is called for each attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """A stored result whose rendering may differ from the result of the server."""
+    """A stored result whose rendering for the host may differ from the result of the server."""
 
     tool_result_id: str
-    """Its id."""
     is_changed: bool
-    """The rendering differs even if no limit of the host applies."""
+    """True if the rendering differs in any case; false if only limits of the host may change it."""
 
 
 @dataclass(slots=True, eq=False)
 class ServiceStore:
     """A client that stores calls and results in a session, and renders results for a host.
 
-    Its methods raise `ServiceRequestError` if the service refuses a request, or cannot be reached.
+    The methods raise `ServiceRequestError` if the service refuses a request or cannot be reached.
     """
 
     client: httpx.AsyncClient
@@ -101,11 +101,11 @@ class ServiceStore:
     """The folder of files for tools that take paths; `None` to write no files."""
     service_name: str
     """The name of the service in errors."""
-    # Until this time of `time.monotonic`, requests fail with the reason.
+    # The time of `time.monotonic` until which requests fail at once, and the reason.
     _unavailable: tuple[float, str] = (0.0, "")
 
     async def run_memory_tool(self, call: PendingCall, revision: McpRevision) -> LinePiece:
-        """Run a call of a tool of the memory; return its result, whose line the caller closes."""
+        """Run a call of a tool of the memory; return the result, whose line the caller closes."""
         body = json_bytes(build_memory_call(call, revision, self.options))
         path = f"/api/sessions/{self.session_id}/tool-calls"
         async with self._request("POST", path, content=body) as response:
@@ -116,7 +116,7 @@ class ServiceStore:
     ) -> JsonValue | None:
         """Return arguments with files in place of handles; `None` if no handle can be resolved.
 
-        Handles of other sessions stay as they are.
+        Handles of other sessions are not replaced.
 
         Args:
             arguments: The arguments of a call.
@@ -124,7 +124,7 @@ class ServiceStore:
             server: The key of the tool's server, as in `ToolFiles`.
 
         Raises:
-            ServiceRequestError: The service does not answer with JSON.
+            ServiceRequestError: The response of the service is not JSON.
             OSError: A file cannot be written.
         """
         copy: JsonValue = json.loads(json_text(arguments))
@@ -139,7 +139,10 @@ class ServiceStore:
         return copy if any(text is not None for text in values.values()) else None
 
     async def _write_tool_file(self, handle: HandleArgument, server: object) -> str | None:
-        """Return the value for a handle; `None` if its file is too large or of another session."""
+        """Return the argument that replaces a handle, and write its file if it is a path.
+
+        Return `None` if the file is too large or of another session.
+        """
         as_path = handle.form == "path"
         body: dict[str, JsonValue] = {
             "sessionId": self.session_id,
@@ -165,7 +168,7 @@ class ServiceStore:
         return await anyio.to_thread.run_sync(self.files.write, server, *description, data)
 
     async def record_call(self, call: PendingCall) -> None:
-        """Append a call to the session's history, as the message of an assistant."""
+        """Append a call to the history of the session, as a message of the assistant."""
         message = json_bytes(call_message(call))
         path = f"/api/sessions/{self.session_id}/messages"
         await self._request_object("POST", path, content=message, key=call.call_id)
@@ -186,9 +189,9 @@ class ServiceStore:
             call: The call.
             line: The message that answers it.
             result: The span of the result or the error in the message.
-            success: False for an error.
-            stores_call: Store the call too, in the same request.
-            files: Content that is stored with the result.
+            success: Whether the message has a result, and not an error.
+            stores_call: Whether to store the call in the same request.
+            files: Content to store with the result.
         """
         stored = (call, self.session_id, line, result)
         body = partial(result_body, *stored, success=success, stores_call=stores_call, files=files)
@@ -196,7 +199,7 @@ class ServiceStore:
             return await read_response(response.aiter_bytes(), self._read_stored)
 
     async def store_refusal(self, call: PendingCall, text: str) -> None:
-        """Store a refused call with the error that answered it."""
+        """Store a call that the proxy has refused, with its error."""
         result = json_bytes(refusal_body(call, self.session_id, text))
         await self._request_object("POST", "/api/tool-results", content=result)
 
@@ -211,7 +214,10 @@ class ServiceStore:
             return result if result.is_changed or may_be_limited(record, self.options) else None
 
     async def render(self, stored_result: StoredResult, revision: McpRevision) -> LinePiece | None:
-        """Return the rendering of a result; `None` if the host gets the result of the server."""
+        """Return the rendering of a stored result for the host.
+
+        Return `None` if it does not differ from the result of the server.
+        """
         options = replace(self.options, protocol_version=revision, count_tokens=False)
         params = {"target": "mcp"} | {
             re.sub("_(.)", lambda letter: letter[1].upper(), name): value
@@ -225,7 +231,7 @@ class ServiceStore:
     async def _request_object(
         self, method: str, path: str, *, content: Content | None = None, key: str | None = None
     ) -> dict[str, Any]:
-        """Send a request; return the JSON object of its response. See `_request` for its errors."""
+        """Send a request; return the JSON object in the response. Raises as `_request`."""
         async with self._request(method, path, content=content, key=key) as response:
             await response.aread()
             return parse_object(response)
@@ -242,7 +248,7 @@ class ServiceStore:
     ) -> AsyncIterator[httpx.Response]:
         """Send a request, and yield its successful response.
 
-        Each call has a unique id, so requests are idempotent and may be repeated.
+        Each request has the unique id of a call or an idempotency key, so it may be sent again.
 
         Args:
             method: The method.
@@ -254,8 +260,8 @@ class ServiceStore:
         Raises:
             ServiceRequestError: The service refuses the request, fails, or cannot be reached.
         """
-        until, reason = self._unavailable
-        if time.monotonic() < until:
+        unavailable_until, reason = self._unavailable
+        if time.monotonic() < unavailable_until:
             raise ServiceRequestError(reason)
         headers = _UNCOMPRESSED if content is None else {**_UNCOMPRESSED, **_JSON}
         if key is not None:
@@ -294,7 +300,7 @@ async def _send_with_retry(send: Callable[[], Awaitable[httpx.Response]]) -> htt
 
 
 def _refusal(response: httpx.Response) -> str:
-    """Return the reason of a refusal, for users and models."""
+    """Return the reason for which the service refused a request, for users and models."""
     if response.status_code == httpx.codes.UNAUTHORIZED:
         return _NO_KEY
     text = parse_detail(response) or f"the service answered {response.status_code}"
@@ -306,7 +312,7 @@ def parse_object(response: httpx.Response) -> dict[str, Any]:
     """Return the JSON object of a response.
 
     Raises:
-        ServiceRequestError: The response is no JSON object.
+        ServiceRequestError: The response is not a JSON object.
     """
     try:
         value = strict_json(response.content)
@@ -318,7 +324,7 @@ def parse_object(response: httpx.Response) -> dict[str, Any]:
 
 
 def parse_detail(response: httpx.Response) -> str | None:
-    """Return the detail of a problem, on one line; `None` if the response is no problem."""
+    """Return the detail of a problem document on one line; `None` for other responses."""
     try:
         problem = response.json()
         # At `/mcp` the problem is in an error of JSON-RPC.

@@ -1,9 +1,9 @@
-"""A client of an MCP server over Streamable HTTP, with the interface of a pipe.
+"""A client of an MCP server over Streamable HTTP, which takes and returns lines like a pipe.
 
-Each line of the host is one POST. Its response is JSON or a stream of events, which is converted to
-lines. Other messages of the server come over another stream, which is kept open. Some headers
-repeat members of the message that is sent. A server of the transport HTTP+SSE of 2024 is detected
-by its response to `initialize`.
+Each line of the host is sent in one POST. The response is JSON or a stream of events, and is
+converted into lines. Other messages of the server arrive on another stream, which is kept open.
+Some headers repeat members of the message that is sent. A server of the transport HTTP+SSE of 2024
+is recognised by its response to `initialize`.
 
 Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable HTTP", and its
 "Backwards Compatibility".
@@ -24,7 +24,11 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from pagefault_mcp.errors import unreachable_reason
 from pagefault_mcp.messages.lines import read_text, scan_text
 from pagefault_mcp.messages.rewritten_messages import error_line
-from pagefault_mcp.messages.sessionless_requests import Path, mirrored_parameters, request_headers
+from pagefault_mcp.messages.sessionless_requests import (
+    Path,
+    build_request_headers,
+    find_mirrored_parameters,
+)
 from pagefault_mcp.upstreams.server_sent_events import Position, read_events
 from pagefault_mcp.upstreams.sse_upstream import NoStreamError, SseSession
 from pagefault_mcp.upstreams.upstream_messages import (
@@ -49,9 +53,9 @@ _ACCEPTED_STATUS = 202
 _LAST_SECONDS = 5.0
 _MAX_RESUMED = 100
 _PARSED_METHODS = ("initialize", "tools/list")
-# Servers of 2024 refuse a POST at the URL of their stream with these.
+# The statuses with which servers of 2024 refuse a POST to the URL of their stream.
 _OLDER_STATUSES = (400, 404, 405)
-# A reverse proxy reports with these that the server is down.
+# The statuses with which a reverse proxy reports that the server is down.
 _UNAVAILABLE_STATUSES = (502, 503, 504)
 # Pieces that wait for the host, each of at most 256 KiB.
 _MAX_QUEUED_PIECES = 16
@@ -65,7 +69,7 @@ _LONE_SURROGATE = "a message is not sent: no header can repeat half of a surroga
 
 @dataclass(slots=True, eq=False)
 class HttpUpstream:
-    """A connection to a server at a URL: it takes the lines of a host, and yields the server's."""
+    """A connection to a server at a URL; lines are written to it and received from it."""
 
     client: httpx.AsyncClient
     """The HTTP client, with the credentials of the server."""
@@ -107,9 +111,10 @@ class HttpUpstream:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Send and receive for the length of the block, then end the server's session.
+        """Send and receive messages in the block, and end the session with the server afterwards.
 
-        At the end, open requests have five seconds for their responses, except cancelled ones.
+        At the end of the block, open requests that are not cancelled have five seconds for their
+        responses.
         """
         try:
             async with anyio.create_task_group() as listening:
@@ -151,7 +156,7 @@ class HttpUpstream:
         if self._sse is not None:
             await self._send_line_by_sse(pending)
         elif pending.method == "initialize":
-            # Later messages need the session that this one begins.
+            # This message begins the session that later messages need.
             await self._send(pending)
             if self._session.number and not self._is_listening:
                 self._is_listening = True
@@ -174,7 +179,7 @@ class HttpUpstream:
     async def _send_in_order(
         self, send: Callable[[SentLine], Awaitable[None]], pending: SentLine
     ) -> None:
-        """Send a message, and return when the server has accepted it, or after a timeout."""
+        """Send a message, and wait with a timeout until the server has accepted it."""
         with anyio.move_on_after(_ACCEPT_SECONDS) as timeout:
             await send(pending)
         if timeout.cancelled_caught:
@@ -182,7 +187,11 @@ class HttpUpstream:
             await self._fail(pending, "the server did not take it")
 
     def _cancel(self, message: Mapping[str, Any]) -> bool:
-        """Stop waiting for a request; return True if that cancels it, without a notification."""
+        """Stop waiting for the response to a request.
+
+        Returns:
+            Whether closing the response cancels the request, so that no notification is sent.
+        """
         request_id = cancelled_id(message)
         pending = self._open_requests.get(request_id)
         if pending is None:
@@ -195,7 +204,7 @@ class HttpUpstream:
 
     async def _send(self, pending: SentLine) -> None:
         try:
-            mirrored = request_headers(pending.message, self._mirrored)
+            mirrored = build_request_headers(pending.message, self._mirrored)
         except UnicodeEncodeError:
             await self._report_failure(pending, _LONE_SURROGATE)
             return
@@ -214,7 +223,10 @@ class HttpUpstream:
                     self._open_requests.pop(request_id, None)
 
     async def _exchange(self, pending: SentLine, mirrored: Mapping[str, str]) -> None:
-        """Send a line and forward the response; if the session is unknown, renew it and resend."""
+        """Send a line and forward the response.
+
+        If the server does not know the session, renew it and send the line again.
+        """
         attempt, has_id = self._session.attempt, self._session.has_id
         refusal = await self._post(pending, mirrored)
         if (
@@ -237,7 +249,7 @@ class HttpUpstream:
             await self._fail(pending, refusal.message)
 
     async def _post(self, pending: SentLine, mirrored: Mapping[str, str]) -> Refusal | None:
-        """Send a line and forward the response; return the refusal if there is one."""
+        """Send a line and forward the response; return the refusal if the server refuses it."""
         headers = {**ACCEPTED, **self._session.headers, **mirrored}
         async with self.client.stream(
             "POST", self.url, content=pending.line, headers=headers
@@ -304,7 +316,7 @@ class HttpUpstream:
                     if not event.is_message(self.warn):
                         continue
                     if pending is not None:
-                        pending.waiting -= event.answered_ids()
+                        pending.waiting -= event.find_answered_ids()
                     await self._forward(event.pieces(), pending)
                     if pending is not None and pending.is_cancelled:
                         pending.scope.cancel()
@@ -326,13 +338,15 @@ class HttpUpstream:
             pending.is_writing_answer = False
 
     def _read_result(self, text: bytes, method: object) -> None:
-        """Record the negotiated revision, or the parameters that headers repeat, by tool."""
+        """Record the negotiated revision, or the parameters of tools that headers repeat."""
         with suppress(ValueError, AttributeError, TypeError, KeyError, RecursionError):
             result = json.loads(text)["result"] if b'"result"' in text else {}
             if method == "initialize":
                 self._session.set_revision(result.get("protocolVersion"))
             for tool in result.get("tools", ()):
-                self._mirrored[tool["name"]] = mirrored_parameters(tool.get("inputSchema") or {})
+                self._mirrored[tool["name"]] = find_mirrored_parameters(
+                    tool.get("inputSchema") or {}
+                )
 
     async def _report_failure(self, pending: SentLine, reason: str) -> None:
         """Log a failure, and answer the requests of a line with an error."""
@@ -346,13 +360,13 @@ class HttpUpstream:
         pending.waiting.clear()
 
     async def _listen(self) -> None:
-        """Forward messages that are no responses from the server's own stream, if it has one."""
+        """Forward messages of the server's stream for other messages, if the server has one."""
         number, position = self._session.number, Position()
         while True:
             if number != self._session.number:
                 number, position = self._session.number, Position()
             headers = position.headers(self._session.headers)
-            # The next request shows whether the server is down.
+            # An error is ignored, since the next request will report that the server is down.
             is_open = True
             with suppress(*EXCHANGE_ERRORS):
                 async with self.client.stream(
@@ -389,12 +403,12 @@ class HttpUpstream:
         if self._sse.has_ended and pending.waiting:
             count = self._reopened
             async with self._reopening:
-                # Once for all requests that found the same stream ended.
+                # All requests that found the stream ended wait here; only the first one reopens it.
                 if self._reopened == count and self._sse.has_ended:
                     self._reopened += 1
                     await self._open_sse(is_reopened=pending.method != "initialize")
         reason = await self._sse.send(pending.line, pending.waiting)
         if reason is not None:
             await self._report_failure(pending, reason)
-        # Answers come over the stream.
+        # The responses arrive on the stream.
         pending.waiting.clear()

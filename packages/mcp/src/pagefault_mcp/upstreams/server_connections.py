@@ -1,6 +1,7 @@
 """Connections to the servers behind the proxy: child processes, and servers at a URL.
 
-Both have the same interface, that of a pipe.
+`ServerProcess` and `UpstreamConnection` have the same methods, so that the proxy writes lines to
+and reads lines from both.
 """
 
 import os
@@ -46,7 +47,7 @@ class UpstreamClient(httpx.AsyncClient):
 
 # The pause between the end of input, SIGTERM and SIGKILL.
 _GRACE_SECONDS = 5.0
-# The timeout for the output of an ended server is divided into so many checks.
+# The wait for the last output of an ended server is divided into so many checks.
 _CHECKS = 50
 _CONNECT_SECONDS = 10.0
 _PIECE_BYTES = 256 * 1024
@@ -64,17 +65,17 @@ class Upstream:
 
     url: str
     headers: Sequence[tuple[str, str]]
-    """Headers of every request to it."""
+    """The headers of every request to the server."""
     transport: Literal["auto", "http", "sse"]
 
 
 class ServerProcess:
-    """A server that runs as a child process, with the standard error of this process.
+    """A server that runs as a child process. It shares the standard error of this process.
 
     Attributes:
-        name: The name of its program, without the folder.
-        write: Writes to its standard input; raises BrokenResourceError or ClosedResourceError after
-            the process has ended.
+        name: The name of the program, without its folder.
+        write: Writes to the standard input of the process. Raises BrokenResourceError or
+            ClosedResourceError after the process has ended.
     """
 
     def __init__(self, process: anyio.abc.Process, name: str) -> None:
@@ -89,7 +90,7 @@ class ServerProcess:
         self._is_receiving = True
 
     async def receive_pieces(self) -> AsyncGenerator[bytes, None]:
-        """Yield pieces of its standard output until that ends."""
+        """Yield the standard output of the process in pieces, until its end."""
         with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             while True:
                 self._is_receiving = True
@@ -99,10 +100,10 @@ class ServerProcess:
         self._output_ended.set()
 
     async def disconnect(self) -> None:
-        """End the process, and wait until its remaining output is received, with a timeout.
+        """End the process, and wait with a timeout until its last output is received.
 
-        Children of the process may keep its standard output open. Only time that is spent waiting
-        for output counts, not the time that the host takes to read it.
+        The timeout is needed since children of the process may keep its standard output open. Only
+        the time of waiting for output counts, not the time that the host takes to read it.
         """
         await self.end()
         seconds, checks = _GRACE_SECONDS / _CHECKS, _CHECKS
@@ -113,7 +114,7 @@ class ServerProcess:
         await self._stdout.aclose()
 
     async def end(self) -> None:
-        """Close the standard input; if the process keeps running, terminate it, then kill it."""
+        """Close the standard input. If the process does not exit, terminate it, then kill it."""
         await self._stdin.aclose()
         for number in (signal.SIGTERM, signal.SIGKILL):
             with anyio.move_on_after(_GRACE_SECONDS):
@@ -133,7 +134,11 @@ class ServerProcess:
                 os.kill(self._process.pid, number)
 
     async def wait_for_exit(self) -> tuple[int, str]:
-        """Wait until the process exits; return its status, and a sentence unless that is 0."""
+        """Wait until the process exits.
+
+        Returns:
+            The exit status, and a sentence for the operator, which is empty for status 0.
+        """
         status = await self._process.wait()
         if not status:
             return 0, ""
@@ -147,7 +152,7 @@ async def start_server(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
     """Start a server as a child process, and end it at the end of the block.
 
     Raises:
-        CannotStartError: It cannot be started.
+        CannotStartError: The program cannot be started.
     """
     try:
         process = await anyio.open_process(
@@ -166,14 +171,14 @@ async def start_server(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
 
 @dataclass(slots=True, eq=False)
 class UpstreamConnection:
-    """A connection to a server at a URL, with the interface of `ServerProcess`."""
+    """A connection to a server at a URL, with the methods of `ServerProcess`."""
 
     name: str
     """The host name of the URL."""
     write: Write
     receive_pieces: Callable[[], AsyncGenerator[bytes, None]]
     closing: anyio.Event = field(default_factory=anyio.Event)
-    """Is set to end the session."""
+    """Set to end the session."""
 
     async def disconnect(self) -> None:
         """End the session, once open requests are answered or have timed out."""

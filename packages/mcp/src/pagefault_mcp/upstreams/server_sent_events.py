@@ -1,4 +1,6 @@
-"""A parser for server-sent events of any length; the data of an event stay on their lines.
+"""A parser for server-sent events of any length.
+
+The data of an event is not copied: it remains on the lines of the stream, which may be in files.
 
 Source: HTML Living Standard, "Server-sent events"; a line ends with LF or CR LF here.
 """
@@ -12,7 +14,7 @@ import httpx
 
 from pagefault_dialects.json.values import JsonValue
 from pagefault_mcp.messages.json_spans import Span
-from pagefault_mcp.messages.lines import Line, LinePiece, answered_ids, is_id, read_lines
+from pagefault_mcp.messages.lines import Line, LinePiece, find_answered_ids, is_id, read_lines
 
 _LONGEST_FIELD_BYTES = 8192
 _DATA = b"data:"
@@ -31,7 +33,7 @@ class ServerEvent:
     event_id: str | None = None
     retry_seconds: float | None = None
     data: list[LinePiece] = field(default_factory=list)
-    """The values of its `data` fields."""
+    """The values of the `data` fields, as pieces of their lines."""
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the data as one line of JSON, in pieces that fit into memory."""
@@ -47,9 +49,10 @@ class ServerEvent:
         return b"".join(self.pieces()).strip()
 
     def is_message(self, warn: Callable[[str], None]) -> bool:
-        """Return whether the data is a message or a batch; warn if it is not.
+        """Return whether the event is a message or a batch.
 
-        Events of other types, such as keep-alives, are no messages.
+        Events of other types, such as keep-alives, are not. A warning is logged for an event of the
+        type `message` with other data.
         """
         if not self.data or self.name not in ("", "message"):
             return False
@@ -65,10 +68,10 @@ class ServerEvent:
             value = json.loads(self.text())
         return value
 
-    def answered_ids(self) -> set[object]:
-        """Return the ids of the requests that the messages in the data answer."""
+    def find_answered_ids(self) -> set[object]:
+        """Return the ids of the requests that are answered by the data."""
         if len(self.data) == 1 and self.data[0].members:
-            return set(answered_ids(self.data))
+            return set(find_answered_ids(self.data))
         value = self._parse()
         return {
             item["id"]
@@ -79,12 +82,12 @@ class ServerEvent:
 
 @dataclass(slots=True)
 class Position:
-    """The position in a stream, from which it can be resumed."""
+    """The position up to which a stream was received, from which it can be resumed."""
 
     event_id: str = ""
     """The id of the last event; empty if the stream cannot be resumed."""
     wait_seconds: float = _RETRY_SECONDS
-    """The delay before it is resumed."""
+    """The delay before the stream is resumed."""
 
     def advance(self, event: ServerEvent) -> None:
         """Move the position behind an event."""
@@ -106,7 +109,7 @@ class Position:
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEvent, None]:
-    """Yield the events of a stream; the data of each are closed when the next is requested."""
+    """Yield the events of a stream. The data of an event is closed when the next is requested."""
     event = ServerEvent()
     with ExitStack() as data_lines:
         async with aclosing(read_lines(pieces)) as lines:
@@ -126,6 +129,7 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEven
 
 
 def _read_field(event: ServerEvent, line: Line) -> None:
+    """Add the field on a line to an event."""
     if line.read(Span(0, len(_DATA))) == _DATA:
         if line.size_bytes <= _LONGEST_BLANK and not line.read()[len(_DATA) :].strip():
             # The first event of a stream may have only an id.
@@ -137,7 +141,7 @@ def _read_field(event: ServerEvent, line: Line) -> None:
     if name == b"event":
         event.name = value
     elif name == b"id":
-        # An id that is invalid in a header cannot resume the stream.
+        # An id that is invalid in a header cannot be used to resume the stream.
         is_whole = value.isprintable() and line.size_bytes <= _LONGEST_FIELD_BYTES
         event.event_id = value if is_whole else ""
     elif name == b"retry" and value.isascii() and value.isdigit():

@@ -28,24 +28,24 @@ class NoStreamError(ValueError):
 
 @dataclass(slots=True, eq=False)
 class SseSession:
-    """The stream of a server, and the unanswered requests that were sent to it."""
+    """A session with a server: its stream, and the requests that are not answered yet."""
 
     client: httpx.AsyncClient
     """The HTTP client."""
     url: str
     """The URL of the stream."""
     forward: Callable[[Iterable[bytes]], Awaitable[None]]
-    """Receives each message of the server."""
+    """Is called with each message of the server, in pieces."""
     warn: Callable[[str], None]
     """Logs a sentence for the operator."""
     # The URL for messages; empty until the server has sent it.
     _endpoint: str = ""
     has_ended: bool = False
-    """The stream has ended, so no requests can be sent."""
+    """True if the stream has ended, so that no requests can be sent."""
     _unanswered: set[object] = field(default_factory=set)
     _answered: anyio.Event = field(default_factory=anyio.Event)
     _opening: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    # The ids of the repeated handshake, whose response is not forwarded.
+    # The ids of requests of a repeated handshake, whose responses are not forwarded.
     _handshake_ids: set[object] = field(default_factory=set)
     _is_restarted: anyio.Event = field(default_factory=anyio.Event)
 
@@ -80,10 +80,10 @@ class SseSession:
         await self._end()
 
     async def restart(self, initialize: bytes, initialized: bytes) -> None:
-        """Repeat the handshake of the host on a new stream; the response is not forwarded.
+        """Repeat the handshake of the host on a new stream, without forwarding the response.
 
         Raises:
-            NoStreamError: The server refuses it.
+            NoStreamError: The server refuses the handshake.
             httpx.HTTPError: The server cannot be reached.
         """
         self._handshake_ids = parse_sent_line(initialize).waiting
@@ -103,11 +103,12 @@ class SseSession:
                 self._opening.cancel()
 
     async def send(self, line: bytes, pending: set[object]) -> str | None:
-        """Send messages; return the reason of a failure, or `None`.
+        """Send the messages of a line; return the reason of a failure, else `None`.
 
         Args:
-            line: The messages.
-            pending: The ids of their requests. After a failure, those that are still unanswered.
+            line: The line.
+            pending: The ids of the requests on the line. After a failure, it has only those that
+                are still unanswered.
         """
         if self.has_ended:
             return _ENDED_STREAM
@@ -120,7 +121,7 @@ class SseSession:
             if response.is_success:
                 return None
             reason = f"the server answered {response.status_code}"
-        # Some requests may have been answered over the stream, or failed with it.
+        # Some requests may have been answered on the stream meanwhile, or failed at its end.
         unanswered = pending & self._unanswered
         self._unanswered -= unanswered
         pending.intersection_update(unanswered)
@@ -140,7 +141,7 @@ class SseSession:
 
     async def _process(self, event: ServerEvent) -> None:
         if event.name == "message" and event.is_message(self.warn):
-            answered = event.answered_ids()
+            answered = event.find_answered_ids()
             if answered & self._handshake_ids:
                 self._handshake_ids = set()
                 self._is_restarted.set()

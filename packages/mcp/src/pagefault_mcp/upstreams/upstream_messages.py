@@ -1,4 +1,4 @@
-"""Messages between a proxy and its server: sent lines, their responses, and refusals."""
+"""Messages between a proxy and a server at a URL: sent lines, their responses, and refusals."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,38 +12,38 @@ import anyio
 import httpx
 
 from pagefault_mcp.errors import one_line
-from pagefault_mcp.messages.lines import Line, answered_ids, is_id, join_lines, member
+from pagefault_mcp.messages.lines import Line, find_answered_ids, is_id, join_lines, member
 
 CANCELLED: Final = "notifications/cancelled"
 
 
 @dataclass(slots=True)
 class SentLine:
-    """A line that is sent to the server, and the ids of its unanswered requests."""
+    """A line of the host that is sent to the server."""
 
     line: bytes
-    """The line, with its end."""
+    """The line with its line end."""
     message: dict[str, Any]
     """The parsed message; empty for a batch, or if the line is not JSON."""
     waiting: set[object] = field(default_factory=set)
-    """The ids of its unanswered requests."""
+    """The ids of the requests on the line that are not answered yet."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    """The scope of the exchange with the server."""
+    """The cancel scope of the HTTP request and its response."""
     is_cancelled_by_closing: bool = False
-    """Closing the response stream cancels the request; its revision has no other way."""
+    """True if the request is cancelled by closing its response stream, as its revision requires."""
     is_cancelled: bool = False
-    """The host has cancelled it."""
+    """True if the host has cancelled the request."""
     is_writing_answer: bool = False
-    """A line of its response is being written to the host, and must not be cut."""
+    """True while a line of the response is written to the host, which must not be cut."""
 
     @property
     def method(self) -> object:
-        """The method of a single message."""
+        """The method of the message; `None` for a batch."""
         return self.message.get("method")
 
 
 def parse_sent_line(line: bytes) -> SentLine:
-    """Return a line with the ids of its requests; none if it is not JSON."""
+    """Return a line with the ids of its requests. A line that is not JSON has none."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -58,7 +58,7 @@ def parse_sent_line(line: bytes) -> SentLine:
 
 
 def cancelled_id(message: Mapping[str, Any]) -> object:
-    """Return the id of the request that a notification cancels, or `None`."""
+    """Return the id of the request that a notification cancels; `None` if it is invalid."""
     request_id = member(message, "params", "requestId")
     return request_id if is_id(request_id) else None
 
@@ -77,7 +77,7 @@ _USUAL_HEADERS = frozenset(
 
 
 class PlainCookies(DefaultCookiePolicy):
-    """A policy that keeps only valid cookies, since an invalid one would fail later requests."""
+    """A policy that keeps only valid cookies, since later requests with others would fail."""
 
     def set_ok(self, cookie: Cookie, request: Request) -> bool:
         """Return whether to keep a cookie."""
@@ -96,13 +96,13 @@ def is_stream(response: httpx.Response) -> bool:
 
 
 def find_answered(line: Line) -> tuple[bool, set[object]]:
-    """Return whether a line has messages, and the ids of the requests that they answer."""
+    """Return whether a line has any message, and the ids of the requests that it answers."""
     messages = line.messages
-    return any(message.members for message in messages), set(answered_ids(messages))
+    return any(message.members for message in messages), set(find_answered_ids(messages))
 
 
 class Refusal:
-    """The refusal of messages by a server."""
+    """An HTTP response of a server that refuses a message or a batch."""
 
     def __init__(self, response: httpx.Response, text: bytes) -> None:
         body: Any = None
@@ -117,12 +117,12 @@ class Refusal:
 
     @property
     def message(self) -> str:
-        """The status and the reason, on one line."""
+        """The status and the reason on one line, for the operator."""
         return f"the server answered {self.status}" + (f": {self.reason}" if self.reason else "")
 
 
 def _find_reason(response: httpx.Response, error: Mapping[str, Any], text: bytes) -> str:
-    """Return the reason in a refusal, on one line; empty without one."""
+    """Return the reason of a refusal on one line, without secrets; empty if there is none."""
     reason: object = error.get("message")
     if response.has_redirect_location:
         reason = f"what is asked for is at another address{_host_of(response)}"
@@ -135,14 +135,14 @@ def _find_reason(response: httpx.Response, error: Mapping[str, Any], text: bytes
 
 
 def _host_of(response: httpx.Response) -> str:
-    """Return the host of a redirect, without the rest of its URL, which may have a key."""
+    """Return the host name of a redirect. The rest of its URL may have a key."""
     with suppress(httpx.InvalidURL, ValueError):
         return f" on {response.request.url.join(response.headers['location']).host}"
     return ""
 
 
 def _secrets_of(request: httpx.Request) -> Iterator[str]:
-    """Yield the secrets in the headers of a request, which a server may repeat."""
+    """Yield values of headers that may be secrets, which a server may repeat in its reason."""
     for name, value in request.headers.items():
         if name not in _USUAL_HEADERS and len(value) >= _SHORTEST_SECRET:
             yield value

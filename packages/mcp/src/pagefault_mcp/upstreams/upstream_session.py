@@ -1,10 +1,10 @@
-"""The session of a server of Streamable HTTP: its headers, and its renewal.
+"""The session with a server of Streamable HTTP: its headers, and its renewal.
 
 A server may drop a session after a restart or a timeout, but a host over pipes cannot begin a new
-one. So the proxy repeats the host's handshake with the server, and the host does not notice.
+session. So the proxy begins one: it repeats the handshake of the host.
 
-Source: specification of MCP, 2025-11-25, "Session Management". It requires 404 for an ended
-session; some servers answer 400 with a message about an unknown session.
+Source: specification of MCP, 2025-11-25, "Session Management". It requires status 404 for an ended
+session; some servers send status 400 and a message about an unknown session.
 """
 
 import json
@@ -39,7 +39,7 @@ _SESSION = "mcp-session-id"
 _BEGIN_SECONDS = 30.0
 _END_SECONDS = 10.0
 _UNKNOWN_METHOD = -32601
-# The id in refusals of the official SDK for Python; other servers write null.
+# The id in refusals of the official SDK for Python that belong to no request; others have null.
 _NO_REQUEST = "server-error"
 _IS_UNKNOWN = re.compile(
     r"session.*\b(not|invalid|unknown|expired|missing|no longer|required)\b"
@@ -53,7 +53,7 @@ Attempt = tuple[int, int]
 
 def is_unknown_session(refusal: Refusal) -> bool:
     """Return whether a server refuses a request because its session is unknown."""
-    # A server that answers with the id of the request knows the session.
+    # A refusal with the id of the request comes from a server that knows the session.
     is_answer = refusal.request_id is not None and refusal.request_id != _NO_REQUEST
     is_unknown = bool(_IS_UNKNOWN.search(refusal.reason))
     if refusal.status == 404:
@@ -63,7 +63,7 @@ def is_unknown_session(refusal: Refusal) -> bool:
 
 @dataclass(slots=True, eq=False)
 class UpstreamSession:
-    """The session of a server: its headers, and the host's handshake, to repeat it."""
+    """The session with a server, and the handshake of the host, with which it is renewed."""
 
     client: httpx.AsyncClient
     """The HTTP client."""
@@ -72,13 +72,13 @@ class UpstreamSession:
     warn: Callable[[str], None]
     """Logs a sentence for the operator."""
     headers: dict[str, str] = field(default_factory=dict)
-    """The headers of its requests: the id of the session, and the negotiated revision."""
+    """The headers of all requests: the id of the session, and the negotiated revision."""
     number: int = 0
-    """The number of sessions that were begun."""
+    """The number of sessions that were begun so far."""
     initialize: bytes = b""
     """The line of the host's `initialize` request."""
     initialized: bytes = b""
-    """The line of its `initialized` notification."""
+    """The line of the host's `initialized` notification."""
     _tries: int = 0
     _renewing: anyio.Lock = field(default_factory=anyio.Lock)
     _renewed: anyio.Event = field(default_factory=anyio.Event)
@@ -90,11 +90,11 @@ class UpstreamSession:
 
     @property
     def attempt(self) -> Attempt:
-        """The numbers of sessions and of renewals so far, an argument of `renew`."""
+        """The numbers of sessions and renewals so far, which `renew` compares."""
         return self.number, self._tries
 
     def record_handshake(self, pending: SentLine) -> None:
-        """Record the handshake of the host."""
+        """Record a line if it is part of the host's handshake."""
         if pending.method == "initialize":
             self.initialize = pending.line
             self.headers = {}
@@ -126,13 +126,13 @@ class UpstreamSession:
             await self._renewed.wait()
 
     async def renew(self, attempt: Attempt) -> bool:
-        """Begin a new session, only once for all requests that were refused in the old one.
+        """Begin a new session, unless another request has done so already.
 
         Args:
-            attempt: The value of `attempt` when the request was sent.
+            attempt: The value of `attempt` when the refused request was sent.
 
         Returns:
-            True if there is a new session.
+            Whether there is a new session.
         """
         async with self._renewing:
             if self.attempt == attempt and self.initialize:
@@ -154,7 +154,7 @@ class UpstreamSession:
         self._increment()
 
     async def _repeat_handshake(self) -> str:
-        """Repeat the handshake of the host; return the reason of a failure, or ""."""
+        """Repeat the handshake of the host; return the reason of a failure, else `""`."""
         renewed = UpstreamSession(self.client, self.url, self.warn)
         async with self.client.stream(
             "POST", self.url, content=self.initialize, headers=ACCEPTED
@@ -189,6 +189,6 @@ async def _read_response(response: httpx.Response) -> Any:  # noqa: ANN401 - any
             return json.loads(await response.aread())
         async with aclosing(read_events(response.aiter_bytes())) as events:
             async for event in events:
-                if event.data and event.answered_ids():
+                if event.data and event.find_answered_ids():
                     return json.loads(event.text())
     return None
