@@ -1,8 +1,8 @@
 """Points at which tests kill the process, to check the state after a write or a sweep.
 
-With `PAGEFAULT_CRASH_AT=file-renamed:3` the process kills itself with SIGKILL when it reaches that
-point for the third time. The variable is read once, when any point is first reached. It is not a
-setting, and only `tests/faults` uses it.
+With `PAGEFAULT_CRASH_AT=file-renamed:3` the process kills itself with SIGKILL when it reaches this
+point for the third time. The variable is read when the first point is reached. It is not a setting,
+and only `tests/faults` uses it.
 """
 
 import os
@@ -17,7 +17,7 @@ VARIABLE: Final = "PAGEFAULT_CRASH_AT"
 
 
 class CrashPoint(StrEnum):
-    """The last completed step of a write or a sweep when the process is killed."""
+    """A point in a write or a sweep, named after the step that was just completed."""
 
     FILE_WRITTEN = "file-written"
     """All bytes of a blob are in a temporary file, and may be in memory only."""
@@ -64,15 +64,15 @@ def _parse_variable(value: str | None) -> Callable[[CrashPoint], None]:
     if not value:
         return _pass
     name, _, number = value.partition(":")
-    fatal, last = CrashPoint(name), int(number or 1)
+    selected, fatal_number = CrashPoint(name), int(number or 1)
     # Several threads may reach the point at the same time; each gets another number.
     numbers = count(1)
 
-    def kill_at_last(point: CrashPoint) -> None:
-        if point is fatal and next(numbers) >= last:
+    def kill_process(point: CrashPoint) -> None:
+        if point is selected and next(numbers) >= fatal_number:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return kill_at_last
+    return kill_process
 
 
 @cache
@@ -80,6 +80,6 @@ def _process_action() -> Callable[[CrashPoint], None]:
     return _parse_variable(os.environ.get(VARIABLE))
 
 
-def reached(point: CrashPoint) -> None:
+def reach_crash_point(point: CrashPoint) -> None:
     """Kill the process if the variable selects this crash point."""
     _process_action()(point)

@@ -1,3 +1,3 @@
-"""The version of the service: said here, and read by the packages, the command and the API."""
+"""The version of the service, which the packages, the command and the API read from here."""
 
 VERSION = "0.2.0"

@@ -24,15 +24,15 @@ from app.wiring.stores import migrate_database, open_records, plan_database_migr
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
 _SECONDS_OF_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 _LISTED_OWNERS = 5
-_RESTORE = "restore them from a backup, or upload the file again"
+_RESTORE_ADVICE = "restore them from a backup, or upload the file again"
 _FAULT_TEXTS = {
-    "missing": f"the bytes are gone: {_RESTORE}",
+    "missing": f"the bytes are gone: {_RESTORE_ADVICE}",
     "damaged": "the bytes are damaged: `pagefault fsck --repair` takes them out of service",
     "wrong-size": "the bytes are whole, but not as many as recorded: restore the database from a "
     "backup",
     "unreadable": "the bytes cannot be read: look at the disk or the bucket",
 }
-_QUARANTINED = f"the bytes are damaged, and now in quarantine: {_RESTORE}"
+_QUARANTINED = f"the bytes are damaged, and now in quarantine: {_RESTORE_ADVICE}"
 _NOT_QUARANTINED = "the bytes were damaged and have been written anew meanwhile: check again"
 
 
@@ -157,8 +157,8 @@ def _summarize_sweep(report: SweepReport, *, dry_run: bool) -> str:
         f"the reservation of {reserved} that never came": report.expired_reserved_bytes,
     }
     *first, last = [part for part, number in removed.items() if number] or ["nothing"]
-    listed = f"{', '.join(first)} and {last}" if first else last
-    sentence = f"{'Would remove' if dry_run else 'Removed'} {listed}."
+    objects = f"{', '.join(first)} and {last}" if first else last
+    sentence = f"{'Would remove' if dry_run else 'Removed'} {objects}."
     if report.kept_young:
         young = count_of(report.kept_young, "file")
         sentence += f" Left {young} that nothing refers to for the grace period."
@@ -166,7 +166,7 @@ def _summarize_sweep(report: SweepReport, *, dry_run: bool) -> str:
 
 
 def _summarize_check(report: StoreCheckReport) -> list[str]:
-    """Return a line about the checked files, and one about unreferenced files."""
+    """Return a line about the checked files, and one about files that nothing refers to."""
     sound = "it is sound" if report.blobs == 1 else "all are sound"
     found = count_of(report.faults, "fault") if report.faults else sound
     read = decimal(report.bytes_read)

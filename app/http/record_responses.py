@@ -33,7 +33,7 @@ def record_response(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the response with a JSON record: its bytes with `status`, or a 304.
+    """Return the response with a JSON record, or a 304 if the client has the current version.
 
     Conditions of the request are evaluated for GET and HEAD only. Services evaluate the conditions
     of writes.
@@ -42,7 +42,7 @@ def record_response(
         request: The request, of any method.
         body: The stored record.
         etag: The entity-tag, with quotes; by default, a strong tag of the body.
-        status: The status when the record is sent.
+        status: The status of a response with the record.
         headers: Further headers, such as `Location`.
 
     Raises:

@@ -44,8 +44,8 @@ class _Entry(Shape, rename=None, kw_only=True):
     created_at: Moment
 
 
-class _MessageEntryStart(_Entry, kw_only=True):
-    """The members of an entry before its message."""
+class _MembersBeforeMessage(_Entry, kw_only=True):
+    """The members of an entry that precede the members of its message."""
 
     entry: Literal["page_fault", "message"] | None = None
     warnings: tuple[BodyWarning, ...] = ()
@@ -141,7 +141,7 @@ def history_entry(entry: stored.StoredEntry) -> bytes:
                 sanitized=Raw(entry.sanitized),
             ).encode()
         case stored.StoredHistoryMessage():
-            return _start_message_entry(entry).with_members_of(entry.message)
+            return _members_before_message(entry).with_members_of(entry.message)
         case StoredInteraction():
             bound = {
                 attached_id: None if resource_id is None else f"blob:{resource_id}"
@@ -172,7 +172,7 @@ def appended_message(
     message: stored.StoredHistoryMessage, warnings: Sequence[BodyWarning]
 ) -> bytes:
     """Return the JSON of the entry of a new message, with warnings about the request."""
-    start = _start_message_entry(message)
+    start = _members_before_message(message)
     start.warnings = tuple(warnings)
     return start.with_members_of(message.message)
 
@@ -182,12 +182,12 @@ def history_message_pieces(
 ) -> Sequence[JsonPiece]:
     """Return the JSON of the entry of a message in pieces, with these pieces of the message."""
     first = pieces[0] if isinstance(pieces[0], bytes) else b""
-    return [_start_message_entry(message).with_members_of(first), *pieces[1:]]
+    return [_members_before_message(message).with_members_of(first), *pieces[1:]]
 
 
-def _start_message_entry(message: stored.StoredHistoryMessage) -> _MessageEntryStart:
+def _members_before_message(message: stored.StoredHistoryMessage) -> _MembersBeforeMessage:
     kind: Literal["page_fault", "message"] = "page_fault" if message.is_page_fault else "message"
-    return _MessageEntryStart(
+    return _MembersBeforeMessage(
         seq=message.seq,
         id=message.message_id,
         created_at=moment(message.created_at),

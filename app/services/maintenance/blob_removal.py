@@ -13,7 +13,7 @@ from functools import partial
 import anyio
 import structlog
 
-from app.crash_points import CrashPoint, reached
+from app.crash_points import CrashPoint, reach_crash_point
 from app.stores.blobs.store import BlobStore, ListedBlob
 from app.stores.records.records import Records
 from app.stores.records.swept_blobs import (
@@ -106,7 +106,7 @@ class BlobRemoval:
                 return
             if not claim.digests:
                 return
-            reached(CrashPoint.BLOBS_CLAIMED)
+            reach_crash_point(CrashPoint.BLOBS_CLAIMED)
             removed = await self._remove_claimed(project_id, claim, time)
             yield removed
             if not removed:
@@ -168,14 +168,14 @@ class BlobRemoval:
                 # expire.
                 uncertain = set(chunk)
                 await self._delete(project_id, chunk)
-                reached(CrashPoint.BLOBS_DELETED)
+                reach_crash_point(CrashPoint.BLOBS_DELETED)
                 uncertain = set()
                 removed += chunk
         finally:
             over = [digest for digest in claim.digests if digest not in uncertain]
             with anyio.CancelScope(shield=True):
                 await self._end_claim(project_id, claim, over)
-                reached(CrashPoint.CLAIM_DROPPED)
+                reach_crash_point(CrashPoint.CLAIM_DROPPED)
         return removed
 
     async def _delete(self, project_id: str, chunk: Sequence[str]) -> None:

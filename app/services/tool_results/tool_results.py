@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from app.crash_points import CrashPoint, reached
+from app.crash_points import CrashPoint, reach_crash_point
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.tool_result import PersistedToolResult, StoredToolResult
@@ -259,7 +259,7 @@ class ToolResults:
             except AlreadyAnsweredError as exc:
                 ingested = IngestOutcome(exc.existing, is_new=False)
             else:
-                reached(CrashPoint.RESULT_COMMITTED)
+                reach_crash_point(CrashPoint.RESULT_COMMITTED)
         self.metrics.count_saved(
             bytes_in=received.body_bytes, bytes_kept=len(ingested.result.sanitized)
         )

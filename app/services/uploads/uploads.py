@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 import anyio
 import anyio.to_thread
 
-from app.crash_points import CrashPoint, reached
+from app.crash_points import CrashPoint, reach_crash_point
 from app.errors import (
     BlobSweptError,
     ConflictError,
@@ -202,7 +202,7 @@ class Uploads:
         )
         with self._receiving.register(project_id, upload_id, body):
             await writer.receive(project_id, upload, body=body)
-        reached(CrashPoint.SEGMENT_KEPT)
+        reach_crash_point(CrashPoint.SEGMENT_KEPT)
         try:
             return await self.get(project_id, upload_id)
         except StoreUnavailableError as exc:

@@ -40,7 +40,7 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
-from app.crash_points import CrashPoint, reached
+from app.crash_points import CrashPoint, reach_crash_point
 from app.errors import DigestMismatchError, StoreUnavailableError
 from app.stores.blobs.blob_writers import BufferedWriter, FileDraft
 from app.stores.blobs.draft_media import DraftMedia
@@ -179,7 +179,7 @@ class S3BlobStore:
                 chunk_size=_BUFFER_BYTES,
                 max_concurrency=_PARTS_IN_FLIGHT,
             )
-            reached(CrashPoint.OBJECT_PUT)
+            reach_crash_point(CrashPoint.OBJECT_PUT)
             if await object_size(self._objects, path) != size_bytes:
                 raise StoreUnavailableError(STORE)
         return StoredBlob(digest, size_bytes)
@@ -343,7 +343,7 @@ class _S3Writer(BufferedWriter):
             if self._upload is None:
                 put = await obstore.put_async(self._objects, path, rest, use_multipart=False)
                 self._probe.note_version(put)
-                reached(CrashPoint.OBJECT_PUT)
+                reach_crash_point(CrashPoint.OBJECT_PUT)
             else:
                 await self._publish(self._upload, path, blob.size_bytes)
         return blob
@@ -351,9 +351,9 @@ class _S3Writer(BufferedWriter):
     async def _publish(self, upload: "AsyncWritableFile", path: str, size_bytes: int) -> None:
         await self._run_step(upload.close())
         self._upload_is_complete = True
-        reached(CrashPoint.OBJECT_ASSEMBLED)
+        reach_crash_point(CrashPoint.OBJECT_ASSEMBLED)
         await obstore.copy_async(self._copier, self._temporary_path, path)
-        reached(CrashPoint.OBJECT_COPIED)
+        reach_crash_point(CrashPoint.OBJECT_COPIED)
         if await object_size(self._objects, path) != size_bytes:
             raise StoreUnavailableError(STORE)
 

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 
-from app.crash_points import CrashPoint, reached
+from app.crash_points import CrashPoint, reach_crash_point
 from app.errors import StoreFullError, StoreUnavailableError
 from app.stores.blobs.store import StoredBlob
 from app.stores.disk_full import DISK_FULL_ERRNOS
@@ -168,9 +168,9 @@ class TemporaryFile:
         """Make the bytes durable, and close the file."""
         with self._lock:
             descriptor = self._open()
-            reached(CrashPoint.FILE_WRITTEN)
+            reach_crash_point(CrashPoint.FILE_WRITTEN)
             os.fsync(descriptor)
-            reached(CrashPoint.FILE_SYNCED)
+            reach_crash_point(CrashPoint.FILE_SYNCED)
             self._close()
 
     def rename(self, path: str) -> None:
@@ -183,7 +183,7 @@ class TemporaryFile:
             self._check_usable()
             os.replace(self.path, path)
             self.path, self._exists = path, False
-            reached(CrashPoint.FILE_RENAMED)
+            reach_crash_point(CrashPoint.FILE_RENAMED)
 
     def discard(self) -> None:
         """Remove the file unless it was published. Errors are ignored: a sweep removes the file."""
@@ -273,7 +273,7 @@ class BlobPublisher:
 
 def _sync_directory(folder: str) -> None:
     sync_directory(folder)
-    reached(CrashPoint.DIRECTORY_SYNCED)
+    reach_crash_point(CrashPoint.DIRECTORY_SYNCED)
 
 
 def _run_concurrently(steps: Sequence[Callable[[], None]]) -> None:

@@ -1,7 +1,7 @@
 """The address of a database: a SQLite file, or PostgreSQL servers in a connection string of libpq.
 
-libpq parses the connection string, so engines and listeners accept the same forms. Its errors
-repeat the invalid text, which may contain a password, so they do not leave this module.
+libpq parses the connection string, so engines and listeners accept the same forms. The errors of
+libpq repeat the invalid text, which may contain a password, so they do not leave this module.
 """
 
 import re
@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"^postgres(?:ql)?(?:\+\w+)?://")
 _PORTS = re.compile(r"(?:\d{1,5})?(?:,(?:\d{1,5})?)*")
 # In SQLAlchemy's form, each server has a parameter `host=name:port`.
 _HOST_AND_PORT = re.compile(r"([A-Za-z0-9.-]+):(\d+)")
-_FORM = (
+_EXPECTED_FORM = (
     "must look like postgresql://user:password@host/name, or be another connection string of "
     "libpq, with options that libpq knows; special characters are percent-encoded in a URL"
 )
@@ -28,14 +28,12 @@ _FORM = (
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddress:
-    """The address of a database.
-
-    `url` is for SQLAlchemy. `parameters` are those of libpq, which are not in the URL; empty for
-    SQLite.
-    """
+    """The address of a database."""
 
     url: URL
+    """The URL for SQLAlchemy; for PostgreSQL, only the name of the driver."""
     parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The parameters of libpq, with the password; empty for SQLite."""
 
     @property
     def conninfo(self) -> str:
@@ -58,7 +56,7 @@ class DatabaseAddress:
 def parse_address(text: str | None, data_dir: Path) -> DatabaseAddress:
     """Return the address in a connection string; for `None`, the SQLite file in the data directory.
 
-    Of several servers, the primary is used, unless the string sets `target_session_attrs`.
+    If the string has several servers, the primary is used, unless `target_session_attrs` is set.
 
     Raises:
         ValueError: The connection string is invalid. The message contains no part of it.
@@ -81,15 +79,15 @@ def _parse_parameters(text: str) -> dict[str, str]:
     try:
         parameters = {name: str(value) for name, value in conninfo_to_dict(text).items()}
     except ProgrammingError:
-        raise ValueError(_FORM) from None
-    # With a slash in the password, libpq takes the part before it for the host.
+        raise ValueError(_EXPECTED_FORM) from None
+    # If the password has a slash, libpq reads the part of the password before it as the host.
     is_cut = is_url and "@" in text.partition("?")[0].partition("://")[2].partition("/")[2]
     if is_cut or not (parameters or is_url):
-        raise ValueError(_FORM)
-    return parameters | (_servers_of_sqlalchemy(text) if is_url else {})
+        raise ValueError(_EXPECTED_FORM)
+    return parameters | (_parse_sqlalchemy_hosts(text) if is_url else {})
 
 
-def _servers_of_sqlalchemy(url: str) -> dict[str, str]:
+def _parse_sqlalchemy_hosts(url: str) -> dict[str, str]:
     """Return the hosts and ports of `?host=first:5432&host=second:5432`; empty for other forms."""
     hosts = [value for name, value in parse_qsl(url.rpartition("?")[2]) if name == "host"]
     names = ",".join(hosts).split(",")
@@ -103,14 +101,16 @@ def _servers_of_sqlalchemy(url: str) -> dict[str, str]:
 
 
 def _check_hosts(hosts: str, ports: str) -> None:
-    """Raise if a part of a user or password would be resolved as a host."""
+    """Raise ValueError if a host or port is invalid, as when a password is not percent-encoded."""
     if "@" in hosts:
         raise ValueError("has an @ before the one behind the password: write it as %40")
     if not _PORTS.fullmatch(ports):
-        raise ValueError(_FORM)
+        raise ValueError(_EXPECTED_FORM)
     for host in hosts.split(","):
+        if host.startswith("/"):
+            continue
         try:
-            # The driver encodes host names in this way.
-            _ = host.encode("idna") if not host.startswith("/") else None
+            # The driver encodes host names in the same way.
+            host.encode("idna")
         except UnicodeError:
             raise ValueError("has a host that is no name, such as db.internal") from None

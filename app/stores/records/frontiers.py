@@ -19,7 +19,7 @@ _REPLACE = scoped_update(frontiers, by={"session_id": "of_session", "name": "of_
 
 
 class FrontierRecords(Repository):
-    """The frontiers of one project's sessions, by name: how far renderings have evicted."""
+    """The frontiers of one project's sessions, by name, which record what renderings evicted."""
 
     def find(self, session_id: str, name: str) -> StoredFrontier | None:
         """Return the frontier of a name, if there is one."""

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.crash_points import CrashPoint, reached
+from app.crash_points import CrashPoint, reach_crash_point
 from app.errors import StoreUnavailableError
 from app.stores.records.database import Work, WriteResult
 from app.stores.records.database_errors import (
@@ -217,13 +217,13 @@ def commit_changes(
                     elif change.make(connection) is not None:
                         return change
                 _write_events(changes, connection, events_timeout_ms)
-                reached(CrashPoint.SHARED_ROWS_WRITTEN)
+                reach_crash_point(CrashPoint.SHARED_ROWS_WRITTEN)
                 commit(connection)
             except BaseException:
                 # The state of the connection is unknown.
                 connection.invalidate()
                 raise
-        reached(CrashPoint.SHARED_COMMITTED)
+        reach_crash_point(CrashPoint.SHARED_COMMITTED)
     except BaseException as exc:  # noqa: BLE001 - every caller raises it
         for change in changes:
             # The error of a change may be a consequence of other changes that are now rolled back,
@@ -270,7 +270,7 @@ def _write_events(
         last_event = unit[EventRecords].flush(lock_timeout_ms=lock_timeout_ms)
         for change in project_changes:
             change.last_event = last_event
-        reached(CrashPoint.ROWS_WRITTEN)
+        reach_crash_point(CrashPoint.ROWS_WRITTEN)
 
 
 def begin(

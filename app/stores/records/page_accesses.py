@@ -1,4 +1,4 @@
-"""Accesses of pages: their number, and the time of the last."""
+"""Accesses of pages by models: their number, and the time of the last one."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -12,7 +12,7 @@ _PINNED = scoped_select(pages, pages.c.page_id).where(
 
 
 class PinnedPageRecords(Repository):
-    """The pinned pages of one project."""
+    """Finds the pinned pages of one project."""
 
     def among(self, page_ids: Collection[str]) -> set[str]:
         """Return the ids of these pages that are pinned."""

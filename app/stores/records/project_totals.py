@@ -37,6 +37,6 @@ class ProjectTotalsRepository(Repository):
     """Counts the rows of one project."""
 
     def count(self) -> ProjectTotals:
-        """Count the rows and the bytes; a blob of several resources counts once."""
+        """Return the numbers of rows, and the bytes of blobs, each of which counts once."""
         counts = {name: self._scope.execute(value).scalar_one() for name, value in _COUNTS.items()}
         return ProjectTotals(**{name: int(count) for name, count in counts.items()})

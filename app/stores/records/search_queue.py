@@ -21,5 +21,5 @@ _QUEUE = (
 
 
 def measure_queue(project_records: ProjectRecords) -> EntryQueue:
-    """Return the length of the queue of all projects. It takes longer the more entries wait."""
+    """Return the length of the queue of all projects. The time grows with the waiting entries."""
     return read_row(EntryQueue, project_records.select_one(_QUEUE))

@@ -80,7 +80,7 @@ def _index_tables(name: str, numbers: Column[int]) -> IndexTables:
         Column("scope", Text),
         Column("heading", Text),
         Column("body", Text),
-        # In FTS5, a column with the name of the table stands for all columns in a query.
+        # In a query of FTS5, a column with the name of the table means all columns.
         Column(name, Text, key="whole"),
     )
 

@@ -78,7 +78,7 @@ class UploadRecords(Repository):
         self._scope.run(_SET_BACK, of_upload=upload_id, received_bytes=start)
 
     def complete(self, upload_id: str, resource_id: str) -> bool:
-        """Store the resource of an upload and remove its segments; their blobs become garbage.
+        """Store the resource of an upload and remove its segments. A sweep removes their blobs.
 
         Returns:
             Whether the upload exists.
