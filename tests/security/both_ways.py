@@ -155,7 +155,7 @@ class Reader:
         try:
             _feed(stream, body, piecing)
             strings = stream.long_strings
-            restored = stream.body(string.raw() for string in strings)
+            restored = stream.body(string.read_raw() for string in strings)
             yield stream, Scan(restored, stream.digest_of_bytes(), len(drafts), len(strings))
         finally:
             for draft in drafts:

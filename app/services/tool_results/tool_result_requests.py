@@ -307,7 +307,7 @@ def load_whole_request(
     strings = json.long_strings
     if not strings:
         return request
-    return parse(json.body(string.raw() for string in strings)).request
+    return parse(json.body(string.read_raw() for string in strings)).request
 
 
 def _insert_drafts(

@@ -113,7 +113,7 @@ def find_longest_string(text: str) -> str:
 def find_large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[LargeContainer]:
     """Return the objects and arrays of more than `piece_chars` characters, inner ones first.
 
-    An unclosed one ends with the text. The search ends at a closing bracket without an opening one.
+    An unclosed container ends with the text. The search ends at an unmatched closing bracket.
     """
     search = _Search(text, piece_chars)
     at = 0

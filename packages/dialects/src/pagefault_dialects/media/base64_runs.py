@@ -42,8 +42,11 @@ _PADDING = re.compile(r"(?:=|%3[Dd]|\\u003[Dd]){1,2}+")
 _LINE_BREAK = r"(?:\r?\n|\\r\\n|\\n)[ \t]*"
 _BLANK = r" (?! )"
 _SEPARATORS = {separator: re.compile(separator) for separator in (_LINE_BREAK, _BLANK)}
+# A short last line that matches this may be a word of the text behind the base64, unless one of the
+# characters in `_CLOSED` follows it.
 LETTERS_ONLY = re.compile(r"[A-Za-z]?[a-z]*\Z")
 _CLOSED = re.compile(r"\Z|[)\"'`<]|\\\"")
+# The end of a line, or a character that closes the base64.
 _LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|\\r\\n|\\n|\Z|[\"'`<]|\\\")")
 
 _HEAD_CHARS = 64
@@ -61,6 +64,7 @@ _ESCAPED_RUN_START = re.compile(
 )
 _ANY_BLANK = re.compile(r"\s")
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+# Each base64 character is translated into this letter, so that a run is a repetition of it.
 _LETTER = b"A"
 _TO_LETTERS = bytes(_LETTER[0] if chr(number) in f"{_ALPHABET}-_" else 0 for number in range(256))
 
@@ -116,14 +120,14 @@ def has_long_run(text: str) -> bool:
 
 def find_runs(text: str, start: int, end: int) -> Iterator[EncodedRun]:
     """Yield the base64 of files with a known signature inside `text[start:end]`, in order."""
-    escaped = text.find("\\/", start, end) >= 0 or text.find("%2", start, end) >= 0
-    if not escaped and not _has_letters_in_a_row(text, start, end):
+    has_escapes = text.find("\\/", start, end) >= 0 or text.find("%2", start, end) >= 0
+    if not has_escapes and not _has_letters_in_a_row(text, start, end):
         return
     # Escapes cost twice the time and are rare.
-    pattern = _ESCAPED_RUN_START if escaped else _RUN_START
+    pattern = _ESCAPED_RUN_START if has_escapes else _RUN_START
     position = start
     while found := search_windows(pattern, text, position, end, reach=_REACH):
-        run = _run_at(text, found.start())
+        run = _read_run(text, found.start())
         if run and run.end <= end:
             yield run
             position = run.end
@@ -137,8 +141,8 @@ def has_signature_at(text: str, start: int) -> bool:
         return False
     head = without_escapes(text[start : start + 2 * _HEAD_CHARS])
     run = _CHARACTERS.match("".join(head.split())[:_HEAD_CHARS])
-    whole = run.group()[: run.end() // 4 * 4] if run else ""
-    decoded = decode_compact(whole.encode()) if whole else None
+    whole_groups = run.group()[: run.end() // 4 * 4] if run else ""
+    decoded = decode_compact(whole_groups.encode()) if whole_groups else None
     return decoded is not None and is_strong_signature(decoded)
 
 
@@ -148,14 +152,14 @@ def _has_letters_in_a_row(text: str, start: int, end: int) -> bool:
     This takes a tenth of the time of finding the run.
     """
     row = _LETTER * _RUN_START_CHARS
-    for at in range(start, end, WINDOW_CHARS):
-        window = text[at : min(at + WINDOW_CHARS + _RUN_START_CHARS, end)]
+    for window_start in range(start, end, WINDOW_CHARS):
+        window = text[window_start : min(window_start + WINDOW_CHARS + _RUN_START_CHARS, end)]
         if row in window.encode("utf-8", "surrogatepass").translate(_TO_LETTERS):
             return True
     return False
 
 
-def _run_at(text: str, start: int) -> EncodedRun | None:
+def _read_run(text: str, start: int) -> EncodedRun | None:
     """Return the run in the base64 characters that begin at `start`, if there is one."""
     run_start = _find_signature(text, start)
     if run_start is None:
@@ -184,7 +188,7 @@ def _find_signature(text: str, start: int) -> int | None:
         return start + 1
     end = min(match_end(_CHARACTERS, text, start, len(text)), start + _PREFIX_CHARS)
     inner = (found.start() for found in _INNER_START.finditer(text, start + 1, end))
-    return next((at for at in inner if has_signature_at(text, at)), None)
+    return next((position for position in inner if has_signature_at(text, position)), None)
 
 
 def find_run_end(text: str, start: int, *, label_chars: int = 0) -> int | None:
@@ -221,26 +225,26 @@ class _WrappedRun:
 
     def find_end(self, label_chars: int) -> _RunEnd:
         """Return the end of the run; see `find_run_end`."""
-        text, end = self._text, self._line_end(self._start)
+        text, end = self._text, self._find_line_end(self._start)
         if padding := _PADDING.match(text, end):
             return _RunEnd(padding.end(), padding.end())
         separators = (key for key, found in _SEPARATORS.items() if found.match(text, end))
         separator = next(separators, None)
         if separator is None:
             return _RunEnd(end, end)
-        first = self._width(self._start, end)
+        first = self._count_characters(self._start, end)
         second = self._next_width(end, separator)
         # Programs that wrap a whole data URI count its head as a part of the first line.
         is_even = second == first or (label_chars > 0 and second > first)
         columns = second if is_even else max(first, first + label_chars)
         if columns < _MIN_COLUMNS or second == 0 or (first == 0 and separator == _BLANK):
             return _RunEnd(end, end)
-        body = self._equal_lines_end(end, separator, columns) if is_even else end
+        body = self._find_equal_lines_end(end, separator, columns) if is_even else end
         return self._find_last_line_end(body, separator, columns, is_single=body == end)
 
-    def _equal_lines_end(self, end: int, separator: str, columns: int) -> int:
+    def _find_equal_lines_end(self, end: int, separator: str, columns: int) -> int:
         """Return the end of the lines of equal length behind the line that ends at `end`."""
-        pattern = _equal_lines(self._alphabet, separator, columns)
+        pattern = _equal_lines_pattern(self._alphabet, separator, columns)
         while (found := pattern.match(self._text, end)) and found.end() > end:
             end = found.end()
         return end
@@ -281,7 +285,7 @@ class _WrappedRun:
             return body, False
         found = _SEPARATORS[separator].match(self._text, body)
         start = found.end() if found else body
-        end = self._line_end(start)
+        end = self._find_line_end(start)
         padding = _PADDING.match(self._text, end)
         padded_end = padding.end() if padding else end
         # After a single line, a few characters count only if nothing else is on their line.
@@ -289,7 +293,7 @@ class _WrappedRun:
         is_other_text = is_single and width < _MIN_COLUMNS and is_before_text
         if padding and not is_other_text:
             return padded_end, True
-        is_cut = self._width(self._start, end) % 4 == 1
+        is_cut = self._count_characters(self._start, end) % 4 == 1
         if is_other_text or self._is_word(body, start, end) or is_cut:
             return body, False
         return end, False
@@ -298,7 +302,8 @@ class _WrappedRun:
         """Return whether `start:end`, behind the body, is the first word of the following text."""
         if not LETTERS_ONLY.match(self._text[start:end]) or _CLOSED.match(self._text, end):
             return False
-        width, width_with_word = self._width(self._start, body), self._width(self._start, end)
+        width = self._count_characters(self._start, body)
+        width_with_word = self._count_characters(self._start, end)
         return width % 4 == 0 or width_with_word % 4 != 0
 
     def _next_width(self, end: int, separator: str) -> int:
@@ -306,9 +311,9 @@ class _WrappedRun:
         found = _SEPARATORS[separator].match(self._text, end)
         if not found or has_signature_at(self._text, found.end()):
             return 0
-        return self._width(found.end(), self._line_end(found.end()))
+        return self._count_characters(found.end(), self._find_line_end(found.end()))
 
-    def _line_end(self, start: int) -> int:
+    def _find_line_end(self, start: int) -> int:
         """Return the end of the base64 characters and escapes that begin at `start`."""
         # An escape that the end of a window cuts is read with the next window.
         limit = end = start
@@ -320,13 +325,13 @@ class _WrappedRun:
             end = found.end()
         return end
 
-    def _width(self, start: int, end: int) -> int:
+    def _count_characters(self, start: int, end: int) -> int:
         """Return the number of base64 characters between two positions."""
         return len(without_blanks(without_escapes(self._text[start:end])))
 
 
 @lru_cache(maxsize=64)
-def _equal_lines(alphabet: str, separator: str, columns: int) -> re.Pattern[str]:
+def _equal_lines_pattern(alphabet: str, separator: str, columns: int) -> re.Pattern[str]:
     """Return a pattern for line breaks, each with a line of a number of columns behind it."""
     character = rf"(?:[{alphabet}]|{_ESCAPE})"
     # A line without escapes matches in one step; only others are read character by character.

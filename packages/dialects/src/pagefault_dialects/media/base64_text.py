@@ -11,6 +11,7 @@ other spellings have to be decoded as a whole, by `decode_base64`.
 import binascii
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pybase64
 
@@ -175,6 +176,14 @@ class _Breaks:
             raise NotStrictBase64Error
 
 
+class PlainSpelling(NamedTuple):
+    """The spelling of base64 on one line with a usual end."""
+
+    is_url_safe: bool
+    is_padded: bool
+    """True also if the text needs no padding."""
+
+
 class Base64Decoder:
     """A decoder of one base64 text that arrives piece by piece."""
 
@@ -287,14 +296,14 @@ class Base64Decoder:
             )
         )
 
-    def plain_spelling(self, last: bytes) -> tuple[bool, bool] | None:
-        """Return whether the alphabet is URL-safe and whether the text is padded, after `finish`.
+    def plain_spelling(self, last: bytes) -> PlainSpelling | None:
+        """Return the spelling of the text, after `finish`.
 
         Args:
             last: The bytes that `finish` returned.
 
         Returns:
-            Both flags; `None` if the text has line breaks or an unusual end.
+            The spelling; `None` if the text has line breaks or an unusual end.
         """
         padding = -len(self.quad) % 4
         is_plain = (
@@ -302,7 +311,9 @@ class Base64Decoder:
             and self._tail in (b"", b"=" * padding)
             and pybase64.b64encode(last).rstrip(b"=") == self.quad
         )
-        return (bool(self._is_url_safe), bool(self._tail) or not padding) if is_plain else None
+        if not is_plain:
+            return None
+        return PlainSpelling(bool(self._is_url_safe), bool(self._tail) or not padding)
 
     def restore(self, compact: bytes) -> bytes:
         """Return unpadded standard base64 with the alphabet, line breaks and end of this text."""

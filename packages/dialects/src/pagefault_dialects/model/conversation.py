@@ -92,6 +92,7 @@ class Medium:
     """`None` for an `Address`."""
     hints: MediaHints = _NO_HINTS
     words: AlternativeText | None = None
+    """A text that can replace the medium."""
     damage: Damage | None = None
     before: str | None = None
     """A text to write before the medium, if the medium is rendered."""
@@ -229,8 +230,8 @@ class SyntheticNote:
 class ProviderBlock:
     """A block that only its own provider understands: a file by its id, a search, a thought.
 
-    In a rendering for another dialect, `words` replaces the block, and the loss account has an
-    entry with `what`, `code` and `reason`.
+    In a rendering for another dialect, the loss account has an entry with `what`, `code` and
+    `reason`.
     """
 
     pointer: str
@@ -241,6 +242,7 @@ class ProviderBlock:
     code: str
     reason: str
     words: str = ""
+    """A text that replaces the block for other dialects; empty if there is none."""
     model: str | None = None
     """The model that wrote the block, if known."""
     seq: int | None = None

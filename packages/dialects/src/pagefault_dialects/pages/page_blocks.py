@@ -45,7 +45,7 @@ _EMPTY = Excerpt("", 0, 0, 0)
 _take_all = partial(excerpt, max_chars=None, offset=0)
 
 
-def _header(page: Page, level: Level, remark: str | None = None) -> str:
+def _write_header(page: Page, level: Level, remark: str | None = None) -> str:
     """Return the first line: `Page img_001 (image, ABSTRACT — caption only):`."""
     name = level.name if remark is None else f"{level.name} — {remark}"
     return f"Page {one_line(page.page_id)} ({page.fields.modality}, {name}):"
@@ -68,7 +68,7 @@ def image_missing(page: Page) -> str:
     return f"[no image available: {properties}]" if properties else "[no image available]"
 
 
-def _recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
+def _describe_recording(page: Page, level: Level, *, has_words: bool) -> str:
     """Return the line for a recording: `[audio, 5:42 (342.0 s), audio/mpeg, transcript below]`."""
     fields = page.fields
     seconds = duration_seconds(fields, page.full)
@@ -77,13 +77,13 @@ def _recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
         size = format_dimensions(fields, page.full) if fields.modality == "video" else None
         properties += filter(None, [mime_type(fields, page.full), size])
         is_summary = level_with_text(page, level) is Level.ABSTRACT
-        properties.append("summary below" if is_summary else _describe_words(page, level))
+        properties.append("summary below" if is_summary else _describe_passages(page, level))
     else:
         properties.append(_MISSING["audio"])
     return f"[{', '.join(properties)}]"
 
 
-def _medium_line(page: Page, *, with_type: bool) -> str | None:
+def _write_medium_line(page: Page, *, with_type: bool) -> str | None:
     """Return the line with the location of a medium: `Resource: @blob:…` or `URL: https://…`.
 
     Args:
@@ -101,16 +101,16 @@ def _medium_line(page: Page, *, with_type: bool) -> str | None:
     return f"Medium: {describe_data_uri(body)}" if body.kind == "data" else None
 
 
-def _describe_words(page: Page, level: Level) -> str:
+def _describe_passages(page: Page, level: Level) -> str:
     """Return which passages of a recording follow, such as `3 scenes and transcript below`."""
     names = [passage.name for passage in passages(page, level)]
     scenes = names.count("scene")
     if not scenes:
         return "transcript below"
-    counted = f"{scenes} scene{'' if scenes == 1 else 's'}"
+    scene_count = f"{scenes} scene{'' if scenes == 1 else 's'}"
     if "transcript" in names:
-        return f"{counted} and transcript below"
-    return f"{counted} below, {_MISSING['video']}"
+        return f"{scene_count} and transcript below"
+    return f"{scene_count} below, {_MISSING['video']}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,22 +156,22 @@ def page_blocks(
     if is_attached:
         representation = page.at(level)
         is_address = representation is not None and representation.body.kind == "url"
-        bracket = ATTACHED_ADDRESS if level is Level.REDUCED and is_address else ATTACHED
-        lines = [_header(page, level), INDENT + bracket]
+        attachment_line = ATTACHED_ADDRESS if level is Level.REDUCED and is_address else ATTACHED
+        lines = [_write_header(page, level), INDENT + attachment_line]
     elif (text := (image_text if _is_image(page) else visible_text)(page, level)) is None:
-        lines = _build_lines(page, level, None)
+        lines = _write_lines(page, level, None)
     else:
         piece = cut(text)
-        lines = _build_lines(page, level, piece)
-    text_form = "\n".join(lines)
+        lines = _write_lines(page, level, piece)
+    rendered_text = "\n".join(lines)
     if effective.has_more:
-        text_form += f"\n\n{INDENT}Note: {compression_note(page)}"
-    content: str | list[dict[str, Any]] = text_form
+        rendered_text += f"\n\n{INDENT}Note: {compression_note(page)}"
+    content: str | list[dict[str, Any]] = rendered_text
     if damage := page.unreadable(level):
-        content = [_text_block(text_form), _text_block(image_damaged(damage.detail))]
+        content = [_text_block(rendered_text), _text_block(image_damaged(damage.detail))]
     attached = {"type": "image_url", "image_url": {"url": image_url, "detail": detail}}
     return PageBlocks(
-        content=[_text_block(text_form), attached] if is_attached else content,
+        content=[_text_block(rendered_text), attached] if is_attached else content,
         truncated=piece.next_offset is not None,
         total_chars=piece.total_chars,
         next_offset=piece.next_offset,
@@ -192,60 +192,64 @@ def _is_image(page: Page) -> bool:
     return page.fields.modality == "image"
 
 
-def _build_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
+def _write_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     """Return the lines of the text block, with a part of the level's text if it has any."""
     if level is Level.REFERENCE:
         tag = one_line(piece.text) if piece else ""
-        return [_header(page, level, "reference only"), INDENT + tag, *_notice(piece)]
+        return [_write_header(page, level, "reference only"), INDENT + tag, *_write_notice(piece)]
     if _is_image(page):
-        return _image_lines(page, level, piece)
+        return _write_image_lines(page, level, piece)
     if page.fields.modality in ("audio", "video"):
-        return _recording_lines(page, level, piece)
+        return _write_recording_lines(page, level, piece)
     if page.fields.modality == "structured":
-        return _structured_lines(page, level, piece)
-    return _text_lines(page, level, piece)
+        return _write_structured_lines(page, level, piece)
+    return _write_text_lines(page, level, piece)
 
 
-def _image_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
-    caption = [] if piece is None else [INDENT + quote(piece.text), *_notice(piece)]
+def _write_image_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
+    caption = [] if piece is None else [INDENT + quote(piece.text), *_write_notice(piece)]
     if level is Level.ABSTRACT:
         remark = "caption only" if caption else "no caption"
         properties = describe_medium(page.fields, page.full)
         absent = f"[no caption: {properties}]" if properties else "[no caption available]"
-        return [_header(page, level, remark), *(caption or [INDENT + absent])]
-    first = _header(page, level, "caption only" if caption else None)
+        return [_write_header(page, level, remark), *(caption or [INDENT + absent])]
+    first = _write_header(page, level, "caption only" if caption else None)
     # An image page whose content is a text has no image that could be missing.
-    is_words = page.full.kind == "text" and bool(caption)
-    return [first, *([] if is_words else [INDENT + image_missing(page)]), *caption]
+    has_only_text = page.full.kind == "text" and bool(caption)
+    return [first, *([] if has_only_text else [INDENT + image_missing(page)]), *caption]
 
 
-def _recording_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
+def _write_recording_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     has_words = piece is not None and piece.total_chars > 0
-    lines = [_header(page, level), INDENT + _recording_facts(page, level, has_words=has_words)]
+    lines = [
+        _write_header(page, level),
+        INDENT + _describe_recording(page, level, has_words=has_words),
+    ]
     if piece is not None and has_words:
-        lines += [piece.text, *_notice(piece)]
-    medium = _medium_line(page, with_type=not has_words) if level <= Level.REDUCED else None
+        lines += [piece.text, *_write_notice(piece)]
+    medium = _write_medium_line(page, with_type=not has_words) if level <= Level.REDUCED else None
     return [*lines, *([] if medium is None else [INDENT + medium])]
 
 
-def _structured_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
+def _write_structured_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     schema = schema_name_of(page.fields)
     hint = [] if schema is None else [f"{INDENT}Schema: {one_line(schema)}"]
     if piece is None:
-        return [_header(page, level), *hint, f"{INDENT}[{missing_content(page)}]"]
-    return [_header(page, level), *hint, INDENT + piece.text, *_notice(piece)]
+        return [_write_header(page, level), *hint, f"{INDENT}[{missing_content(page)}]"]
+    return [_write_header(page, level), *hint, INDENT + piece.text, *_write_notice(piece)]
 
 
-def _text_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
+def _write_text_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     if piece is not None:
         language = visible_language(page, level)
         text = piece.text if language is None else fenced(piece.text, language)
-        return [_header(page, level), text, *_notice(piece)]
-    medium = _medium_line(page, with_type=True)
-    lines = [_header(page, level), f"{INDENT}[{missing_content(page)}]"]
+        return [_write_header(page, level), text, *_write_notice(piece)]
+    medium = _write_medium_line(page, with_type=True)
+    lines = [_write_header(page, level), f"{INDENT}[{missing_content(page)}]"]
     return [*lines, *([] if medium is None else [INDENT + medium])]
 
 
-def _notice(piece: Excerpt | None) -> list[str]:
+def _write_notice(piece: Excerpt | None) -> list[str]:
+    """Return the line that says which part of the text is rendered, if it is not the whole text."""
     notice = piece.notice if piece else None
     return [] if notice is None else [INDENT + notice]

@@ -133,7 +133,7 @@ class JsonStream(Generic[DraftT]):
         """
         sha256 = hashlib.sha256(prefix)
         if self.is_whole:
-            sha256.update(self.body(string.raw() for string in self.long_strings))
+            sha256.update(self.body(string.read_raw() for string in self.long_strings))
             return sha256.hexdigest()
         for piece in self._pieces:
             sha256.update(piece if isinstance(piece, bytes) else piece.raw_identity())
@@ -144,7 +144,7 @@ class JsonStream(Generic[DraftT]):
 
         Args:
             raw_strings: For each long string, in order, the bytes between the quotation marks. With
-                `LongString.raw` of each, the result is the original body.
+                `LongString.read_raw` of each, the result is the original body.
         """
         replacements = iter(raw_strings)
         joined = b"".join(

@@ -21,7 +21,11 @@ from typing import Generic, Protocol, TypeVar
 
 import pybase64
 
-from pagefault_dialects.media.base64_text import Base64Decoder, NotStrictBase64Error
+from pagefault_dialects.media.base64_text import (
+    Base64Decoder,
+    NotStrictBase64Error,
+    PlainSpelling,
+)
 from pagefault_dialects.media.data_uris import find_base64_start
 from pagefault_dialects.streams.json_digests import NAMED_CHARS, name_of_base64, name_of_text
 from pagefault_dialects.streams.placeholders import Placeholder
@@ -39,8 +43,10 @@ _OPTIONALLY_ESCAPED = (b"/", b"+", b"=")
 # JSON requires these.
 _BREAK_ESCAPES = ((b"\r\n", b"\\r\\n"), (b"\n", b"\\n"), (b"\r", b"\\r"))
 _LONGEST_ESCAPE = 6
+# The escapes of the two halves of a surrogate pair.
 _HIGH = rb"\\u[dD][89abAB][0-9a-fA-F]{2}"
 _LOW = rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+# The raw JSON of one character.
 _CHARACTER = re.compile(
     rb"%b%b|\\u[0-9a-fA-F]{4}|\\.|[\xc0-\xff][\x80-\xbf]*+|[^\\]" % (_HIGH, _LOW), re.DOTALL
 )
@@ -165,7 +171,7 @@ class Draft(Protocol):
         """Append bytes."""
 
     def rest(self) -> None:
-        """Close the file or connection until the next use."""
+        """Close the file or connection until the next call of a method."""
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Return bytes from `start` on; fewer than requested only at the end."""
@@ -205,10 +211,10 @@ class LongString(Generic[DraftT]):
         return self._is_readable or self._decoder.line_lengths == (0, 0)
 
     @property
-    def plain_spelling(self) -> tuple[bool, bool] | None:
-        """Return whether the alphabet is URL-safe and whether there is padding, after `finish`.
+    def plain_spelling(self) -> PlainSpelling | None:
+        """Return the spelling of the base64, after `finish`.
 
-        Return `None` if these flags, the head and the bytes do not determine the string.
+        Return `None` if the spelling, the head and the bytes do not determine the string.
         """
         start = self.draft.size_bytes - self._last_bytes
         return self._decoder.plain_spelling(self.draft.read(start, self._last_bytes))
@@ -259,7 +265,7 @@ class LongString(Generic[DraftT]):
         self._last_bytes = len(last)
         self.draft.rest()
 
-    def raw(self) -> bytes:
+    def read_raw(self) -> bytes:
         """Return the raw JSON so far, byte for byte."""
         whole = self.draft.read(0, self.draft.size_bytes - self._last_bytes)
         return self._restore(pybase64.b64encode(whole))
@@ -272,7 +278,7 @@ class LongString(Generic[DraftT]):
         """
         self.draft.rest()
         if self._decoder.line_lengths is not None:
-            yield self.raw()
+            yield self.read_raw()
             return
         yield self._head
         size_bytes = self.draft.size_bytes - self._last_bytes
@@ -296,10 +302,10 @@ class LongString(Generic[DraftT]):
 
         `json_digests` describes the names.
         """
-        # Without the head and line breaks.
+        # The length of the string is at least that of its base64, without the head and line breaks.
         least_chars = self.draft.size_bytes // 3 * 4
         if least_chars < NAMED_CHARS:
-            text: str = json.loads(b'"%b"' % self.raw())
+            text: str = json.loads(b'"%b"' % self.read_raw())
             return name_of_text(text)
         head: str = json.loads(b'"%b"' % self._head)
         return name_of_base64(head, self._decoder.spelling, self.draft.digest())
@@ -332,6 +338,7 @@ class LongString(Generic[DraftT]):
         return self._head + self._escapes.escape(text)
 
     def _store(self, data: bytes, *, is_end: bool = False) -> None:
+        """Append bytes to the draft, and note whether all bytes so far are readable text."""
         if data:
             self.draft.append(data)
         if not self._is_readable:

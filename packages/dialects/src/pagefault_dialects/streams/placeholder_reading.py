@@ -58,7 +58,7 @@ def read_with_placeholders(
         reserve_text(sum(strings[number].raw_bytes for number in text_numbers))
         try:
             raw_strings = (
-                placeholders[number].raw if number in placeholders else string.raw()
+                placeholders[number].raw if number in placeholders else string.read_raw()
                 for number, string in enumerate(strings)
             )
             value = read(json.body(raw_strings))
