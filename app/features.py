@@ -107,6 +107,7 @@ FEATURES = (
     Feature(
         name="sessions",
         routers=(
+            "app.routers.session_lists:router",
             "app.routers.sessions:router",
             "app.routers.messages:router",
             "app.routers.interactions:router",

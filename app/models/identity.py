@@ -45,10 +45,11 @@ ListName = Literal[
     "manifest",
     "search",
     "sessions",
+    "called-tools",
     "interactions",
     "aliases",
 ]
-_MAX_CURSOR_CHARS = 512
+_MAX_CURSOR_CHARS = 1_536
 _MAX_NUMBER = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

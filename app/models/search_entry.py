@@ -81,7 +81,7 @@ class SearchMatch:
     """A hit of a search, with the passage that matched.
 
     `handle` is the argument of the reading tools: a page id, `entry:12` for an entry of the history
-    of a session, or an `@blob:` reference.
+    of a session, or an `@blob:` reference. `tools` are those whose results a message has.
     """
 
     kind: SearchKind
@@ -93,3 +93,4 @@ class SearchMatch:
     title: str | None
     snippet: str | None
     created_at: datetime
+    tools: tuple[str, ...] = ()

@@ -45,6 +45,8 @@ TAG_PATTERN = r"^[a-z0-9][a-z0-9._:/-]{0,63}$"
 """The pattern of tags; the search for a tag in stored JSON needs it."""
 MAX_TAGS = 20
 MAX_NOTE_CHARS = 4_000
+MAX_TOOL_NAME_CHARS = 128
+"""The length of the names of tools by which sessions are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,25 @@ class SessionMarks:
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """The sessions of a list: a part of their ids in either case, and their marks."""
+    """The sessions of a list: a part of their ids in either case, their marks, a tool, their age.
+
+    `tool` is the name of a tool that an entry has called. `written_within` is the age of the last
+    write in seconds, at most.
+    """
 
     id_part: str | None = None
     pinned: bool | None = None
     tag: str | None = None
+    tool: str | None = None
+    written_within: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSessions:
+    """The name of a tool, and the number of the sessions that called it."""
+
+    name: str
+    sessions: int
 
 
 @dataclass(frozen=True, slots=True)

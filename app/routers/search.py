@@ -38,7 +38,7 @@ async def search(
         Query(
             pattern=f"^({_KINDS})(,({_KINDS}))*$",
             description="Only these kinds, separated by commas. A page with a recording is a "
-            "`transcript`.",
+            "`transcript`; `tool_result` includes messages that have only results of tools.",
         ),
     ] = None,
     session_id: Annotated[

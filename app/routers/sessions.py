@@ -27,7 +27,6 @@ from app.http.parameters import (
 from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import (
     list_body_response,
-    list_response,
     next_link,
     record_response,
     text_response,
@@ -35,7 +34,6 @@ from app.http.record_responses import (
     written_response,
 )
 from app.http.render_queries import OptionsQuery
-from app.models.session import SessionFilter
 from app.services.pages.manifests import PageManifests
 from app.services.renders.outlines import Outlines
 from app.services.renders.queries import RenderQuery
@@ -49,10 +47,8 @@ from app.wire.sessions import (
     ForkRequest,
     NoMembers,
     PendingFork,
-    SessionPage,
     SessionPatch,
     SessionRecord,
-    Tag,
     deletion_receipt,
     pending_fork,
     session_record,
@@ -75,24 +71,6 @@ MemoryTokensQuery = Annotated[
         description="The maximal number of tokens of the text, which always has the first page.",
     ),
 ]
-SessionSearchQuery = Annotated[
-    str | None,
-    Query(min_length=1, max_length=128, description="Only sessions whose id contains this text."),
-]
-
-
-async def get_session_filter(
-    q: SessionSearchQuery = None,
-    pinned: Annotated[
-        bool | None, Query(description="Only sessions that are pinned, or that are not.")
-    ] = None,
-    tag: Annotated[Tag | None, Query(description="Only sessions with this tag.")] = None,
-) -> SessionFilter:
-    """Return the filter of the query of a list of sessions."""
-    return SessionFilter(q, pinned, tag)
-
-
-SessionFilterDep = Annotated[SessionFilter, Depends(get_session_filter)]
 
 
 class OutlineQuery(OptionsQuery):
@@ -104,26 +82,6 @@ class OutlineQuery(OptionsQuery):
     ] = None
     max_tokens: MaxTokens = None
     frontier: Annotated[ClientId | None, Doc("The frontier that this rendering reads.")] = None
-
-
-@router.get(
-    "",
-    response_model=SessionPage,
-    responses=responses_of_reads(InvalidCursorError, InvalidPayloadError),
-)
-async def list_sessions(
-    api_request: ApiRequestDep,
-    sessions: SessionsDep,
-    session_filter: SessionFilterDep,
-    limit: LimitQuery = 50,
-    cursor: CursorQuery = None,
-) -> Response:
-    """List sessions with their counts and sizes, the one with the latest write first."""
-    found, next_cursor = await sessions.list(
-        api_request.project_id, session_filter, cursor=cursor, limit=limit
-    )
-    items = (session_record(item.session, item.use) for item in found)
-    return list_response(api_request.request, items, next_cursor)
 
 
 @router.get(

@@ -44,11 +44,14 @@ class SearchResult(Shape, kw_only=True):
     """The URI of a file."""
     modality: Modality | None
     title: str | None
-    """Hint or caption of a page, name of a tool or file, role of a message."""
+    """Hint or caption of a page, name of a tool or file, role of a message: `tool` if it has only
+    results."""
     snippet: str | None
     """The matching passage, at most 300 bytes, with `…` for cuts. Null if something else than its
     text matched."""
     created_at: Moment
+    tool_names: tuple[str, ...] = ()
+    """The tools whose results a message has; absent for others, and where no call names them."""
 
 
 class SearchResults(ListPage[SearchResult]):
@@ -78,4 +81,5 @@ def _result(match: SearchMatch) -> bytes:
         title=match.title,
         snippet=match.snippet,
         created_at=moment(match.created_at),
+        tool_names=match.tools,
     ).encode()

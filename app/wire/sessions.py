@@ -16,6 +16,7 @@ from app.models.session import (
     Session,
     SessionMarks,
     SessionUse,
+    ToolSessions,
 )
 from app.wire.shape import ListPage, Moment, Shape, moment
 from pagefault_dialects.model.base import ClientId, FrozenModel
@@ -178,6 +179,18 @@ class SessionPage(ListPage[SessionRecord]):
     """A list of sessions, the most recently written first."""
 
 
+class CalledTool(Shape, kw_only=True):
+    """A tool that sessions called, by its name."""
+
+    name: str
+    sessions: int
+    """The number of sessions with a call or a result of it."""
+
+
+class CalledToolPage(ListPage[CalledTool]):
+    """A list of tools, by name."""
+
+
 class ResourceUser(Shape, kw_only=True):
     """Other users of a resource: their kind, their number, and one of them."""
 
@@ -227,6 +240,11 @@ def session_record(session: Session, use: SessionUse) -> bytes:
         tags=session.marks.tags,
         note=session.marks.note,
     ).encode()
+
+
+def called_tool(tool: ToolSessions) -> bytes:
+    """Return the JSON of a tool that sessions called."""
+    return CalledTool(name=tool.name, sessions=tool.sessions).encode()
 
 
 def fork_origin(origin: ForkOrigin) -> ForkSource:

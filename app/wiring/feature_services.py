@@ -46,6 +46,7 @@ from app.services.resources.aliases import Aliases
 from app.services.resources.content_sources import ContentSources, OffloadRules
 from app.services.resources.resources import Resources
 from app.services.resources.texts import ResourceTexts
+from app.services.search.called_tools import CalledTools
 from app.services.search.indexing import SearchIndexing
 from app.services.search.search import Search
 from app.services.sessions.messages import SessionMessages
@@ -107,6 +108,7 @@ SEARCH = (
         running=lambda services: services[SearchIndexing].running(),
     ),
     Provider(Search),
+    Provider(CalledTools),
 )
 
 

@@ -17,7 +17,11 @@ from app.models.search_entry import MAX_INDEXED_CHARS, EntrySource
 from app.words.search_terms import SearchableText
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, parse_stored_json
-from pagefault_dialects.messages.entry_reading import read_entry_turns, read_stored
+from pagefault_dialects.messages.entry_reading import (
+    has_only_results,
+    read_entry_turns,
+    read_stored,
+)
 from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Item, Medium, TextItem
 from pagefault_dialects.pages.page_text import readable_texts
 
@@ -74,6 +78,9 @@ def entry_texts(source: EntrySource) -> EntryTexts:
         texts = _strings(list(values))
         role = values[0].get("role") if values and isinstance(values[0], dict) else None
         title = role if isinstance(role, str) else title
+        if title == "user" and has_only_results(values[0]):
+            # Results of tools have the role of the user in the messages of Anthropic.
+            title = "tool"
     return EntryTexts(SearchableText(tuple(names), (_join(texts),)), title)
 
 
@@ -81,7 +88,7 @@ def _message_texts(source: EntrySource) -> Iterator[str]:
     """Yield the texts of a wrapped message; if it is cut, the strings in its beginning."""
     [stored] = source.contents
     sent = sent_message(stored, dialect=source.dialect, role=source.role)
-    turns = None if source.is_cut else _message_turns(source, sent)
+    turns = message_turns_of(source)
     if turns is None:
         yield from _strings([_parse(sent, is_cut=True)])
         return
@@ -95,9 +102,12 @@ def _message_texts(source: EntrySource) -> Iterator[str]:
             yield from _strings([call.arguments])
 
 
-def _message_turns(source: EntrySource, sent: bytes) -> Sequence[ComposedTurn] | None:
-    if source.dialect is None or source.reading is None:
+def message_turns_of(source: EntrySource) -> Sequence[ComposedTurn] | None:
+    """Return the turns of a message; `None` if it is cut, or of an earlier version."""
+    if source.is_cut or source.dialect is None or source.reading is None:
         return None
+    [stored] = source.contents
+    sent = sent_message(stored, dialect=source.dialect, role=source.role)
     # Stored messages can be read. If one could not, it must not stop the indexing of others.
     with suppress(ValueError, RecursionError, InvalidPayloadError):
         reading = read_stored(parse_stored_json(sent), source.dialect, source.reading)

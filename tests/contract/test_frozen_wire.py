@@ -220,6 +220,7 @@ def _tell_sessions(story: _Story, uri: str) -> None:
     story.send("GET /api/sessions/{session_id}/messages/{seq}", path={**demo, "seq": "3"})
     story.send("PUT /api/sessions/{session_id}", path={"session_id": "empty"})
     story.send("GET /api/sessions")
+    story.send("GET /api/called-tools")
     story.send("HEAD /api/sessions/{session_id}", path=demo)
     story.send("GET /api/sessions/{session_id}", path=demo)
     story.send("GET /api/sessions/{session_id}/manifest", path=demo)

@@ -261,3 +261,36 @@ def test_questions_find_their_pages(service: LiveService) -> None:
         ]
         assert len(pairs) == 300
         assert sum(there) / len(pairs) >= RECALL_AT_5
+
+
+def test_message_with_results_alone_is_found_as_a_tool_result_with_its_tools(
+    client: httpx.Client,
+) -> None:
+    uses = [
+        {"type": "tool_use", "id": f"u{number}", "name": name, "input": {"q": "walrus"}}
+        for number, name in enumerate(("clock", "camera", "clock"))
+    ]
+    answers = [
+        {"type": "tool_result", "tool_use_id": use["id"], "content": f"Zebra {use['id']}."}
+        for use in uses
+    ]
+    append(client, role="assistant", content=uses)
+    append(client, content=answers)
+    append(client, content=[answers[0] | {"tool_use_id": "unknown"}])
+    append(client, content=[*answers[:1], {"type": "text", "text": "A zebra? No."}])
+    function = {"name": "lamp", "arguments": "{}"}
+    call = {"id": "u9", "type": "function", "function": function}
+    append(client, role="assistant", content=None, tool_calls=[call])
+    append(client, role="tool", content="A zebra.", tool_call_id="u9")
+    assert {
+        hit["seq"]: (hit["kind"], hit["title"], hit.get("toolNames"))
+        for hit in found(client, "zebra", kinds="tool_result")
+    } == {
+        2: ("message", "tool", ["clock", "camera"]),
+        3: ("message", "tool", None),
+        6: ("message", "tool", ["lamp"]),
+    }
+    # They are messages all the same.
+    assert sorted(hit["seq"] for hit in found(client, "zebra", kinds="message")) == [2, 3, 4, 6]
+    (mixed,) = (hit for hit in found(client, "zebra", kinds="message") if hit["seq"] == 4)
+    assert (mixed["title"], "toolNames" in mixed) == ("user", False)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 from structlog.testing import capture_logs
 
 from app.models.message import StoredHistoryMessage
@@ -21,6 +21,7 @@ from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.search_queue import measure_queue
 from app.stores.records.search_tables import search_entries, stemless_pages
 from app.stores.records.sessions import SessionRecords
+from app.stores.records.tables import session_tools
 from app.stores.records.text_search import (
     ENTRY_INDEX,
     PAGE_INDEX,
@@ -173,6 +174,43 @@ async def test_pages_of_before_get_their_stems(records: Records) -> None:
     assert await SearchIndexing(records).index_all() == 0
     assert len(await records.read(PROJECT, found("sunset"))) == 2
     assert len(await records.read(PROJECT, found("runs"))) == 1
+
+
+async def test_entries_of_before_are_indexed_once_more_with_their_tools(records: Records) -> None:
+    def add_calls(unit: UnitOfWork) -> None:
+        unit[SessionRecords].ensure("s", NOW)
+        for number in range(1, 4):
+            text = (
+                b'{"role":"assistant","tool_calls":[{"id":"c","type":"function",'
+                b'"function":{"name":"tool%d","arguments":"{}"}}]}' % number
+            )
+            message = StoredHistoryMessage(
+                *(number, f"m{number}", NOW, None, "d" * 64, text),
+                dialect="openai-chat",
+                reading=1,
+            )
+            unit[SessionRecords].append("s", MESSAGE, message.message_id)
+            unit[BundleRecords].add_messages("s", [message])
+
+    def forget(unit: UnitOfWork) -> None:
+        unit.scope.execute(update(search_entries).values(form=0))
+        unit.scope.execute(delete(session_tools))
+
+    def called(unit: UnitOfWork) -> list[str]:
+        return [tool.name for tool in unit[SessionRecords].called_tools(after="", limit=9)]
+
+    await records.write(PROJECT, add_calls)
+    assert await SearchIndexing(records).index_all() == 3
+    assert await records.read(PROJECT, called) == ["tool1", "tool2", "tool3"]
+    assert await SearchIndexing(records).index_all() == 0
+    await records.write(PROJECT, forget)
+    # They do not wait: their words are found as before.
+    assert await records.read(PROJECT, waiting) == 0
+    assert len(await records.read(PROJECT, found("tool1"))) == 1
+    assert await SearchIndexing(records).index_all() == 3
+    assert await records.read(PROJECT, called) == ["tool1", "tool2", "tool3"]
+    assert len(await records.read(PROJECT, found("tool1"))) == 1
+    assert await SearchIndexing(records).index_all() == 0
 
 
 def forget_stems(unit: UnitOfWork, numbers: Collection[int]) -> None:

@@ -1,8 +1,10 @@
 """The list of sessions, and what can be done with one: export, import, delete, compare, search."""
 
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -231,6 +233,33 @@ def test_everything_is_searched_and_hits_lead_to_their_entries(
     assert_accessible(tab)
 
 
+def test_hit_in_a_result_of_a_message_is_a_tool_result_of_its_tool(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    use = {"type": "tool_use", "id": "u", "name": "Bash", "input": {"command": "ls"}}
+    answer = {"type": "tool_result", "tool_use_id": "u", "content": "zebra.txt"}
+    shop.written(
+        writer,
+        [
+            shop.message("user", "List the files."),
+            shop.message("assistant", [use]),
+            shop.message("user", [answer]),
+            shop.message("user", [answer | {"tool_use_id": "unknown"}]),
+        ],
+    )
+    tab = add_axe(open_tab(open_service))
+    tab.open("/search?q=zebra&kinds=tool_result")
+    hits = tab.page.locator(".search-hit h2")
+    expect(hits).to_have_text(["Result of a tool Tool results", "Bash Tool results"])
+    assert_accessible(tab)
+    tab.page.get_by_label("Kind").select_option("message")
+    expect(hits).to_have_count(2)
+    tab.page.get_by_role("link", name="Bash").click()
+    expect(tab.page.locator('[data-seq="3"]')).to_have_attribute("aria-current", "location")
+    tab.page.get_by_label("Search in this session").fill("zebra")
+    expect(tab.page.locator(".find-hit", has_text="Bash")).to_be_visible()
+
+
 def test_address_leads_the_fields_that_search(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
@@ -414,6 +443,95 @@ def test_sessions_are_ordered_filtered_and_two_of_them_compared(
     expect(page).to_have_url(f"{open_service.base_url}/compare?a=long&b=short")
 
 
+def test_live_sessions_alone_are_listed_as_long_as_they_are_written_to(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, tmp_path: Path
+) -> None:
+    names = ["old", "older", "new", "newest"]
+    texts = [f"{name} {'x' * len(name)}" for name in names]
+    for name, text in zip(names, texts, strict=True):
+        shop.written(writer, [shop.message("user", text, session_id=name)])
+    shop.written(writer, [shop.message("user", "again", session_id="new")] * 2)
+
+    def age(pattern: str) -> None:
+        # Ten minutes ago; a write of the service is in UTC, in microseconds.
+        with closing(sqlite3.connect(tmp_path / "open" / "pagefault.db")) as database, database:
+            database.execute(
+                "UPDATE sessions SET updated_at = updated_at - 600000000 WHERE session_id LIKE ?",
+                (pattern,),
+            )
+
+    age("old%")
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    page.clock.install()
+    tab.open("/sessions")
+    rows = page.locator(".session-row .session-title")
+    expect(rows).to_have_count(4)
+    page.get_by_role("button", name="Live", exact=True).click()
+    expect(rows).to_have_text([texts[2], texts[3]])
+    assert_accessible(tab)
+    page.get_by_label("Order", exact=True).select_option("Size of files")
+    page.get_by_label("Order", exact=True).select_option("Entries")
+    expect(page).to_have_url(re.compile("only=live"))
+    page.reload()
+    expect(rows).to_have_text([texts[2], texts[3]])
+    # Words find no others.
+    page.get_by_label("Search by id, or by words").fill("old")
+    expect(page.get_by_text("No session is in all of these filters.")).to_be_visible()
+    page.get_by_label("Search by id, or by words").fill("")
+    expect(rows).to_have_count(2)
+    # Without an event.
+    age("newest")
+    page.clock.fast_forward("00:16")
+    expect(rows).to_have_text([texts[2]])
+    shop.written(writer, [shop.message("user", "again", session_id="old")])
+    expect(rows).to_have_count(2)
+
+
+def test_sessions_are_listed_by_a_tool_that_they_called(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    tools = {"clock": 3, "camera": 1}
+    shop.written(writer, [shop.message("user", "Hi.", session_id="clock-0")])
+    for tool, count in tools.items():
+        for number in range(count):
+            call = shop.tool_result(tool, "c", "It is ten.", session_id=f"{tool}-{number}")
+            shop.written(writer, [call])
+    # Behind the first part of the list.
+    shop.written(
+        writer, [shop.message("user", "Other.", session_id=f"other-{n}") for n in range(51)]
+    )
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open("/sessions/other-0?tool=clock")
+    rows = page.locator(".session-row")
+    choice = page.get_by_label("Tool that was called")
+    expect(choice.get_by_role("option")).to_have_text(["Tool", "camera (1)", "clock (3)"])
+    choice.select_option("clock")
+    ids = [re.compile(f"clock-{number}") for number in (2, 1, 0)]
+    expect(rows).to_have_text(ids)
+    # The filter of the open session is another one.
+    expect(page).to_have_url(re.compile(r"/sessions/other-0\?tool=clock&called=clock$"))
+    page.get_by_label("Order", exact=True).select_option("Entries")
+    expect(rows.first).to_have_text(re.compile("clock-0"))
+    page.reload()
+    expect(rows.first).to_have_text(re.compile("clock-0"))
+    expect(rows).to_have_count(3)
+    expect(choice).to_have_value("clock")
+    assert_accessible(tab)
+    # Sessions with these words, and this tool.
+    page.get_by_label("Search by id, or by words").fill("ten")
+    expect(page.get_by_role("heading", name="Sessions with these words")).to_be_visible()
+    expect(rows).to_have_count(3)
+    page.get_by_label("Search by id, or by words").fill("")
+    expect(page.get_by_role("heading", name="Sessions with these words")).to_have_count(0)
+    expect(rows.first).to_have_text(re.compile("clock-0"))
+    rows.first.click()
+    expect(page).to_have_url(re.compile(r"/sessions/clock-0\?called=clock&sort=entries$"))
+    choice.select_option("Tool")
+    expect(page).not_to_have_url(re.compile("called="))
+
+
 def test_first_run_shows_three_ways_to_copy_and_loads_a_sample(
     open_service: LiveService, open_tab: OpenTab
 ) -> None:
@@ -557,7 +675,7 @@ def test_pinned_sessions_are_first_and_tags_filter_the_list(
     expect(page).to_have_url(f"{open_service.base_url}/sessions/newest?tag=a")
     expect(titles).to_have_text(["newest", "older"])
     page.get_by_role("button", name="Pinned", exact=True).click()
-    expect(page.get_by_text("No session has these marks.")).to_be_visible()
+    expect(page.get_by_text("No session is in all of these filters.")).to_be_visible()
     assert_accessible(tab)
     page.get_by_role("button", name="Tagged a: show others too").click()
     expect(titles).to_have_text(["oldest"])

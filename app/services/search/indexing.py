@@ -35,6 +35,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedRecord
 from app.telemetry.metrics import Metrics
 from app.words.entry_texts import entry_texts
+from app.words.entry_tools import tools_of
 from app.words.search_terms import search_words
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import MODALITIES
@@ -140,14 +141,26 @@ class SearchIndexing:
         if skip and not step.entries:
             # This project has fewer entries.
             step = await self._step(project_id)
+        if not step.entries:
+            step = await self._step(project_id, is_outdated=True)
         return [step, await self._add_stems(project_id)]
 
-    async def _step(self, project_id: str, *, newest_first: bool = False, skip: int = 0) -> _Work:
-        """Index some queued entries of a project."""
+    async def _step(
+        self,
+        project_id: str,
+        *,
+        newest_first: bool = False,
+        skip: int = 0,
+        is_outdated: bool = False,
+    ) -> _Work:
+        """Index some queued entries of a project, or some that an earlier version has indexed."""
 
         def load(unit: UnitOfWork) -> dict[WaitingEntry, EntrySource | None]:
             entries = unit[SearchEntryRecords]
-            queued = entries.waiting(limit=_STEP_ENTRIES, newest_first=newest_first, skip=skip)
+            if is_outdated:
+                queued = entries.outdated(limit=_STEP_ENTRIES)
+            else:
+                queued = entries.waiting(limit=_STEP_ENTRIES, newest_first=newest_first, skip=skip)
             sources = entries.sources(queued)
             return {item: sources.get(item) for item in queued}
 
@@ -209,11 +222,14 @@ async def _prepare(source: EntrySource | None) -> tuple[IndexedRecord | None, fl
 def _index_words(source: EntrySource) -> tuple[IndexedRecord, float]:
     began = time.thread_time()
     kind = resource_kind(source.mime_type) if source.mime_type else None
+    texts = entry_texts(source)
     page = IndexedRecord(
-        search_words(entry_texts(source).searchable),
+        search_words(texts.searchable),
         source.session_id,
         next((modality for modality in MODALITIES if modality == kind), None),
         source.kind,
         source.other_sessions,
+        found_as="tool_result" if source.kind == "message" and texts.title == "tool" else None,
+        tools=tools_of(source),
     )
     return page, time.thread_time() - began

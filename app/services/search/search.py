@@ -1,7 +1,7 @@
 """Searches pages, tool results, messages, interactions and file names."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio.to_thread
@@ -15,6 +15,7 @@ from app.models.search_entry import (
 )
 from app.services.pages.page_lists import SearchCursors, find_pages_by_id, narrow_page_index
 from app.services.pages.stored_pages import read_descriptor, read_searched_texts
+from app.services.search.answered_tools import find_answered_tools
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -136,9 +137,17 @@ class Search:
             ]
             sources = await self.records.read(project_id, partial(_sources, entries))
             by_number = {entry.number: source for entry, source in sources.items()}
-            hits += await anyio.to_thread.run_sync(
+            made = await anyio.to_thread.run_sync(
                 _make_hits, batch, loaded.pages, by_number, passages, request.session_id
             )
+            results = {
+                hit.entry_id for hit in made if hit.kind == "message" and hit.title == "tool"
+            }
+            if results:
+                answers = [item for item in sources.values() if item.entry_id in results]
+                tools = await self.records.read(project_id, partial(find_answered_tools, answers))
+                made = [replace(hit, tools=tools.get(hit.entry_id, ())) for hit in made]
+            hits += made
         return hits
 
 

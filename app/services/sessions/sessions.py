@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from hashlib import sha256
 
 from app.errors import StoreUnavailableError
@@ -126,11 +127,18 @@ class Sessions:
         Raises:
             InvalidCursorError: The cursor is of another list, or of a list with other filters.
         """
-        query_digest = digest_query(filters.id_part, filters.pinned, filters.tag)
+        # As in earlier versions, whose cursors stay valid, where these filters are not set.
+        further = [item for item in (filters.tool, filters.written_within) if item is not None]
+        query_digest = digest_query(filters.id_part, filters.pinned, filters.tag, *further)
+        since = None
+        if filters.written_within is not None:
+            since = utc_now() - timedelta(seconds=filters.written_within)
         before = decode_moment_cursor("sessions", cursor, query_digest)
 
         def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
-            rows = unit[SessionRecords].list_sessions(filters, before=before, limit=limit + 1)
+            rows = unit[SessionRecords].list_sessions(
+                filters, before=before, since=since, limit=limit + 1
+            )
             use = find_uses(unit, [row.session_id for row in rows[:limit]])
             listed = [SessionWithUse(row, use[row.session_id]) for row in rows[:limit]]
             return listed, len(rows) > limit

@@ -14,7 +14,7 @@ from sqlalchemy import Integer, Row, bindparam, exists, or_
 from app.models.search_entry import EntrySource, WaitingEntry
 from app.stores.records.entry_sources import read_sources
 from app.stores.records.projects import ProjectRecords
-from app.stores.records.search_tables import search_entries, stemless_pages
+from app.stores.records.search_tables import FORM, IS_OUTDATED, search_entries, stemless_pages
 from app.stores.records.statements import (
     Lookup,
     count_rows,
@@ -23,7 +23,7 @@ from app.stores.records.statements import (
     scoped_select,
     scoped_update,
 )
-from app.stores.records.tables import projects
+from app.stores.records.tables import projects, session_tools
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
@@ -43,21 +43,22 @@ _WAITING = (
     .limit(_LIMIT)
     .offset(bindparam("skip", type_=Integer()))
 )
+_OUTDATED = scoped_select(search_entries).where(IS_OUTDATED).order_by(_NUMBER.desc()).limit(_LIMIT)
 _OLDEST_WAITING, _NEWEST_WAITING = _WAITING.order_by(_NUMBER), _WAITING.order_by(_NUMBER.desc())
 _COUNT_WAITING, _COUNT_STEMLESS = (
     count_rows(search_entries, _IS_WAITING),
     count_rows(stemless_pages),
 )
 # Locked rows are skipped, because another transaction is removing or changing their entries.
-_LOCK_WAITING = (
+_LOCK_TO_INDEX = (
     scoped_select(search_entries)
-    .where(is_among(_NUMBER, "numbers"), _IS_WAITING)
+    .where(is_among(_NUMBER, "numbers"), or_(_IS_WAITING, IS_OUTDATED))
     .with_for_update(skip_locked=True)
 )
 _SET_INDEXED = (
     scoped_update(search_entries)
     .where(is_among(_NUMBER, "numbers"))
-    .values(indexed=search_entries.c.revision)
+    .values(indexed=search_entries.c.revision, form=FORM)
 )
 _LOCK_STEMLESS = (
     scoped_select(stemless_pages, stemless_pages.c.page_number)
@@ -95,25 +96,44 @@ class SearchEntryRecords(Repository):
         statement = _NEWEST_WAITING if newest_first else _OLDEST_WAITING
         return [_entry(row) for row in self._scope.all(statement, limit=limit, skip=skip)]
 
+    def outdated(self, *, limit: int) -> list[WaitingEntry]:
+        """Return up to `limit` entries that an earlier version has indexed, newest first."""
+        return [_entry(row) for row in self._scope.all(_OUTDATED, limit=limit)]
+
     def count_waiting(self) -> int:
         """Count waiting entries and pages without stems."""
         counts = (self._scope.execute(item) for item in (_COUNT_WAITING, _COUNT_STEMLESS))
         return sum(int(count.scalar_one()) for count in counts)
 
     def index(self, prepared: Mapping[WaitingEntry, IndexedRecord | None]) -> int:
-        """Index the entries that still wait and have the same revision; return their number.
+        """Index the entries that still wait or are outdated, with the same revision.
+
+        The tools of their sessions are stored as well.
 
         Args:
             prepared: The words of each entry; `None` if it is not searchable.
+
+        Returns:
+            The number of entries.
         """
         numbers = {entry.number: entry for entry in prepared}
-        rows = self._scope.all(_LOCK_WAITING, numbers=[*numbers])
+        rows = self._scope.all(_LOCK_TO_INDEX, numbers=[*numbers])
         current = [row for row in rows if row.revision == numbers[row.entry_number].revision]
         indexed = {row.entry_number: prepared[numbers[row.entry_number]] for row in current}
         self._scope.run(_SET_INDEXED, numbers=[*indexed])
         # Most entries are new, and have no words to remove.
         self._entries.remove_all([row.entry_number for row in current if row.indexed])
         self._entries.insert_all({n: page for n, page in indexed.items() if page is not None})
+        called = {
+            (tool, page.session_id)
+            for page in indexed.values()
+            if page is not None and page.session_id is not None
+            for tool in page.tools
+        }
+        rows_of_tools = [
+            {"tool_name": tool, "session_id": session_id} for tool, session_id in sorted(called)
+        ]
+        self._scope.insert_absent(session_tools, rows_of_tools, returning=["project_id"])
         return len(indexed)
 
     def find_by_id(self, entry_ids: Collection[str], kinds: Collection[str]) -> list[WaitingEntry]:
@@ -152,6 +172,7 @@ def find_projects_to_index(project_records: ProjectRecords) -> list[str]:
     """Return the ids of the projects with entries or pages that wait to be indexed."""
     waiting = [
         exists().where(search_entries.c.project_id == projects.c.project_id, _IS_WAITING),
+        exists().where(search_entries.c.project_id == projects.c.project_id, IS_OUTDATED),
         exists().where(stemless_pages.c.project_id == projects.c.project_id),
     ]
     return project_records.list_ids(or_(*waiting))

@@ -22,6 +22,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
+    literal_column,
 )
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
@@ -40,6 +42,9 @@ search_entries = Table(
     Column("entry_id", String, nullable=False),
     Column("revision", Integer, nullable=False, server_default="1"),
     Column("indexed", Integer, nullable=False, server_default="0"),
+    # The version of the index that has indexed it. Version 1 also stores the tools of sessions, and
+    # finds messages that are results among the tool results. Lower ones are indexed once more.
+    Column("form", Integer, nullable=False, server_default="0"),
     UniqueConstraint("project_id", "entry_id", "kind"),
     Index(None, "project_id", "entry_number"),
     sqlite_autoincrement=True,
@@ -50,6 +55,21 @@ Index(
     search_entries.c.entry_number,
     sqlite_where=search_entries.c.indexed < search_entries.c.revision,
     postgresql_where=search_entries.c.indexed < search_entries.c.revision,
+)
+
+FORM = 1
+"""The present version of the index."""
+# A literal, because SQLite uses the index only where the condition is the same.
+IS_OUTDATED = and_(
+    search_entries.c.indexed >= search_entries.c.revision,
+    search_entries.c.form < literal_column(str(FORM)),
+)
+Index(
+    "ix_search_entries_outdated",
+    search_entries.c.project_id,
+    search_entries.c.entry_number,
+    sqlite_where=IS_OUTDATED,
+    postgresql_where=IS_OUTDATED,
 )
 
 # Pages that an earlier version has indexed without stems.

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, Row, Select, bindparam, case
+from sqlalchemy import ColumnElement, Executable, Integer, Row, Select, bindparam, case, func
 
 from app.models.identity import new_id
 from app.models.session import (
@@ -20,6 +20,7 @@ from app.models.session import (
     Session,
     SessionFilter,
     SessionMarks,
+    ToolSessions,
 )
 from app.stores.records.columns import newest_first
 from app.stores.records.scope import NewRow, read_row, values_of
@@ -38,6 +39,7 @@ from app.stores.records.tables import (
     history_entries,
     interactions,
     messages,
+    session_tools,
     sessions,
     tool_results,
 )
@@ -60,6 +62,13 @@ _NUMBER = (
     scoped_update(sessions, by={"session_id": "in_session"})
     .values(last_seq=sessions.c.last_seq + bindparam("count"))
     .returning(sessions.c.last_seq)
+)
+_CALLED_TOOLS = (
+    scoped_select(session_tools, session_tools.c.tool_name, func.count().label("sessions"))
+    .where(session_tools.c.tool_name > bindparam("after"))
+    .group_by(session_tools.c.tool_name)
+    .order_by(session_tools.c.tool_name)
+    .limit(bindparam("limit", type_=Integer()))
 )
 _KINDS: Sequence[EntryKind] = (TOOL_RESULT, PAGE_FAULT, MESSAGE, INTERACTION, ANSWER)
 # The columns of the fields of `HistoryCounts`, in their order.
@@ -192,11 +201,20 @@ class SessionRecords(Repository):
         self._scope.first(_LOCK_SESSION_KEY, session_id=session_id)
 
     def list_sessions(
-        self, session_filter: SessionFilter, *, before: tuple[datetime, str] | None, limit: int
+        self,
+        session_filter: SessionFilter,
+        *,
+        before: tuple[datetime, str] | None,
+        since: datetime | None = None,
+        limit: int,
     ) -> Sequence[Session]:
         """Return up to `limit` sessions, the one with the latest write first.
 
-        `before` is the (updated_at, id) of the last session of the previous list.
+        Args:
+            session_filter: The filter. `since` is the moment of its `written_within`.
+            before: The (updated_at, id) of the last session of the previous list.
+            since: The time of the earliest last write.
+            limit: The maximum number of sessions.
         """
         statement, id_part = _LIST, session_filter.id_part
         if session_filter.pinned is not None:
@@ -206,6 +224,13 @@ class SessionRecords(Repository):
             statement = statement.where(
                 sessions.c.tags.contains(json_text(session_filter.tag), autoescape=True)
             )
+        if session_filter.tool is not None:
+            called = scoped_select(session_tools, session_tools.c.session_id).where(
+                session_tools.c.tool_name == session_filter.tool
+            )
+            statement = statement.where(sessions.c.session_id.in_(called))
+        if since is not None:
+            statement = statement.where(sessions.c.updated_at >= since)
         if id_part is not None:
             if "\0" in id_part or not id_part.isascii():
                 # No id has such characters. NUL would be an error on PostgreSQL, and match every id
@@ -215,6 +240,11 @@ class SessionRecords(Repository):
         moment, identity = sessions.c.updated_at, sessions.c.session_id
         listed = newest_first(statement, moment, identity, before=before, limit=limit)
         return [_session(row) for row in self._scope.all(listed)]
+
+    def called_tools(self, *, after: str, limit: int) -> Sequence[ToolSessions]:
+        """Return up to `limit` tools that sessions called, by name, after a name."""
+        rows = self._scope.all(_CALLED_TOOLS, after=after, limit=limit)
+        return [ToolSessions(row.tool_name, row.sessions) for row in rows]
 
     def last_seq_of_deleted(self, session_id: str) -> int:
         """Return the highest `seq` of deleted sessions with this id, 0 if there was none."""

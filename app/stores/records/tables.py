@@ -3,7 +3,7 @@
     projects ─┬─ api_keys
               ├─ sessions ─┬─ history_entries ·· tool_results, messages, interactions
               │            ├─ frontiers, frontier_moves
-              │            └─ session_prompts
+              │            └─ session_prompts, session_tools
               ├─ resources ─┬─ resource_links
               │             ├─ derived_images
               │             └─ aliases
@@ -129,6 +129,15 @@ frontier_moves = _owned_table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("levels", String, nullable=False),
     _foreign_key_to("sessions", "session_id", ondelete="CASCADE"),
+)
+
+# The tools that the entries of each session have called, written when these are indexed for
+# searches. A trigger removes them with their session.
+session_tools = _project_table(
+    "session_tools",
+    Column("tool_name", String, primary_key=True),
+    Column("session_id", String, primary_key=True),
+    Index(None, "project_id", "session_id"),
 )
 
 # The highest `seq` of deleted sessions with an id. A client may still send it as its last position

@@ -64,6 +64,10 @@ class IndexedRecord:
     modality: Modality | None
     kind: str | None = None
     other_sessions: Sequence[str] = ()
+    found_as: str | None = None
+    """Another kind by which it is found."""
+    tools: Sequence[str] = ()
+    """The tools that it calls, or whose results it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ class WordIndex(Repository, ABC):
             words = words if isinstance(words, SearchWords) else search_words(words)
             sessions = [page.session_id, *page.other_sessions[:_MAX_SESSIONS]]
             values = [("session", session_id) for session_id in sessions]
-            values += [("modality", page.modality), ("kind", page.kind)]
+            values += [("modality", page.modality), ("kind", page.kind), ("kind", page.found_as)]
             marks = [self.mark(name, value) for name, value in values if value is not None]
             entries.append(IndexEntry(number, [self.mark("project", ""), *marks], words))
         self._insert(entries)

@@ -15,6 +15,7 @@ import { useSkipTarget } from "../shell/skipTargets";
 import { KEYS } from "../words/keys";
 import { SEARCH } from "../words/search";
 import { SHELL } from "../words/shell";
+import { kindOf, nameOf } from "./hitNames";
 import { marked } from "./marked";
 import "./search.css";
 
@@ -125,12 +126,12 @@ function Hits({ asked, kinds }: { asked: string; kinds: string }) {
 
 function HitView({ hit, asked }: { hit: SearchResult; asked: string }) {
   const address = addressOf(hit);
-  const title = visibleName(hit.title ?? hit.id);
+  const title = visibleName(nameOf(hit));
   return (
     <article className="search-hit">
       <h2>
         {address === null ? title : <Link to={address}>{title}</Link>}{" "}
-        <span className="label">{SEARCH.kinds[hit.kind]}</span>
+        <span className="label">{SEARCH.kinds[kindOf(hit)]}</span>
       </h2>
       {hit.snippet !== null && <p>{marked(visibleText(hit.snippet), asked)}</p>}
       {hit.resource !== null && hit.modality === "image" && (

@@ -18,12 +18,13 @@ import { SHELL } from "../words/shell";
 import { ImportBundle } from "./ImportBundle";
 import { ListChips, ListSort } from "./ListOrderBar";
 import { SessionRow, useOpenSession } from "./SessionRow";
-import { orderIn, ordered, searchOfList } from "./listOrder";
+import { type ListFilters, areFilters, filtersOf, orderIn, ordered, searchOfList } from "./listOrder";
 import { useSessionRecord } from "./marks";
 import "../reading/reading.css";
 
 const LONGEST_ID = 128;
 const MOST_WITH_WORDS = 20;
+const LIVE_CHECK_MS = 15_000;
 const NO_SESSIONS: readonly SessionRecord[] = [];
 
 export function SessionList() {
@@ -46,7 +47,8 @@ export function SessionList() {
     <section id="session-list" className="session-list" aria-label={SESSIONS.title}>
       <header className="session-list-header">
         <h1>{SESSIONS.title}</h1>
-        {isAlone && <LiveLabel state={state} />}
+        {/* A chip is called like the word of its state. */}
+        {isAlone && <LiveLabel state={state} isDot />}
         <label className="unseen" htmlFor="session-search">
           {SESSIONS.searchLabel}
         </label>
@@ -72,15 +74,16 @@ export function SessionList() {
 function FoundSessions({ q }: { q: string }) {
   const [search] = useSearchParams();
   const order = orderIn(search);
-  const { tag } = order;
-  const query = { q: q === "" ? undefined : q, tag, limit: 50 };
-  const isPinnedAlone = order.chips.includes("pinned");
+  const filters = filtersOf(order);
+  const isFiltered = areFilters(filters);
+  const query = { q: q === "" ? undefined : q, ...filters, limit: 50 };
+  // A session ceases to be live without an event.
+  const refetchInterval = filters.writtenWithin === undefined ? (false as const) : LIVE_CHECK_MS;
   const found = useInfiniteQuery({
-    queryKey: ["sessions", "list", query, isPinnedAlone],
-    queryFn: ({ pageParam, signal }) => {
-      const pinned = isPinnedAlone ? true : undefined;
-      return pagefault().sessions.list({ ...query, pinned, signal }).slice(pageParam);
-    },
+    queryKey: ["sessions", "list", query],
+    queryFn: ({ pageParam, signal }) =>
+      pagefault().sessions.list({ ...query, signal }).slice(pageParam),
+    refetchInterval,
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextCursor,
     placeholderData: keepPreviousData,
@@ -90,6 +93,7 @@ function FoundSessions({ q }: { q: string }) {
     queryKey: ["sessions", "pinned", query],
     queryFn: async ({ signal }) =>
       (await pagefault().sessions.list({ ...query, pinned: true, signal }).slice(null)).items,
+    refetchInterval,
     placeholderData: keepPreviousData,
   });
   const pinned = pinnedFirst.data ?? NO_SESSIONS;
@@ -118,8 +122,8 @@ function FoundSessions({ q }: { q: string }) {
         tabIndex={0}
         aria-label={SESSIONS.noneTitle}
       >
-        <NoneFound q={q} hasMarks={tag !== undefined || isPinnedAlone} />
-        {q !== "" && <SessionsWithWords q={q} tag={tag} listed={loaded} />}
+        <NoneFound q={q} isFiltered={isFiltered} />
+        {q !== "" && <SessionsWithWords q={q} filters={filters} listed={loaded} />}
       </div>
     );
   }
@@ -141,7 +145,7 @@ function FoundSessions({ q }: { q: string }) {
   );
   return (
     <div className="session-list-items scroller">
-      {q === "" && tag === undefined && !isPinnedAlone && <OpenSession listed={[...pinned, ...loaded]} />}
+      {q === "" && !isFiltered && <OpenSession listed={[...pinned, ...loaded]} />}
       {sessions.length === 0 && <p className="state">{SESSIONS.noneFits}</p>}
       {first.length > 0 && (
         <section aria-label={SESSIONS.pinned}>
@@ -160,7 +164,7 @@ function FoundSessions({ q }: { q: string }) {
               {rows(ofDay)}
             </section>
           ))}
-      {q !== "" && <SessionsWithWords q={q} tag={tag} listed={[...pinned, ...loaded]} />}
+      {q !== "" && <SessionsWithWords {...{ q, filters }} listed={[...pinned, ...loaded]} />}
       {found.isError && <Failure failure={found.error} onRetry={() => void found.refetch()} />}
       {found.hasNextPage && (
         <button
@@ -215,11 +219,11 @@ function useNeighbourKeys(sessions: readonly SessionRecord[]): void {
   ]);
 }
 
-function NoneFound({ q, hasMarks }: { q: string; hasMarks: boolean }) {
-  if (hasMarks) {
+function NoneFound({ q, isFiltered }: { q: string; isFiltered: boolean }) {
+  if (isFiltered) {
     return (
       <Empty title={SESSIONS.noneFoundTitle}>
-        <p>{SESSIONS.noneMarked}</p>
+        <p>{SESSIONS.noneFiltered}</p>
       </Empty>
     );
   }
@@ -237,28 +241,29 @@ function NoneFound({ q, hasMarks }: { q: string; hasMarks: boolean }) {
 
 interface SessionsWithWordsProps {
   readonly q: string;
-  readonly tag: string | undefined;
+  readonly filters: ListFilters;
   readonly listed: readonly SessionRecord[];
 }
 
 /** Sessions in which something has the words: their titles, tools, messages, results. */
-function SessionsWithWords({ q, tag, listed }: SessionsWithWordsProps) {
+function SessionsWithWords({ q, filters, listed }: SessionsWithWordsProps) {
+  const isFiltered = areFilters(filters);
   const found = useQuery({
-    queryKey: ["sessions", "words", q],
+    queryKey: ["sessions", "words", q, filters],
     queryFn: async ({ signal }) => {
       const query = { q, limit: 100 };
       const answer = await pagefault().request("/api/search", { query, signal });
       const { items } = (await answer.json()) as { items: SearchResult[] };
       const ids = new Set(items.flatMap(({ sessionId }) => sessionId ?? []));
       const known = [...ids].slice(0, MOST_WITH_WORDS);
-      return Promise.all(known.map((id) => pagefault().session(id).get({ signal })));
+      if (!isFiltered) return Promise.all(known.map((id) => pagefault().session(id).get({ signal })));
+      const lists = known.map((id) => pagefault().sessions.list({ q: id, ...filters, limit: 200, signal }));
+      const found = (await Promise.all(lists.map((list) => list.slice()))).flatMap((list) => list.items);
+      return known.flatMap((id) => found.find((session) => session.id === id) ?? []);
     },
     retry: false,
   });
-  const others = (found.data ?? []).filter(
-    ({ id, tags }) =>
-      !listed.some((each) => each.id === id) && (tag === undefined || tags?.includes(tag)),
-  );
+  const others = (found.data ?? []).filter(({ id }) => !listed.some((each) => each.id === id));
   if (others.length === 0) return null;
   return (
     <>

@@ -2,18 +2,21 @@
 import type { SessionRecord } from "@pagefault/client";
 
 import { entriesOf } from "./SessionActions";
+import { LIVE_SECONDS } from "./live";
 
 export const SORTS = ["time", "tokens", "errors", "entries", "size"] as const;
 export type Sort = (typeof SORTS)[number];
 
-export const CHIPS = ["failed", "images", "pinned"] as const;
+export const CHIPS = ["failed", "live", "images", "pinned"] as const;
 export type Chip = (typeof CHIPS)[number];
 
 /** What of the address belongs to the list, and goes along to another session. */
-const MEMBERS = ["q", "sort", "only", "tag"];
+const MEMBERS = ["q", "sort", "only", "tag", "called"];
 
 const HAS: Readonly<Record<Chip, (session: SessionRecord) => boolean>> = {
   failed: ({ counts }) => counts.failures > 0,
+  // The service lists no others, by its own clock.
+  live: () => true,
   images: ({ counts }) => counts.images > 0,
   pinned: ({ pinned }) => pinned === true,
 };
@@ -31,6 +34,16 @@ export interface ListOrder {
   readonly chips: readonly Chip[];
   /** Only sessions with this tag. */
   readonly tag: string | undefined;
+  /** Only sessions that called this tool; `tool` is of the open session. */
+  readonly called: string | undefined;
+}
+
+/** The filters that the service applies, to all sessions. */
+export interface ListFilters {
+  readonly pinned?: true | undefined;
+  readonly tag?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly writtenWithin?: number | undefined;
 }
 
 export function orderIn(search: URLSearchParams): ListOrder {
@@ -39,16 +52,31 @@ export function orderIn(search: URLSearchParams): ListOrder {
     sort: SORTS.find((sort) => sort === search.get("sort")) ?? "time",
     chips: CHIPS.filter((chip) => only.includes(chip)),
     tag: search.get("tag") || undefined,
+    called: search.get("called") || undefined,
   };
+}
+
+export function filtersOf({ chips, tag, called }: ListOrder): ListFilters {
+  return {
+    pinned: chips.includes("pinned") || undefined,
+    tag,
+    tool: called,
+    writtenWithin: chips.includes("live") ? LIVE_SECONDS : undefined,
+  };
+}
+
+/** Whether any filter is set. */
+export function areFilters(filters: ListFilters): boolean {
+  return Object.values(filters).some((each) => each !== undefined);
 }
 
 /** The search of an address with another order in it. */
 export function withOrder(
   search: URLSearchParams,
-  { sort, chips, tag = "" }: ListOrder,
+  { sort, chips, tag = "", called = "" }: ListOrder,
 ): URLSearchParams {
   const changed = new URLSearchParams(search);
-  const members = { sort: sort === "time" ? "" : sort, only: chips.join(","), tag };
+  const members = { sort: sort === "time" ? "" : sort, only: chips.join(","), tag, called };
   for (const [name, value] of Object.entries(members)) {
     if (value === "") changed.delete(name);
     else changed.set(name, value);

@@ -15,6 +15,7 @@ export const SEARCH = {
     interaction: "Interactions",
     file: "Files",
   },
+  unnamedTool: "Result of a tool",
   hits: (count: number, isAll: boolean) => `${isAll ? "" : "At least "}${counted(count, "hit")}`,
   pending: (count: number) => `${counted(count, "entry", "entries")} not in the index yet.`,
   found: "Hits, best first",

@@ -183,6 +183,20 @@ class BodyWarning(TypedDict):
 BoundFiles: TypeAlias = dict[str, str | None]
 
 
+class CalledTool(TypedDict):
+    """A tool that sessions called, by its name."""
+
+    name: str
+    sessions: int
+
+
+class CalledToolPage(TypedDict):
+    """A list of tools, by name."""
+
+    items: list[CalledTool]
+    nextCursor: str | None
+
+
 class ChatMessageDraft(TypedDict):
     """A message with its role; the output of an interaction. Source: spec 001, "Interaction"."""
 
@@ -1486,6 +1500,7 @@ class SearchResult(TypedDict):
     title: str | None
     snippet: str | None
     createdAt: str
+    toolNames: NotRequired[list[str]]
 
 
 class SearchResults(TypedDict):
@@ -1981,6 +1996,8 @@ __all__ = [
     "Blocks",
     "BodyWarning",
     "BoundFiles",
+    "CalledTool",
+    "CalledToolPage",
     "ChatMessage",
     "ChatMessageDraft",
     "Compaction",

@@ -889,6 +889,8 @@ def list_sessions(
     q: str | None = None,
     pinned: bool | None = None,
     tag: str | None = None,
+    tool: str | None = None,
+    written_within: int | None = None,
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.SessionPage]:
@@ -903,6 +905,32 @@ def list_sessions(
             "q": q,
             "pinned": pinned,
             "tag": tag,
+            "tool": tool,
+            "writtenWithin": written_within,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
+        is_repeatable=True,
+    )
+
+
+def list_called_tools(
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
+) -> Call[models.CalledToolPage]:
+    """List the tools that sessions called, by name, with the number of these sessions."""
+    return Call(
+        "GET",
+        "/api/called-tools",
+        decode=json_of,
+        query={
+            "limit": limit,
+            "cursor": cursor,
         },
         headers={
             "If-Match": if_match,

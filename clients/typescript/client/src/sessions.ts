@@ -4,6 +4,8 @@ import { PagefaultError } from "./errors.ts";
 import { readEvents, type EventOptions } from "./events.ts";
 import type {
   AppendMessageResponse,
+  CalledTool,
+  CalledToolPage,
   ChatMessage,
   DeletionReceipt,
   ForkRequest,
@@ -15,6 +17,7 @@ import type {
   InteractionDraft,
   InteractionPage,
   InteractionRecord,
+  ListCalledToolsData,
   ListInteractionsData,
   ListMessagesData,
   ListSessionsData,
@@ -64,19 +67,34 @@ export class Sessions {
 
   /**
    * Sessions, the one last written to first; `q` is a part of their ids, `pinned` and `tag` are what
-   * `patch` has set.
+   * `patch` has set, `tool` is one that they called, and `writtenWithin` the most seconds since the
+   * last write.
    */
   list({
     q,
     pinned,
     tag,
+    tool,
+    writtenWithin,
     limit,
     ...options
   }: Omit<QueryOf<ListSessionsData>, "cursor"> & RequestOptions = {}): List<
     SessionRecord,
     SessionPage
   > {
-    return listAt(this.transport, "/api/sessions", { ...options, query: { q, pinned, tag, limit } });
+    const query = { q, pinned, tag, tool, writtenWithin, limit };
+    return listAt(this.transport, "/api/sessions", { ...options, query });
+  }
+
+  /** The tools that sessions called, by name, with the number of these sessions. */
+  calledTools({
+    limit,
+    ...options
+  }: Omit<QueryOf<ListCalledToolsData>, "cursor"> & RequestOptions = {}): List<
+    CalledTool,
+    CalledToolPage
+  > {
+    return listAt(this.transport, "/api/called-tools", { ...options, query: { limit } });
   }
 
   /** Restore a session that `bundle` of another service has given. */

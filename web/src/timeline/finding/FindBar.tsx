@@ -250,6 +250,7 @@ export function FindBar(props: FindBarProps) {
             type="button"
             className="chip-button small"
             aria-label={FINDING.remove(text)}
+            title={text}
             onClick={() => setFilter({ ...filter, [name]: undefined })}
           >
             {text} <span aria-hidden="true">×</span>

@@ -4,6 +4,7 @@ import { visibleName, visibleText, withoutColours } from "@pagefault/react";
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 
+import { nameOf } from "../../search/hitNames";
 import { marked } from "../../search/marked";
 import { Failure } from "../../shared/states";
 import { FINDING } from "../../words/finding";
@@ -160,10 +161,11 @@ function OptionView({ id, option, asked, isActive, isHidden, onChosen }: OptionV
 
 function Hit({ hit, asked, isHidden }: { hit: SearchResult } & Pick<OptionViewProps, "asked" | "isHidden">) {
   const { seq, title, kind, snippet, pageId } = hit;
+  const name = title === null ? kind : nameOf(hit);
   return (
     <>
       <span className="find-hit-title">
-        {seq !== null && <code>#{seq}</code>} {visibleName(title ?? kind)}{" "}
+        {seq !== null && <code>#{seq}</code>} {visibleName(name)}{" "}
         {isHidden && <span className="label">{FINDING.hidden}</span>}
         {seq === null && pageId !== null && <span className="label">{FINDING.page}</span>}
       </span>

@@ -41,17 +41,38 @@ class Sessions:
         *,
         pinned: bool | None = None,
         tag: str | None = None,
+        tool: str | None = None,
+        written_within: int | None = None,
         limit: int | None = None,
     ) -> Items[models.SessionRecord]:
-        """Return sessions, most recently written first; `query` matches a part of their ids.
+        """Return sessions, most recently written first.
 
-        `pinned` and `tag` are the marks that `patch` sets.
+        Args:
+            query: A part of their ids.
+            pinned: A mark that `patch` sets.
+            tag: A tag that `patch` sets.
+            tool: The name of a tool that they called.
+            written_within: The maximum number of seconds since the last write.
+            limit: The number of sessions per request.
         """
         return Items(
             self._transport,
             lambda cursor: operations.list_sessions(
-                q=query, pinned=pinned, tag=tag, limit=limit, cursor=cursor
+                q=query,
+                pinned=pinned,
+                tag=tag,
+                tool=tool,
+                written_within=written_within,
+                limit=limit,
+                cursor=cursor,
             ),
+        )
+
+    def called_tools(self, *, limit: int | None = None) -> Items[models.CalledTool]:
+        """Return the tools that sessions called, by name, with the number of these sessions."""
+        return Items(
+            self._transport,
+            lambda cursor: operations.list_called_tools(limit=limit, cursor=cursor),
         )
 
     def import_bundle(self, bundle: Body) -> models.SessionRecord:

@@ -150,16 +150,15 @@ def _find_role(messages: Sequence[ForeignMessage]) -> EntryRole:
     """Return the first role that is not `system`, if there is one; `tool` for results only."""
     readable = [message.message for message in messages if message.message is not None]
     roles = [
-        _ROLES.get(message["role"], "user")
-        for message in readable
-        if not _has_only_results(message)
+        _ROLES.get(message["role"], "user") for message in readable if not has_only_results(message)
     ]
     if not roles:
         return "tool"
     return next((role for role in roles if role != "system"), roles[0])
 
 
-def _has_only_results(message: Mapping[str, Any]) -> bool:
+def has_only_results(message: Mapping[str, Any]) -> bool:
+    """Return whether a message in its common form has results of tools, and nothing else."""
     if _ROLES.get(message["role"]) == "tool":
         return True
     blocks = [

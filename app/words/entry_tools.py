@@ -1,0 +1,34 @@
+"""The tools of records: those that a message calls, and those whose results it has. Pure."""
+
+from collections.abc import Sequence
+
+from app.models.search_entry import EntrySource
+from app.models.session import MAX_TOOL_NAME_CHARS
+from app.words.entry_texts import message_turns_of
+
+
+def tools_of(source: EntrySource) -> Sequence[str]:
+    """Return the names of the tools that a record calls, or whose results it has.
+
+    The calls of a message that is cut are unknown. Names that no list shows are omitted: empty or
+    long ones, and those with characters that cannot be printed.
+    """
+    names: list[str | None] = []
+    if source.kind == "tool_result":
+        names = [source.name]
+    elif source.kind == "message":
+        for turn in message_turns_of(source) or ():
+            names += [turn.tool_name, *(call.name for call in turn.calls)]
+    return [name for name in dict.fromkeys(names) if name and is_listed(name)]
+
+
+def is_listed(name: str) -> bool:
+    """Return whether sessions are listed by a tool of this name."""
+    return len(name) <= MAX_TOOL_NAME_CHARS and name.isprintable()
+
+
+def unnamed_answers(source: EntrySource) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the tools whose results a message has, and the ids of the calls without a name."""
+    turns = [turn for turn in message_turns_of(source) or () if turn.role == "tool"]
+    names = [turn.tool_name for turn in turns if turn.tool_name]
+    return names, [turn.call_id for turn in turns if not turn.tool_name and turn.call_id]
