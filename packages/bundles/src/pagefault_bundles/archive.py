@@ -1,17 +1,17 @@
-"""Write the zip of a bundle in a single form, and read zips that other programs have packed.
+"""Writing of the zip of a bundle in a single form, and reading of zips of any program.
 
     local header, bytes, data descriptor or none    for each member
     entry                                           for each member, in any order: the directory
     zip64 end and its locator                       if a number exceeds its field of 16 or 32 bits
-    end                                             22 bytes, not followed by a comment
+    end                                             22 bytes, without a comment after it
 
-The writer stores members uncompressed, in a fixed order, with the same date and attributes, so the
-same session makes the same bytes. It does not seek: the checksum and size of a member follow its
-bytes. Bundles are spooled in temporary files, whose disk may be full.
+The writer stores members without compression, in a fixed order, with the same date and attributes,
+so the same session makes the same bytes. The writer does not seek: the checksum and size of a
+member follow its bytes.
 
 The reader accepts stored and deflated members. The zip must be unambiguous: members are contiguous
 from the first byte to the directory, and the entry, the local header and the data descriptor of
-each agree. So no two members share bytes, and other zip programs read the same members.
+each member agree. No two members share bytes, and other zip programs read the same members.
 
 Source: APPNOTE.TXT 6.3.10, sections 4.3 to 4.5.
 """
@@ -97,7 +97,7 @@ class ChunkBuffer:
 
 
 class ArchiveWriter:
-    """A writer of the members of a bundle, in order; `close` completes the archive."""
+    """Writes the members of a bundle, in order; `close` completes the archive."""
 
     def __init__(self, sink: ChunkBuffer) -> None:
         # Without `tell` and `seek`, the library does not go back to update headers.
@@ -105,7 +105,7 @@ class ArchiveWriter:
 
     @contextmanager
     def member(self, name: str, size_bytes: int) -> Iterator[IO[bytes]]:
-        """Open a member of this size, which is complete when the block ends."""
+        """Open a member of a size. It is complete when the block ends."""
         info = zipfile.ZipInfo(name, _DATE)
         info.create_system = _UNIX
         info.create_version = info.extract_version = _VERSION
@@ -137,12 +137,15 @@ class ArchiveMember:
 
     @property
     def checksum_and_sizes(self) -> tuple[int, int, int]:
-        """Its checksum and sizes, which its entry, header and data descriptor repeat."""
+        """The checksum and sizes, which the entry, the header and the data descriptor repeat."""
         return self.crc32, self.packed_bytes, self.size_bytes
 
     @property
     def label(self) -> str:
-        """Its name if it is one of a bundle, else its number, since errors do not quote input."""
+        """The member for errors: its name, if bundles have such a name; otherwise its number.
+
+        Errors do not quote input.
+        """
         if _BUNDLE_NAME.fullmatch(self.name):
             return f"`{self.name}`"
         return f"(number {self.number} in the directory)"
@@ -152,7 +155,7 @@ def read_members(descriptor: int, *, max_entries: int) -> list[ArchiveMember]:
     """Return the members of the zip in a file, in the order of their bytes.
 
     Raises:
-        BundleFormatError: It is not a zip, is ambiguous, or has more entries.
+        BundleFormatError: The file is no zip, is ambiguous, or has more entries.
     """
     try:
         count, start, end = _find_directory(descriptor, max_entries)
@@ -165,11 +168,11 @@ def read_members(descriptor: int, *, max_entries: int) -> list[ArchiveMember]:
         raise BundleFormatError(_CUT_OFF) from exc
 
 
-def member_chunks(descriptor: int, member: ArchiveMember) -> Iterator[bytes]:
+def read_member(descriptor: int, member: ArchiveMember) -> Iterator[bytes]:
     """Yield the unpacked bytes of a member in chunks of at most a megabyte.
 
     Raises:
-        BundleFormatError: Their number differs from the entry, or they cannot be inflated.
+        BundleFormatError: The number of bytes differs from the entry, or they cannot be inflated.
     """
     packed = _read_pieces(descriptor, member.start, member.packed_bytes)
     return packed if member.method == _STORED else _inflate(packed, member.size_bytes)
@@ -205,7 +208,7 @@ def _find_directory(descriptor: int, max_entries: int) -> tuple[int, int, int]:
 
 
 def _parse_directory(directory: bytes, count: int) -> Iterator[ArchiveMember]:
-    """Yield the entries of a directory; their `start` is still the offset of the local header."""
+    """Yield the entries of a directory. Their `start` is the offset of the local header."""
     offset = 0
     for number in range(1, count + 1):
         entry = _ENTRY.unpack_from(directory, offset)
@@ -256,7 +259,7 @@ def _locate_bytes(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMem
     extra_offset = entry.start + len(header)
     extra = os.pread(descriptor, extra_bytes, extra_offset) if _MAX_32 in (packed, size) else b""
     size, packed = _read_zip64_fields(extra, size, packed)
-    descriptors = _data_descriptors(entry) if flags & _DESCRIPTOR_FLAG else [b""]
+    descriptors = _make_data_descriptors(entry) if flags & _DESCRIPTOR_FLAG else [b""]
     # Fields of a data descriptor may be zero in the header.
     allowed = [
         {item, 0} if flags & _DESCRIPTOR_FLAG else {item} for item in entry.checksum_and_sizes
@@ -271,7 +274,7 @@ def _locate_bytes(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMem
     return replace(entry, start=start)
 
 
-def _data_descriptors(entry: ArchiveMember) -> list[bytes]:
+def _make_data_descriptors(entry: ArchiveMember) -> list[bytes]:
     """Return the valid data descriptors of a member: of 32 or 64 bits, with a signature or not."""
     forms = [struct.pack("<L2Q", *entry.checksum_and_sizes)]
     if max(entry.checksum_and_sizes) <= _MAX_32:

@@ -1,4 +1,4 @@
-"""Export a session: read all rows in one snapshot, then stream the blobs."""
+"""Export of a session: all rows are read in one snapshot, and then the blobs are streamed."""
 
 import hashlib
 import tempfile
@@ -36,12 +36,12 @@ from pagefault_bundles.archive import (
     ChunkBuffer,
 )
 from pagefault_bundles.bundle_lines import (
-    fork_line,
-    frontier_line,
-    history_line,
-    interaction_line,
-    page_line,
-    resource_line,
+    make_fork_line,
+    make_frontier_line,
+    make_history_line,
+    make_interaction_line,
+    make_page_line,
+    make_resource_line,
 )
 from pagefault_bundles.bundle_records import BundleRecords
 from pagefault_dialects.model.media import CHUNK_BYTES
@@ -50,14 +50,14 @@ from pagefault_dialects.model.resource import Resource
 
 _NO_PROMPT = b"{}"
 _SPOOL_MEMORY_BYTES = 1024 * 1024
-# More than any content has, so all of it is read.
-_NO_LIMIT_BYTES = 2**40
+# Above the size of any content of a page, so that contents are read whole.
+_MAX_CONTENT_BYTES = 2**40
 _PIECE_BYTES = 64 * 1024
-_RESOURCES_AT_ONCE = 20
-# One chunk that is read, those that are read ahead, and those that the connection buffers.
-_SENDING_BYTES = 6 * CHUNK_BYTES
+_RESOURCE_BATCH = 20
+# The chunk that is read, the chunks that are read ahead, and those that the connection buffers.
+_TRANSFER_BYTES = 6 * CHUNK_BYTES
 
-EXPORT_BYTES = len(LINE_FILES) * _SPOOL_MEMORY_BYTES + _SENDING_BYTES
+EXPORT_BYTES = len(LINE_FILES) * _SPOOL_MEMORY_BYTES + _TRANSFER_BYTES
 """The maximum memory for the export of one bundle."""
 
 
@@ -78,7 +78,7 @@ class _LineFile:
                 self.size_bytes += len(text)
                 self.digest.update(text)
                 self._file.write(text)
-            # Detect a full disk before the response begins.
+            # A full disk is detected here, before the response begins.
             self._file.flush()
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -96,26 +96,26 @@ class _LineFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """A bundle ready to be sent. Callers read it to its end, or close it."""
+    """A bundle that is ready to be sent. Callers read it to its end, or close it."""
 
     blobs: BlobStore
-    """The store of its blobs."""
+    """The store of the blobs."""
     project_id: str
-    """Their project."""
+    """The project of the session."""
     session: Session
     """The session at the time of the snapshot."""
     frontiers: Sequence[rows.FrontierLine]
-    """The lines of its frontiers."""
+    """The lines of the frontiers of the session."""
     files: Sequence[_LineFile]
     """The files with the lines of all other rows, at the time of the snapshot."""
     sizes: Sequence[tuple[str, int]]
-    """The digests of its blobs, in order, with their sizes."""
+    """The digests of the blobs, in order, with their sizes."""
 
     @property
     def memory_bytes(self) -> int:
-        """The memory that sending it takes."""
+        """The memory that is needed to send the bundle."""
         sizes = [lines.size_bytes for lines in self.files]
-        return _SENDING_BYTES + sum(size for size in sizes if size <= _SPOOL_MEMORY_BYTES)
+        return _TRANSFER_BYTES + sum(size for size in sizes if size <= _SPOOL_MEMORY_BYTES)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the bytes of the zip.
@@ -145,7 +145,7 @@ class Bundle:
                     if hashing.hexdigest() != digest:
                         # The response is cut off, so the client detects the missing part.
                         raise BlobMissingError
-            manifest = rows.encode(self._manifest())
+            manifest = rows.encode(self._make_manifest())
             with archive.member(MANIFEST, len(manifest)) as member:
                 member.write(manifest)
             archive.close()
@@ -154,11 +154,11 @@ class Bundle:
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Remove its temporary files; may be called again."""
+        """Remove the temporary files; may be called again."""
         for lines in self.files:
             lines.close()
 
-    def _manifest(self) -> rows.BundleManifest:
+    def _make_manifest(self) -> rows.BundleManifest:
         session, origin = self.session, self.session.forked_from
         line = rows.SessionLine(
             id=session.session_id,
@@ -166,7 +166,7 @@ class Bundle:
             updated_at=rfc3339(session.updated_at),
             last_seq=session.last_seq,
             frontiers=tuple(self.frontiers),
-            forked_from=None if origin is None else fork_line(origin),
+            forked_from=None if origin is None else make_fork_line(origin),
             pinned=session.marks.pinned,
             tags=session.marks.tags,
             note=session.marks.note,
@@ -208,16 +208,16 @@ class BundleExports:
                 session = require_found(unit[SessionRecords].find(session_id), "session")
                 resources = unit[SessionResourceRecords].all_of(session_id)
                 lines: tuple[Iterable[msgspec.Struct], ...] = (
-                    _history_lines(unit, session_id),
-                    map(interaction_line, unit[BundleRecords].interactions(session_id)),
-                    _page_lines(unit, session_id),
-                    _resource_lines(unit, resources, project_id),
+                    _make_history_lines(unit, session_id),
+                    map(make_interaction_line, unit[BundleRecords].interactions(session_id)),
+                    _make_page_lines(unit, session_id),
+                    _make_resource_lines(unit, resources, project_id),
                 )
                 for file, file_lines in zip(files, lines, strict=True):
                     file.write(file_lines)
                 moves = unit[FrontierMoveRecords]
                 frontiers = [
-                    frontier_line(frontier, moves.all_of(session_id, frontier.name))
+                    make_frontier_line(frontier, moves.all_of(session_id, frontier.name))
                     for frontier in unit[FrontierRecords].all_of(session_id)
                 ]
                 return session, frontiers, resources
@@ -228,29 +228,29 @@ class BundleExports:
         return Bundle(self.blobs, project_id, session, frontiers, files, sorted(sizes.items()))
 
 
-def _history_lines(
+def _make_history_lines(
     unit: UnitOfWork, session_id: str
 ) -> Iterator[rows.HistoryLine | rows.PromptLine]:
     prompt = unit[SessionPromptRecords].find(session_id)
     if prompt is not None and prompt.prompt != _NO_PROMPT:
         yield rows.PromptLine(prompt.dialect, Raw(prompt.prompt))
-    yield from starmap(history_line, unit[BundleRecords].history(session_id))
+    yield from starmap(make_history_line, unit[BundleRecords].history(session_id))
 
 
-def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:
+def _make_page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:
     for numbers in unit[BundleRecords].page_numbers(session_id):
-        stored = unit[PageRecords].find_numbered(numbers, content_up_to=_NO_LIMIT_BYTES)
+        stored = unit[PageRecords].find_numbered(numbers, content_up_to=_MAX_CONTENT_BYTES)
         levels = unit[BundleRecords].levels([page.page_id for page in stored.values()])
         for number in numbers:
             page = stored[number]
-            yield page_line(page, levels.get(page.page_id, ()))
+            yield make_page_line(page, levels.get(page.page_id, ()))
 
 
-def _resource_lines(
+def _make_resource_lines(
     unit: UnitOfWork, resources: Sequence[Resource], project_id: str
 ) -> Iterator[rows.ResourceLine]:
-    for start in range(0, len(resources), _RESOURCES_AT_ONCE):
-        batch = resources[start : start + _RESOURCES_AT_ONCE]
+    for start in range(0, len(resources), _RESOURCE_BATCH):
+        batch = resources[start : start + _RESOURCE_BATCH]
         aliases = unit[AliasRecords].of_resources([resource.resource_id for resource in batch])
         for resource in batch:
-            yield resource_line(resource, project_id, aliases.get(resource.resource_id, {}))
+            yield make_resource_line(resource, project_id, aliases.get(resource.resource_id, {}))

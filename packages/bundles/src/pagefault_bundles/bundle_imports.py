@@ -1,4 +1,4 @@
-"""Import a session: spool its bundle, check it, store its blobs, then its rows.
+"""Import of a session: its bundle is spooled and checked, then its blobs and rows are stored.
 
 All rows of a session are written in one transaction.
 """
@@ -57,7 +57,7 @@ _BLOB_BATCH = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BundleImports:
-    """Imports of bundles."""
+    """Imports bundles."""
 
     records: Records
     blobs: BlobStore
@@ -76,7 +76,7 @@ class BundleImports:
             chunks: The bytes of the bundle, within the caller's limit.
 
         Raises:
-            InvalidBundleError: It is damaged, or not a bundle. Nothing was stored.
+            InvalidBundleError: The file is damaged, or is no bundle. Nothing was stored.
             ConflictError: The session, a page or a record of it exists already.
             StoredBytesQuotaError: The project has no room for its blobs.
             StoreUnavailableError: A store did not answer. Nothing was stored; retry.
@@ -89,7 +89,7 @@ class BundleImports:
                 # Before the first blob is stored: stored blobs stay until the next sweep.
                 await self.stored_bytes.check_room_for(project_id, bundle.blobs)
             await self._put_blobs(project_id, bundle)
-            # It reads the file that this block closes, so cancellation has to wait for it.
+            # The transaction reads the file that this block closes, so cancellation waits for it.
             use = await run_to_completion(self._commit(project_id, check, session))
         return SessionWithUse(session, use, is_new=True)
 
@@ -114,7 +114,7 @@ class BundleImports:
     async def _commit(self, project_id: str, check: BundleCheck, session: Session) -> SessionUse:
         def write(unit: UnitOfWork) -> SessionUse:
             _BundleWriter(unit, check, session).write()
-            # Only one event: the entries themselves were written long ago.
+            # The import is one event. The entries have no events of their own: they are not new.
             event = NewEvent(
                 "session:imported",
                 session.session_id,
@@ -148,7 +148,7 @@ class _BundleWriter:
             BlobSweptError: A concurrent sweep has removed one of the blobs.
         """
         if not self.unit[SessionRecords].add(self.session):
-            raise _conflict("session", self.session.session_id)
+            raise _make_conflict("session", self.session.session_id)
         for item in self.bundle.file.manifest.session.frontiers:
             frontier = read_frontier(item)
             self.unit[FrontierRecords].put(
@@ -166,7 +166,7 @@ class _BundleWriter:
         for interactions in self.bundle.batches(archive.INTERACTIONS, rows.INTERACTION_LINES):
             stored = [read_interaction(line, self.session.session_id) for line in interactions]
             for existing_id in self.unit[BundleRecords].add_interactions(stored):
-                raise _conflict("interaction", existing_id)
+                raise _make_conflict("interaction", existing_id)
         self._add_resources()
 
     def _add_pages(self, lines: Sequence[rows.PageLine]) -> None:
@@ -176,7 +176,7 @@ class _BundleWriter:
         numbers = unit[PageRecords].insert_absent([version for _, version in pages])
         for line in lines:
             if line.page_id not in numbers:
-                raise _conflict("page", line.page_id)
+                raise _make_conflict("page", line.page_id)
         unit[PageLevelRecords].replace_many({line.page_id: read_levels(line) for line in lines})
         choose_page_index(unit).index_all(
             {
@@ -210,14 +210,14 @@ class _BundleWriter:
             if isinstance(line, rows.ToolResultLine)
         ]
         for existing_id in bundles.add_tool_results(results):
-            raise _conflict("tool result", existing_id)
+            raise _make_conflict("tool result", existing_id)
         messages = [
             read_message(line)
             for line in batch
             if isinstance(line, rows.MessageLine | rows.PageFaultLine)
         ]
         for existing_id in bundles.add_messages(self.session.session_id, messages):
-            raise _conflict("message", existing_id)
+            raise _make_conflict("message", existing_id)
 
     def _add_resources(self) -> None:
         """Store missing descriptors, their aliases, and the links to them."""
@@ -243,7 +243,7 @@ class _BundleWriter:
         return search_words(searchable_text(page, text))
 
 
-def _conflict(noun: str, existing_id: str) -> ConflictError:
+def _make_conflict(noun: str, existing_id: str) -> ConflictError:
     return ConflictError(
         f"There is a {noun} with the id {existing_id} in this project already, and an import "
         "replaces nothing. Delete the session it belongs to first, or import into another project. "

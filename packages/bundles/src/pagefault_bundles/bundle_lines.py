@@ -1,7 +1,7 @@
-"""Convert between the lines of a bundle and the records of the stores, without I/O.
+"""Conversion between the lines of a bundle and the records of the stores, without I/O.
 
-Most members of a line have the same name as an attribute of the record, and are copied by name.
-Only the others are listed here. Times are text in a line, and stored JSON texts are embedded
+Most members of a line have the name of an attribute of the record, and are copied by name. The
+functions here list only the others. Times are text in a line, and stored JSON texts are embedded
 unchanged.
 """
 
@@ -29,19 +29,19 @@ from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import Level, StoredPage, StoredRepresentation
 from pagefault_dialects.model.resource import MediaHints, Resource
 
-# A stored record may have more values than its request, and nest them a few levels deeper.
-_MORE_DEPTH = 64
-_MORE_NODES = 4
-_MOMENTS = frozenset({"created_at", "answered_at", "last_accessed"})
+# A stored record may have more values than the request for it, and nest them a few levels deeper.
+_EXTRA_DEPTH = 64
+_NODES_FACTOR = 4
+_MOMENT_NAMES = frozenset({"created_at", "answered_at", "last_accessed"})
 
 _Line = TypeVar("_Line", bound=Struct)
 _Record = TypeVar("_Record")
 
 
-def history_line(entry: Entry, record: EntryRecord | None) -> rows.HistoryLine:
+def make_history_line(entry: Entry, record: EntryRecord | None) -> rows.HistoryLine:
     """Return the line of an entry of the history."""
     if isinstance(record, RecordedResult):
-        return _line(
+        return _make_line(
             rows.ToolResultLine,
             record.result,
             seq=entry.seq,
@@ -56,26 +56,26 @@ def history_line(entry: Entry, record: EntryRecord | None) -> rows.HistoryLine:
     message_type: type[rows.MessageLine | rows.PageFaultLine] = (
         rows.PageFaultLine if entry.kind == PAGE_FAULT else rows.MessageLine
     )
-    return _line(message_type, record, seq=entry.seq, id=entry.entry_id)
+    return _make_line(message_type, record, seq=entry.seq, id=entry.entry_id)
 
 
-def interaction_line(stored: StoredInteraction) -> rows.InteractionLine:
+def make_interaction_line(stored: StoredInteraction) -> rows.InteractionLine:
     """Return the line of an interaction."""
     output = Raw(stored.output or b"null")
-    return _line(rows.InteractionLine, stored, id=stored.interaction_id, output=output)
+    return _make_line(rows.InteractionLine, stored, id=stored.interaction_id, output=output)
 
 
-def fork_line(origin: ForkOrigin) -> rows.ForkOriginLine:
+def make_fork_line(origin: ForkOrigin) -> rows.ForkOriginLine:
     """Return the line of the origin of a fork."""
     return rows.ForkOriginLine(origin.session_id, origin.up_to)
 
 
 def read_fork_origin(line: rows.ForkOriginLine) -> ForkOrigin:
-    """Return the origin of a fork. A session of that id may be another one in this service."""
+    """Return the origin of a fork. In this service, another session may have the same id."""
     return ForkOrigin(line.session_id, line.up_to)
 
 
-def frontier_line(stored: StoredFrontier, moves: Iterable[FrontierMove]) -> rows.FrontierLine:
+def make_frontier_line(stored: StoredFrontier, moves: Iterable[FrontierMove]) -> rows.FrontierLine:
     """Return the line of a frontier and its moves."""
     frontier = stored.frontier
     through = (
@@ -127,21 +127,23 @@ def read_move(line: rows.FrontierMoveLine) -> FrontierMove:
     return FrontierMove(levels.pop("seq"), Frontier(**levels))
 
 
-def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> rows.PageLine:
+def make_page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> rows.PageLine:
     """Return the line of a page."""
     lines = (
-        _line(rows.LevelLine, level, level=int(level.level))
+        _make_line(rows.LevelLine, level, level=int(level.level))
         for level in levels
         if level.origin != "stored"
     )
-    return _line(rows.PageLine, stored, content=Raw(stored.content or b"null"), levels=tuple(lines))
+    return _make_line(
+        rows.PageLine, stored, content=Raw(stored.content or b"null"), levels=tuple(lines)
+    )
 
 
-def resource_line(
+def make_resource_line(
     resource: Resource, project_id: str, aliases: Mapping[str, datetime]
 ) -> rows.ResourceLine:
     """Return the line of a resource of a project, with its aliases in order."""
-    return _line(
+    return _make_line(
         rows.ResourceLine,
         resource,
         id=resource.resource_id,
@@ -156,12 +158,12 @@ def parse_stored_value(text: bytes, limits: Limits) -> JsonValue:
 
     Raises:
         InvalidJsonError, PayloadTooLargeError, ValueError: The text is not valid JSON.
-        BundleFormatError: It differs from the form that this service writes.
+        BundleFormatError: The text differs from the form that this service writes.
     """
     value = parse_json(
         text,
-        max_depth=limits.json_depth + _MORE_DEPTH,
-        max_nodes=limits.json_nodes * _MORE_NODES,
+        max_depth=limits.json_depth + _EXTRA_DEPTH,
+        max_nodes=limits.json_nodes * _NODES_FACTOR,
         keeps_spelling=True,
     )
     require(json_text(value).encode() == text, "has JSON that is not written as it is here")
@@ -178,7 +180,7 @@ def parse_stored_object(text: bytes, limits: Limits) -> Mapping[str, JsonValue]:
 
 def read_tool_result(line: rows.ToolResultLine, session_id: str) -> RecordedResult:
     """Return the tool result in a line."""
-    result = _record(StoredToolResult, line, tool_result_id=line.id, session_id=session_id)
+    result = _make_record(StoredToolResult, line, tool_result_id=line.id, session_id=session_id)
     return RecordedResult(result, success=line.success, request_digest=line.request_digest)
 
 
@@ -186,10 +188,10 @@ def read_message(line: rows.MessageLine | rows.PageFaultLine) -> StoredHistoryMe
     """Return the message in a line."""
     if isinstance(line, rows.PageFaultLine):
         without_values = dict.fromkeys(("inline_form", "dialect", "reading", "role"))
-        return _record(
+        return _make_record(
             StoredHistoryMessage, line, message_id=line.id, is_page_fault=True, **without_values
         )
-    return _record(
+    return _make_record(
         StoredHistoryMessage, line, message_id=line.id, is_page_fault=False, page_fault=None
     )
 
@@ -197,7 +199,7 @@ def read_message(line: rows.MessageLine | rows.PageFaultLine) -> StoredHistoryMe
 def read_interaction(line: rows.InteractionLine, session_id: str) -> StoredInteraction:
     """Return the interaction in a line."""
     output = bytes(line.output)
-    return _record(
+    return _make_record(
         StoredInteraction,
         line,
         interaction_id=line.id,
@@ -207,13 +209,15 @@ def read_interaction(line: rows.InteractionLine, session_id: str) -> StoredInter
 
 
 def read_page(line: rows.PageLine) -> StoredPage:
-    """Return the page in a line, with the number 0 until the store assigns one."""
-    return _record(StoredPage, line, page_number=0)
+    """Return the page in a line. Its number is 0 until the store assigns one."""
+    return _make_record(StoredPage, line, page_number=0)
 
 
 def read_levels(line: rows.PageLine) -> list[StoredRepresentation]:
     """Return the levels of the page in a line."""
-    return [_record(StoredRepresentation, level, level=Level(level.level)) for level in line.levels]
+    return [
+        _make_record(StoredRepresentation, level, level=Level(level.level)) for level in line.levels
+    ]
 
 
 def read_alias_targets(line: rows.ResourceLine) -> dict[str, AliasTarget]:
@@ -225,8 +229,8 @@ def read_alias_targets(line: rows.ResourceLine) -> dict[str, AliasTarget]:
 
 
 def read_resource(line: rows.ResourceLine, project_id: str) -> Resource:
-    """Return the resource in a line, in this project."""
-    return _record(
+    """Return the resource in a line, as a resource of a project."""
+    return _make_record(
         Resource,
         line,
         resource_id=line.id,
@@ -235,8 +239,14 @@ def read_resource(line: rows.ResourceLine, project_id: str) -> Resource:
     )
 
 
-def _line(line_type: type[_Line], record: object, **extra: object) -> _Line:
-    """Return the line of a record; `extra` has the members that are not copied by name."""
+def _make_line(line_type: type[_Line], record: object, **extra: object) -> _Line:
+    """Return the line of a record.
+
+    Args:
+        line_type: The type of the line.
+        record: The record.
+        extra: The members of the line that are not copied from attributes with the same name.
+    """
     names = [name for name in line_type.__struct_fields__ if name not in extra]
     return line_type(**extra, **{name: _encode_value(getattr(record, name)) for name in names})
 
@@ -247,8 +257,14 @@ def _encode_value(value: object) -> object:
     return Raw(value) if isinstance(value, bytes) else value
 
 
-def _record(record_type: type[_Record], line: Struct, **extra: object) -> _Record:
-    """Return the record in a line; `extra` has the attributes that are not copied by name."""
+def _make_record(record_type: type[_Record], line: Struct, **extra: object) -> _Record:
+    """Return the record in a line.
+
+    Args:
+        record_type: The type of the record.
+        line: The line.
+        extra: The attributes of the record that are not copied from members with the same name.
+    """
     names = [field.name for field in fields(record_type) if field.name not in extra]  # type: ignore[arg-type]
     return record_type(
         **extra, **{name: _decode_value(name, getattr(line, name)) for name in names}
@@ -256,6 +272,6 @@ def _record(record_type: type[_Record], line: Struct, **extra: object) -> _Recor
 
 
 def _decode_value(name: str, value: object) -> object:
-    if name in _MOMENTS and isinstance(value, str):
+    if name in _MOMENT_NAMES and isinstance(value, str):
         return rows.parse_moment(value)
     return bytes(value) if isinstance(value, Raw) else value

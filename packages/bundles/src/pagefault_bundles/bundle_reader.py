@@ -1,12 +1,12 @@
-"""Check an uploaded bundle: the members of the zip, then every line, before anything is stored.
+"""Checks of an uploaded bundle: the members of the zip and every line, before anything is stored.
 
-The zip may be packed by any program. The manifest defines the bundle: it lists every file with its
+Any program may have packed the zip. The manifest defines the bundle: it lists every file with its
 size and SHA-256, and no other file may be present. There is no digest of the manifest itself, but
-its bytes have to be what this service would write.
+its bytes have to be exactly those that this service would write.
 
-First the members of the zip are checked (see `archive`), then the digest of each file, then its
-lines. The checks block. In memory they keep only the resources of the bundle, and the links to
-them.
+First the members of the zip are checked (see `archive`), then the digest of each file, then the
+lines of each file. The checks block. They keep only the resources of the bundle, and the links to
+them, in memory.
 """
 
 import codecs
@@ -35,7 +35,7 @@ from pagefault_bundles.archive import (
     PAGES,
     RESOURCES,
     ArchiveMember,
-    member_chunks,
+    read_member,
     read_members,
 )
 from pagefault_bundles.bundle_lines import read_alias_targets, read_fork_origin, read_resource
@@ -45,16 +45,16 @@ from pagefault_bundles.record_checks import check_message, check_prompt
 from pagefault_dialects.model.resource import Resource
 
 MAX_MEMBERS = 100_000
-"""Members of one bundle: the files of lines, the manifest, and one for each distinct blob."""
+"""The maximum number of members in a bundle: the files of lines, the manifest, and the blobs."""
 
 RAISE_LIMIT = "The operator of the service can raise `PAGEFAULT_LIMITS__BUNDLE_BYTES`."
 
-# A file in the manifest has a name of 70 characters, a digest of 64, a size, and punctuation.
-_MAX_FILE_LINE_BYTES = 256
-# The session in a manifest: a frontier has 16 bytes for each message, and a move of one up to 300.
+# The entry of a file in the manifest has a name of 70 characters, a digest of 64, and a size.
+_MAX_FILE_ENTRY_BYTES = 256
+# The session in the manifest: 16 bytes for each message of a frontier, up to 300 for each move.
 _MAX_SESSION_BYTES = 16 * 1_024 * 1_024
-# No record is longer: a message has up to 16 MiB, a page with its levels somewhat more.
-_LONGEST_LINE_BYTES = 256 * 1024 * 1024
+# No record has a longer line: a message has up to 16 MiB, a page with its levels somewhat more.
+_MAX_LINE_BYTES = 256 * 1024 * 1024
 # A limit against zip bombs; text usually deflates to a fifth. Small bundles may have any ratio.
 _MAX_RATIO = 32
 _SMALL_BYTES = 64 * 1024 * 1024
@@ -75,7 +75,7 @@ ENTRY_KINDS: dict[type[rows.HistoryLine], session.EntryKind] = {
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """A bundle whose members are intact; its lines are not checked yet."""
+    """A bundle whose members are intact. Its lines are not checked yet."""
 
     descriptor: int
     """The descriptor of the open zip file."""
@@ -85,12 +85,12 @@ class BundleFile:
 
     @property
     def blobs(self) -> dict[str, int]:
-        """The digests of its blobs, in order, with their sizes."""
+        """The digests of the blobs, in order, with their sizes."""
         return {file.sha256: file.size for file in self.manifest.files[len(LINE_FILES) :]}
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a member in chunks of at most a megabyte."""
-        return member_chunks(self.descriptor, self.members[name])
+        return read_member(self.descriptor, self.members[name])
 
     def lines(self, name: str) -> Iterator[tuple[str, bytes]]:
         """Yield the lines of a member, each with its location, such as `pages.jsonl/3`.
@@ -107,7 +107,7 @@ class BundleFile:
             parts.append(first)
             parts_bytes += len(first)
             with errors_at(f"{name}/{number}"):
-                require(parts_bytes <= _LONGEST_LINE_BYTES, "is longer than a record may be")
+                require(parts_bytes <= _MAX_LINE_BYTES, "is longer than a record may be")
             for line in lines:
                 yield f"{name}/{number}", b"".join(parts)
                 number += 1
@@ -123,16 +123,16 @@ def read_bundle(
 
     Args:
         file: The zip, which is read by position.
-        max_bytes: The maximum size of all its members, unpacked.
-        use: What is done with the bundle, for the error if it is larger.
-        remedy: Advice for that error.
+        max_bytes: The maximum size of all members together, unpacked.
+        use: The use of the bundle, as a participle, for the error if it is too large.
+        remedy: Advice for the same error.
 
     Raises:
         InvalidBundleError: The file is not a bundle, or is damaged.
     """
     descriptor = file.fileno()
     with errors_at(""):
-        members = _members_by_name(descriptor)
+        members = _read_member_names(descriptor)
         require(MANIFEST in members, f"has no `{MANIFEST}`", REPACK)
         _check_unpacked_size(descriptor, members, max_bytes, use, remedy)
     with errors_at(MANIFEST):
@@ -153,7 +153,7 @@ def read_bundle(
     return BundleFile(descriptor, members, manifest)
 
 
-def _members_by_name(descriptor: int) -> dict[str, ArchiveMember]:
+def _read_member_names(descriptor: int) -> dict[str, ArchiveMember]:
     """Return the members of the zip by name, except the folder of the blobs."""
     members: dict[str, ArchiveMember] = {}
     for member in read_members(descriptor, max_entries=MAX_MEMBERS + 1):
@@ -184,7 +184,7 @@ def _check_unpacked_size(
 
 def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> rows.BundleManifest:
     member = members[MANIFEST]
-    max_bytes = _MAX_SESSION_BYTES + len(members) * _MAX_FILE_LINE_BYTES
+    max_bytes = _MAX_SESSION_BYTES + len(members) * _MAX_FILE_ENTRY_BYTES
     require(member.size_bytes <= max_bytes, "is longer than it may be")
     text = bytearray()
     _read_member(descriptor, member, text.extend)
@@ -204,9 +204,9 @@ def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> row
 def _read_member(
     descriptor: int, member: ArchiveMember, consume: Callable[[bytes], object]
 ) -> None:
-    """Pass all bytes of a member to `consume`; raise unless they have the archive's checksum."""
+    """Pass all bytes of a member to `consume`; raise if their checksum is not that in the zip."""
     crc32 = 0
-    for chunk in member_chunks(descriptor, member):
+    for chunk in read_member(descriptor, member):
         crc32 = zlib.crc32(chunk, crc32)
         consume(chunk)
     require(crc32 == member.crc32, "does not have the checksum that the archive gives for it")
@@ -214,16 +214,16 @@ def _read_member(
 
 @dataclass(slots=True)
 class BundleCheck:
-    """A check of the lines of a bundle; collects its resources and links."""
+    """Checks the lines of a bundle, and collects its resources and links."""
 
     file: BundleFile
     project_id: str
-    """The project that the bundle is imported into."""
+    """The project into which the bundle is imported."""
     limits: Limits
     resources: dict[str, Resource] = field(default_factory=dict)
     """The resources of the bundle, by id."""
     aliases: dict[str, AliasTarget] = field(default_factory=dict)
-    """Their aliases."""
+    """The aliases of the resources."""
     links: list[Link] = field(default_factory=list)
     """The references of all records to resources."""
     prompt: SessionPrompt | None = None
@@ -249,7 +249,7 @@ class BundleCheck:
         self._check_texts()
         session_line = self.file.manifest.session
         with errors_at(MANIFEST):
-            # Writes of pages take numbers too, without an entry in the history.
+            # Writes of pages take numbers as well, without an entry in the history.
             rows.check_number(session_line.last_seq)
             names = [frontier.name for frontier in session_line.frontiers]
             require(names == sorted(set(names)), "has frontiers in another order, or one twice")
@@ -313,7 +313,7 @@ class BundleCheck:
                 require(line.id not in ids, "has an id that another line has")
                 last = line.seq
                 ids.add(line.id)
-                self._link(
+                self._add_links(
                     session.INTERACTION, line.id, record_checks.check_interaction(line, self.limits)
                 )
                 self._interactions_by_seq[line.seq] = line.id
@@ -348,7 +348,7 @@ class BundleCheck:
         return seq
 
     def _check_answer_number(self, line: rows.HistoryLine) -> None:
-        """Raise unless answers to calls of one id are numbered in order."""
+        """Raise unless the results of calls with one id are numbered in order."""
         if isinstance(line, rows.InteractionEntryLine | rows.AnswerEntryLine):
             return
         if line.tool_call_id is None:
@@ -370,12 +370,12 @@ class BundleCheck:
             require(self._answers_by_seq.pop(line.seq, None) == line.id, "names no answer there is")
         elif isinstance(line, rows.ToolResultLine):
             references = record_checks.check_tool_result(line, self.resources, self.limits)
-            self._link(session.TOOL_RESULT, line.id, references)
+            self._add_links(session.TOOL_RESULT, line.id, references)
         elif isinstance(line, rows.MessageLine):
-            self._link(session.MESSAGE, line.id, check_message(line, self.limits))
+            self._add_links(session.MESSAGE, line.id, check_message(line, self.limits))
         else:
             references = record_checks.check_page_fault(line, self.limits)
-            self._link(session.PAGE_FAULT, line.id, references)
+            self._add_links(session.PAGE_FAULT, line.id, references)
 
     def _check_pages(self) -> None:
         ids: set[str] = set()
@@ -388,9 +388,9 @@ class BundleCheck:
                 require(line.page_id not in ids, "has an id that another line has")
                 ids.add(line.page_id)
                 references = record_checks.check_page(line, session_id, self.resources, self.limits)
-                self._link(PAGE, line.page_id, references)
+                self._add_links(PAGE, line.page_id, references)
 
-    def _link(
+    def _add_links(
         self, owner_kind: str, owner_id: str, references: record_checks.ResourceReferences
     ) -> None:
         is_complete = references.required <= self.resources.keys()

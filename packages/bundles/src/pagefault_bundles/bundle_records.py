@@ -1,7 +1,7 @@
 """Queries for bundles: read every row of a session in batches, and insert imported rows.
 
-A batch has a few megabytes, whatever the size of a row. Inserted rows keep the ids of the bundle. A
-row whose id exists already is not inserted, and its id is returned.
+A batch has a few megabytes, or a single larger row. Inserted rows keep the ids of the bundle. If
+the id of a row exists already, the row is not inserted, and the id is returned.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -138,7 +138,10 @@ class BundleRecords(Repository):
             after_seq = batch[-1].seq
 
     def page_numbers(self, session_id: str) -> Iterator[Sequence[int]]:
-        """Yield the numbers of a session's pages, oldest first, in batches of a few megabytes."""
+        """Yield the numbers of the pages of a session, oldest first, in batches.
+
+        The rows of a batch have a few megabytes.
+        """
         after = -1
         while rows := self._scope.all(
             _PAGE_SIZES, session_id=session_id, after=after, limit=_ROWS_AT_ONCE
@@ -205,7 +208,7 @@ class BundleRecords(Repository):
         self._scope.merge_all(resource_links, rows, overwrite("session_id"))
 
     def _add(self, table: AnyTable, key: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
-        # In the order of ids, as in every insert of several rows, against deadlocks.
+        # Every insert of several rows inserts them in the order of ids, which prevents deadlocks.
         ordered = sorted(rows, key=lambda row: str(row[key]))
         inserted = self._scope.insert_absent(table, ordered, returning=[key])
         inserted_ids = {row[0] for row in inserted}

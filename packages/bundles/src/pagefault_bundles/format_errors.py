@@ -1,4 +1,4 @@
-"""Errors of invalid bundles: location, fault and remedy, without content of the bundle."""
+"""Errors about invalid bundles: location, fault and remedy, without content of the bundle."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ REPACK = (
     "deflate or not at all, with no password, no comment and no folder around them."
 )
 
-# Parsers of stored records raise these for invalid values, since they expect valid ones.
+# Parsers of stored records expect valid values, and raise these errors for others.
 _VALUE_ERRORS = (
     msgspec.MsgspecError,
     PagefaultError,
@@ -56,7 +56,7 @@ def errors_at(location: str) -> Iterator[None]:
         location: The name of a file, `/` and the number of a line; empty for the whole bundle.
 
     Raises:
-        InvalidBundleError: The block has raised such an error.
+        InvalidBundleError: An invalid value has caused an error in the block.
     """
     try:
         yield

@@ -1,8 +1,9 @@
-"""Check the records in the lines of a bundle.
+"""Checks of the records in the lines of a bundle.
 
-Each check raises `BundleFormatError` if this service could not read the record later. It returns
-the resources that the record refers to, which are found by the same functions as when a record is
-stored. A page is rebuilt from its fields and levels, and has to equal the page in the line.
+Each check raises `BundleFormatError` if this service could not read the record later, and returns
+the resources to which the record refers. The references are found by the same functions as when a
+record is stored. A page is rebuilt from its fields and levels, and has to equal the page in the
+line.
 """
 
 import math
@@ -59,7 +60,7 @@ ResourcesById = Mapping[str, Resource]
 """The resources of a bundle, by id."""
 
 _TEXT_KINDS: frozenset[BodyKind] = frozenset({"none", "text", "blob"})
-_KINDS: dict[Modality, frozenset[BodyKind]] = {
+_ALLOWED_KINDS: dict[Modality, frozenset[BodyKind]] = {
     "text": _TEXT_KINDS,
     "structured": frozenset({"none", "json", "blob"}),
     "image": _TEXT_KINDS | {"url", "data"},
@@ -77,9 +78,9 @@ class ResourceReferences:
     required: frozenset[str] = frozenset()
     """Resources without which the record cannot be returned."""
     mentioned: frozenset[str] = frozenset()
-    """Resources that its text mentions, and that may be missing."""
+    """Resources that a text of the record mentions, and that may be missing."""
     texts: frozenset[str] = field(default=frozenset())
-    """Resources of long texts, which are put back into the record as text."""
+    """Resources with long texts of the record, which replace their references when it is read."""
 
 
 def check_resource(line: rows.ResourceLine) -> None:
@@ -101,7 +102,7 @@ def check_resource(line: rows.ResourceLine) -> None:
 def check_tool_result(
     line: rows.ToolResultLine, resources: ResourcesById, limits: Limits
 ) -> ResourceReferences:
-    """Return the resources of a tool result; raise unless its record is canonical."""
+    """Return the resources of a tool result; raise unless its record is in canonical form."""
     text = bytes(line.sanitized)
     sanitized = SanitizedToolResult.model_validate(parse_stored_value(text, limits))
     require(
@@ -129,7 +130,7 @@ def check_tool_result(
     require(
         all(
             parse_resource_id(media_reference) in required
-            for media_reference in media_references(sanitized)
+            for media_reference in find_media_references(sanitized)
         ),
         "has a part with a resource that it does not describe",
     )
@@ -138,7 +139,7 @@ def check_tool_result(
 
 
 def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> ResourceReferences:
-    """Raise unless the message of a page fault can be returned with its images."""
+    """Return the resources of a page fault; raise unless its message is one of this service."""
     value = parse_stored_object(bytes(line.message), limits)
     is_message = list(value) == ["role", "tool_call_id", "content"] and value["role"] == "tool"
     require(is_message, "is no message of a page fault")
@@ -147,7 +148,8 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> ResourceRefere
     )
     content = value["content"]
     require(
-        isinstance(content, str) or (isinstance(content, list) and all(map(_is_block, content))),
+        isinstance(content, str)
+        or (isinstance(content, list) and all(map(_is_page_fault_block, content))),
         "has content that no page fault has",
     )
     if line.page_fault is not None:
@@ -166,7 +168,7 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> ResourceRefere
 
 
 def check_interaction(line: rows.InteractionLine, limits: Limits) -> ResourceReferences:
-    """Raise unless an interaction and its answer are valid."""
+    """Return the resources of an interaction; raise unless it and its answer are valid."""
     longest = max(len(bytes(line.input)), len(bytes(line.output)))
     require(longest <= limits.message_bytes, "has an input or an answer that is too long")
     input_value = parse_stored_value(bytes(line.input), limits)
@@ -200,7 +202,7 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> ResourceRef
 
 
 def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
-    """Raise unless the bindings are those of the attached files, in their order."""
+    """Raise unless all bindings are of attached files, and are in the order of the files."""
     in_order = [key for key in dict.fromkeys(map(attachment_key, attached)) if key in bindings]
     require(list(bindings) == in_order, "has bindings of files that are not attached")
     for key, resource_id in bindings.items():
@@ -209,7 +211,7 @@ def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
 
 
 def check_forms(text: str | None) -> dict[str, InlineForm]:
-    """Return the inline forms in a text; raise if this service would write them otherwise."""
+    """Return the inline forms in a text; raise if this service would write another text."""
     forms = load_forms(text)
     require(
         dump_forms(forms) == text, "has forms that are not in the form that this service writes"
@@ -218,10 +220,10 @@ def check_forms(text: str | None) -> dict[str, InlineForm]:
 
 
 def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> None:
-    """Raise unless every form points to a string in a value, each to another one.
+    """Raise unless every form points to a string in a value, and no two to the same string.
 
     Args:
-        value: The value, whose strings are replaced by empty ones.
+        value: The value. Its strings with forms are replaced by empty strings.
         forms: The forms, by JSON pointer.
     """
     for pointer in forms:
@@ -232,19 +234,19 @@ def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> No
         value = put_member(value, pointer, "")
 
 
-def form_references(
+def make_references(
     forms: Mapping[str, InlineForm],
     *,
     required: frozenset[str] = frozenset(),
     mentioned: set[str] | frozenset[str] = frozenset(),
 ) -> ResourceReferences:
-    """Return the resources of inline forms, together with other needed and named ones."""
+    """Return the resources of inline forms, together with other required and mentioned ones."""
     used = frozenset(resource_id for form in forms.values() for resource_id in form.resource_ids)
     texts = frozenset(form.text_resource_id for form in forms.values() if form.text_resource_id)
     return ResourceReferences(required | used, frozenset(mentioned) - used, texts)
 
 
-def media_references(sanitized: SanitizedToolResult) -> Iterator[str]:
+def find_media_references(sanitized: SanitizedToolResult) -> Iterator[str]:
     """Yield the media references of the parts of a record."""
     for part in sanitized.parts:
         match part:
@@ -253,7 +255,7 @@ def media_references(sanitized: SanitizedToolResult) -> Iterator[str]:
                     yield reference
 
 
-def _is_block(block: JsonValue) -> bool:
+def _is_page_fault_block(block: JsonValue) -> bool:
     if not isinstance(block, dict):
         return False
     if block.get("type") == "text":
@@ -302,7 +304,9 @@ def check_page(
         (line.last_accessed is None) == (line.access_count == 0), "has a counter without its time"
     )
     check_field_texts(page.fields)
-    require(page.full.kind in _KINDS[page.fields.modality], "has content of another modality")
+    require(
+        page.full.kind in _ALLOWED_KINDS[page.fields.modality], "has content of another modality"
+    )
     _check_body(page.full, page.fields.modality, resources, limits)
     for level in page.levels.values():
         require(level.body.kind != "none", "has a level without content")
@@ -311,7 +315,7 @@ def check_page(
     require(fetched is None or page.full.kind == "url", "has a fetched file, but no URL")
     check_form_pointers(content, forms)
     required = versions.find_resource_ids(page) | ({fetched} if fetched else set())
-    return form_references(forms, required=frozenset(required))
+    return make_references(forms, required=frozenset(required))
 
 
 def _check_rebuilt(line: rows.PageLine, page: Page, version: PageVersion) -> None:
@@ -406,12 +410,14 @@ _DIALECT_NAMES = frozenset(dialect.name for dialect in DIALECTS)
 
 
 def check_message(line: rows.MessageLine, limits: Limits) -> ResourceReferences:
-    """Raise unless a message can be read, and returned as it was sent."""
+    """Return the resources of a message; raise unless it can be read, and returned as sent."""
     stored = bytes(line.message)
     sent = sent_message(stored, dialect=line.dialect, role=line.role)
     require(len(sent) <= limits.message_bytes, "has a message that is too long")
     value = parse_stored_object(stored, limits)
-    answered = _flat_answer(line, value) if line.role is None else _find_answered_call(line, value)
+    answered = (
+        _find_flat_call(line, value) if line.role is None else _find_answered_call(line, value)
+    )
     require(answered == line.tool_call_id, "answers another call than its `toolCallId`")
     forms = check_forms(line.inline_form)
     require("" not in forms, "has a form of a string that it does not contain")
@@ -419,7 +425,7 @@ def check_message(line: rows.MessageLine, limits: Limits) -> ResourceReferences:
     rows.parse_moment(line.created_at)
     if line.role is None:
         _check_flat_reading(line, value)
-    return form_references(forms, mentioned=find_references(value))
+    return make_references(forms, mentioned=find_references(value))
 
 
 def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
@@ -434,8 +440,11 @@ def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
     return SessionPrompt(line.dialect, text)
 
 
-def _flat_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
-    """Return the id of the call that a flat message answers; raise if it is not flat."""
+def _find_flat_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
+    """Return the id of the call whose result is a flat message; raise if it is not flat.
+
+    A flat message has its members beside those of its entry, and not in a member of their own.
+    """
     draft = FlatMessage.model_validate(value)
     if line.dialect is not None and line.reading is not None:
         return find_only_answered_id(read_stored(dict(value), *_check_reading(line)))
@@ -443,7 +452,7 @@ def _flat_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str 
 
 
 def _check_flat_reading(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> None:
-    """Raise unless a flat message can be read, by its reading or as one without a dialect."""
+    """Raise unless a flat message can be read, in its dialect or as a message without a dialect."""
     if line.dialect is None and line.reading is None:
         require(
             not _SERVICE_MEMBERS & value.keys(),
@@ -455,7 +464,7 @@ def _check_flat_reading(line: rows.MessageLine, value: Mapping[str, JsonValue]) 
 
 
 def _find_answered_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
-    """Return the id of the call that a wrapped message answers; raise if its wrapper is invalid."""
+    """Return the id of the call whose result is a wrapped message; raise if it is invalid."""
     dialect, number = _check_reading(line)
     envelope = {"dialect": dialect, "role": line.role, "message": value.get("message")}
     require([*envelope.items()] == [*value.items()], "has a message with unknown members around it")
@@ -467,7 +476,7 @@ def _find_answered_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) 
 
 
 def _check_reading(line: rows.MessageLine) -> tuple[str, int]:
-    """Return the dialect of a message, and the number of its reading; raise if unknown."""
+    """Return the dialect of a message and its `READER_VERSION`; raise if either is unknown."""
     is_known = (
         line.dialect in _DIALECT_NAMES
         and line.reading is not None

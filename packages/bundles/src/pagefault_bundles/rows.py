@@ -1,7 +1,7 @@
-"""The types of the lines of a bundle, and their only valid encoding.
+"""The types of the lines of a bundle, and the only valid encoding of a line.
 
-Stored JSON texts are embedded in the lines byte for byte, and are extracted unchanged. A line is
-invalid unless it equals the output of `encode` for its value.
+Stored JSON texts are embedded in lines byte for byte. A line is invalid unless it equals the output
+of `encode` for its value.
 """
 
 from datetime import datetime
@@ -59,8 +59,9 @@ class _EntryLine(_Line, tag_field="kind", frozen=True):
 class ToolResultLine(_EntryLine, tag="tool_result", frozen=True, omit_defaults=True):
     """A tool result in the history.
 
-    `answer_number` counts the answers to calls with this `tool_call_id`. `is_apart` marks a result
-    that was stored by itself. Messages and page faults have both too.
+    `answer_number` counts the results of calls with this `tool_call_id`. `is_apart` marks a result
+    that was stored alone, not with others in a message. Messages and page faults have both members,
+    too.
     """
 
     created_at: Moment
@@ -304,7 +305,7 @@ def read_line(decoder: msgspec.json.Decoder[_Decoded], text: bytes) -> _Decoded:
 
 
 def check_number(number: int) -> None:
-    """Raise unless a number leaves room to count further.
+    """Raise if a number is so large that the numbers after it would exceed JSON's integers.
 
     Raises:
         BundleFormatError: The number is above `LARGEST_NUMBER`.
@@ -320,9 +321,10 @@ def parse_moment(text: str) -> datetime:
 
     Raises:
         ValueError, OverflowError: The text is not a time.
-        BundleFormatError: It differs from the form that this service writes.
+        BundleFormatError: The text differs from the form that this service writes.
     """
     moment = datetime.fromisoformat(text)
-    is_ours = moment.tzinfo is not None and moment.year >= _FIRST_YEAR and rfc3339(moment) == text
-    require(is_ours, "has a time that is none")
+    has_zone = moment.tzinfo is not None
+    is_canonical = has_zone and moment.year >= _FIRST_YEAR and rfc3339(moment) == text
+    require(is_canonical, "has a time that is none")
     return moment

@@ -1,4 +1,4 @@
-"""Bodies of requests as temporary files, which are read by position."""
+"""Bodies of requests in temporary files, for readers that seek."""
 
 import tempfile
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ _CHUNK_BYTES = 1024 * 1024
 
 @asynccontextmanager
 async def spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
-    """Write all chunks into a temporary file, which exists for the length of the block.
+    """Write all chunks into a temporary file, which is removed when the block ends.
 
     Raises:
         StoreFullError: The disk is full.
@@ -36,7 +36,7 @@ async def spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
 
 
 def _open_temporary_file() -> IO[bytes]:
-    # Unbuffered, since it is read by position.
+    # Without a buffer, since the file is read with `os.pread`.
     return tempfile.TemporaryFile(buffering=0)
 
 

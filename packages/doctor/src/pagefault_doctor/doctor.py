@@ -1,7 +1,7 @@
-"""Diagnose and repair a history of any dialect.
+"""Diagnosis and repair of a history of any dialect.
 
 A repair is a rendering: the history is read as turns, fitted to the limits and rules of a target,
-and written as its messages. Nothing is stored, and nothing is fetched.
+and written as messages of the target. Nothing is stored, and nothing is fetched.
 
 Source: `context`, "Healing".
 """
@@ -62,8 +62,8 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 
 _UNICODE_ESCAPE = b"\\u"
 MAX_MESSAGES = 30_000
-"""The maximum length of a foreign history. Each message may have findings and losses, and freeing
-their objects blocks the event loop: a tenth of a second for 60,000 messages."""
+"""The maximum number of messages in a sent history. Each message may have findings and losses, and
+freeing their objects blocks the event loop: a tenth of a second for 60,000 messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +71,28 @@ class DoctorQuery:
     """Options of an examination."""
 
     target: str | None = None
-    """The target of the history; by default, its own dialect."""
+    """The target of the history; `None` for the dialect of the history."""
     dialect: Dialect | None = None
-    """The intended dialect; by default, that of most messages."""
+    """The intended dialect of the history; `None` for the dialect of most messages."""
     max_tokens: int | None = None
     """The maximum number of tokens of the repaired history; `None` for no limit."""
     applies: bool = False
-    """The diagnosis includes the repaired history."""
+    """Whether the diagnosis includes the repaired history."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ParsedBody:
-    """The value of a body, and the faults of its JSON."""
+    """The value of a body, and the findings about its JSON."""
 
     value: JsonValue
+    """The value, with U+FFFD for lone surrogates."""
     findings: Sequence[Finding]
+    """The repeated keys and the lone surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ExaminedHistory:
-    """A history to diagnose: foreign messages, or the entries of a session."""
+    """A history that is to be diagnosed: sent messages, or the entries of a session."""
 
     history: ReadHistory
     dialect: Dialect | None
@@ -98,8 +100,9 @@ class _ExaminedHistory:
     sent: Sequence[JsonValue] = ()
     """The messages as they were sent."""
     findings: Sequence[Finding] = ()
-    """The findings of the JSON parser."""
+    """The findings about the JSON of the body."""
     is_session: bool = False
+    """True if the history is a session of the store."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,23 +112,27 @@ class Doctor:
     records: Records
     """The store of sessions."""
     blobs: BlobStore
-    """The store of their media."""
+    """The store of the media of sessions."""
     resolver: TurnResolver
     """Fits a history to a target."""
     bodies: RequestBodies
     """Reads a history within the memory budget."""
     limits: Limits
-    """The limits of its JSON."""
+    """The limits of the JSON of a history."""
 
     async def examine(
         self, project_id: str, body: AsyncIterator[bytes], query: DoctorQuery
     ) -> RenderedBody:
-        """Diagnose a history; return the findings, the losses of a repair, and its result.
+        """Diagnose a history.
 
         Args:
             project_id: The caller's project.
             body: A request with messages in any dialect, or `{"sessionId": …}`.
             query: The target, and the options of the repair.
+
+        Returns:
+            A JSON object: the target, the dialect, the findings, the losses of a repair and, if
+            asked for, the repaired history.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is not a history.
@@ -196,7 +203,7 @@ class Doctor:
                     name: repaired_document[name] for name in names if name in repaired_document
                 }
                 if is_valid:
-                    # A sound history in its own dialect is returned as it was sent.
+                    # A history without faults, in the form of its target, is returned as sent.
                     document["messages"] = [JsonLeaf(item) for item in examined.sent]
             return json_pieces(document)
 
@@ -215,7 +222,7 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
         if isinstance(entry, StoredHistoryMessage):
             messages[entry.seq - 1] = _entry_message(entry)
             sent.append(parse_stored_json(entry.sent))
-            # Short media are stored inside texts, and are searched as in a foreign history.
+            # Short media are stored inside texts, and are found there as in a sent history.
             entry_turns = read_message_turns(
                 entry,
                 session.resources,
@@ -229,18 +236,18 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
 
 
 def _entry_message(entry: StoredHistoryMessage) -> ForeignMessage:
-    """Return the first foreign message of an entry, with its dialect and its pointer."""
+    """Return the first message of an entry in common form, with its dialect and its pointer."""
     pointer = entry_pointer(entry.seq)
     reading = load_reading(entry)
     if reading is None:
         return read_message(parse_stored_json(entry.message), pointer)[0]
     first = reading.messages[0]
-    inside = "/message" if entry.is_wrapped else ""
-    return replace(first, pointer=f"{pointer}{inside}{first.pointer}")
+    message_pointer = "/message" if entry.is_wrapped else ""
+    return replace(first, pointer=f"{pointer}{message_pointer}{first.pointer}")
 
 
 def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _ParsedBody:
-    """Parse a body; see `parse_json`. Replace lone surrogates by U+FFFD."""
+    """Return the value of a body, and the findings about its JSON. For errors see `parse_json`."""
     keys = RepeatedKeys()
     value = parse_json(
         body,
@@ -262,7 +269,7 @@ def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _ParsedBody:
 
 
 def _read_history(parsed: _ParsedBody) -> _ExaminedHistory:
-    """Read a foreign history.
+    """Return the history in a body.
 
     Raises:
         InvalidPayloadError: The body has no history.

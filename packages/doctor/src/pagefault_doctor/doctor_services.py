@@ -14,7 +14,7 @@ from pagefault_doctor.session_documents import SessionDocuments
 from pagefault_doctor.transcript_exports import TranscriptExports
 
 
-def _doctor(services: Services) -> Doctor:
+def _make_doctor(services: Services) -> Doctor:
     limits = services[Limits]
     # A history has a limit of its own.
     budget = BodyBudget(services[MemoryBudget], text_limit_bytes=limits.history_bytes)
@@ -27,4 +27,4 @@ def _doctor(services: Services) -> Doctor:
     )
 
 
-SERVICES = (Provider(Doctor, _doctor), Provider(SessionDocuments), Provider(TranscriptExports))
+SERVICES = (Provider(Doctor, _make_doctor), Provider(SessionDocuments), Provider(TranscriptExports))

@@ -35,12 +35,12 @@ from pagefault_doctor.transcript_files import find_host
 from pagefault_doctor.transcripts import examine_transcript, repair_transcript
 
 _CHUNK_BYTES = 1 << 20
-_SYSTEM_NAMES = {"gemini": "systemInstruction", "openai-responses": "instructions"}
+_TARGET_SYSTEM_NAMES = {"gemini": "systemInstruction", "openai-responses": "instructions"}
 _SYSTEM_WRITERS: Mapping[str, Callable[[str], Any]] = {
     "gemini": lambda text: {"parts": [{"text": text}]},
     "bedrock": lambda text: [{"text": text}],
 }
-_MESSAGES_NAMES = {"gemini": "contents", "openai-responses": "input"}
+_TARGET_MESSAGES_NAMES = {"gemini": "contents", "openai-responses": "input"}
 # The repairs of these rules change the system prompt.
 _SYSTEM_RULES = ("system-among-messages", "half-surrogate", "repeated-key", "base64-in-text")
 
@@ -172,7 +172,7 @@ def build_repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[s
         diagnosis: The diagnosis, with the repaired history.
     """
     target = diagnosis["target"]
-    messages_name = _MESSAGES_NAMES.get(target, "messages")
+    messages_name = _TARGET_MESSAGES_NAMES.get(target, "messages")
     is_same_dialect = isinstance(sent, dict) and diagnosis["dialect"] in (target, None)
     body = dict(sent) if is_same_dialect else {}
     name = find_list_name(sent) if is_same_dialect else None
@@ -184,7 +184,7 @@ def build_repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[s
     if system is None or changes_system or system_name is None:
         body = {key: value for key, value in body.items() if key not in SYSTEM_NAMES}
         if system is not None:
-            key = system_name or _SYSTEM_NAMES.get(target, "system")
+            key = system_name or _TARGET_SYSTEM_NAMES.get(target, "system")
             body = {key: _SYSTEM_WRITERS.get(target, str)(system), **body}
     if name != messages_name:
         body.pop(name or "", None)

@@ -1,8 +1,8 @@
-"""Export of sessions as transcripts that Claude Code or Codex resumes.
+"""Export of a session as a transcript that Claude Code or Codex resumes.
 
 A transcript has the messages of a rendering for the provider of the host, each on a line, so the
 provider accepts the history. Messages that were read from such a transcript keep the members that
-only responses of the provider have. System prompts are left out, since each host has its own.
+only responses of the provider have. System prompts are omitted, because each host adds its own.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,10 +33,10 @@ from pagefault_dialects.targets.profile import Profile
 from pagefault_doctor.transcript_files import TARGETS, Host
 
 _VERSION = "2.1.12"
-"""The version of Claude Code whose form the lines have; an older one ignores new members."""
+"""The version of Claude Code in whose form lines are written. Older versions ignore new members."""
 _UNKNOWN_MODEL = "unknown"
 _NO_TIME = datetime.fromtimestamp(0, UTC)
-"""The time of lines about a session without entries, the same in each transcript."""
+"""The time of the lines if a session has no entries."""
 _TEXT_TYPES = {"assistant": "output_text"}
 _EVENT_TYPES = {"user": "user_message", "assistant": "agent_message"}
 _PROMPT_ROLES = ("system", "developer")
@@ -44,7 +44,7 @@ _PROMPT_ROLES = ("system", "developer")
 
 @dataclass(frozen=True, slots=True)
 class TranscriptQuery:
-    """The host of a transcript, and the folder that it is resumed in."""
+    """The host of a transcript, and the folder in which the host resumes it."""
 
     host: Host
     folder: str = "/"
@@ -66,10 +66,10 @@ class TranscriptExports:
     async def export(
         self, project_id: str, session_id: str, query: TranscriptQuery
     ) -> RenderedBody:
-        """Return a session as JSON lines; the same bytes while the session is unchanged.
+        """Return a session as JSON lines. While the session is unchanged, so are the bytes.
 
         Raises:
-            NotFoundError: Nothing was ever written to the session.
+            NotFoundError: The project has no such session.
             InvalidPayloadError: The session does not fit `max_tokens`.
             StoreUnavailableError: A store did not answer.
         """
@@ -83,7 +83,7 @@ class TranscriptExports:
             started_at = loaded.entries[0].created_at if loaded.entries else _NO_TIME
             writer = _TranscriptWriter(query.host, transcript_uuid, query.folder, model, started_at)
             return await self.renders.resolver.run(
-                partial(_write, writer, fitted.resolved, profile, render.options)
+                partial(_write_transcript, writer, fitted.resolved, profile, render.options)
             )
 
         async with self.renders.slots.slot(project_id):
@@ -102,19 +102,19 @@ def _keep_response_members(profile: Profile) -> Profile:
     return replace(profile, as_request=write_sent_message)
 
 
-def _write(
+def _write_transcript(
     writer: "_TranscriptWriter", resolved: ResolvedTurns, profile: Profile, options: RenderOptions
 ) -> Rendering:
     written = build_document(resolved, profile, options)["messages"]
-    messages = [*map(_members_of, written)] if isinstance(written, list) else []
+    messages = [*map(_split_members, written)] if isinstance(written, list) else []
     pieces: list[JsonPiece] = []
-    for line in writer.write(_without_prompts(messages)):
+    for line in writer.write(_remove_prompts(messages)):
         pieces += [*json_pieces(line).pieces, b"\n"]
     return rendering_of(joined_pieces(pieces))
 
 
-def _members_of(message: Node) -> dict[str, Any]:
-    """Return the members of a message; as leaves if the message is written as it was sent."""
+def _split_members(message: Node) -> dict[str, Any]:
+    """Return the members of a message. They are leaves if the message is written as it was sent."""
     if isinstance(message, JsonLeaf):
         return {name: JsonLeaf(value) for name, value in message.value.items()}
     return message if isinstance(message, dict) else {}
@@ -124,7 +124,7 @@ def _plain_value(member: Node) -> Any:  # noqa: ANN401 - a value of JSON
     return member.value if isinstance(member, JsonLeaf) else member
 
 
-def _without_prompts(messages: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+def _remove_prompts(messages: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     start = 0
     while start < len(messages) and _plain_value(messages[start].get("role")) in _PROMPT_ROLES:
         start += 1
@@ -144,16 +144,16 @@ class _TranscriptWriter:
     def write(self, messages: Sequence[dict[str, Any]]) -> Iterator[Node]:
         """Yield the lines for messages, in the form of the host."""
         writers: Mapping[Host, Callable[[Sequence[dict[str, Any]]], Iterator[Node]]] = {
-            "claude-code": self._claude_code,
-            "codex": self._codex,
+            "claude-code": self._write_claude_code_lines,
+            "codex": self._write_codex_lines,
         }
         return writers[self.host](messages)
 
-    def _time(self, index: int) -> str:
-        # Hosts order messages by time, so each gets another one.
+    def _format_time(self, index: int) -> str:
+        # Hosts order messages by time, so each message gets a time of its own.
         return rfc3339(self.started_at + timedelta(milliseconds=index))
 
-    def _claude_code(self, messages: Sequence[dict[str, Any]]) -> Iterator[Node]:
+    def _write_claude_code_lines(self, messages: Sequence[dict[str, Any]]) -> Iterator[Node]:
         parent: str | None = None
         for index, message in enumerate(messages):
             line_uuid = str(uuid5(self.transcript_uuid, str(index)))
@@ -171,12 +171,12 @@ class _TranscriptWriter:
                 "type": role,
                 "message": message,
                 "uuid": line_uuid,
-                "timestamp": self._time(index),
+                "timestamp": self._format_time(index),
             }
             parent = line_uuid
 
     def _add_response_members(self, message: dict[str, Any], line_uuid: str) -> dict[str, Any]:
-        """Return a message of the assistant with the members that the host reads."""
+        """Return a message of the assistant with members of responses, which the host reads."""
         return {
             "id": f"msg_{line_uuid}",
             "type": "message",
@@ -187,16 +187,16 @@ class _TranscriptWriter:
             **message,
         }
 
-    def _codex(self, messages: Sequence[dict[str, Any]]) -> Iterator[Node]:
+    def _write_codex_lines(self, messages: Sequence[dict[str, Any]]) -> Iterator[Node]:
         meta: dict[str, Node] = {
             "id": str(self.transcript_uuid),
-            "timestamp": self._time(0),
+            "timestamp": self._format_time(0),
             "cwd": self.folder,
             "originator": "pagefault",
             "cli_version": "0.0.0",
             "instructions": None,
         }
-        yield self._line(0, "session_meta", meta)
+        yield self._make_codex_line(0, "session_meta", meta)
         for index, message in enumerate(messages, 1):
             role, content = _plain_value(message.get("role")), _plain_value(message.get("content"))
             if isinstance(content, str):
@@ -205,16 +205,18 @@ class _TranscriptWriter:
                 content = [{"type": line_type, "text": content}]
                 message = {**message, "content": content}  # noqa: PLW2901
             item = {"type": "message", **message} if "role" in message else message
-            yield self._line(index, "response_item", item)
+            yield self._make_codex_line(index, "response_item", item)
             # The host shows events to the user, and sends items to the model.
-            if role in _EVENT_TYPES and (text := _text_of(content)):
-                yield self._line(index, "event_msg", {"type": _EVENT_TYPES[role], "message": text})
+            if role in _EVENT_TYPES and (text := _join_texts(content)):
+                yield self._make_codex_line(
+                    index, "event_msg", {"type": _EVENT_TYPES[role], "message": text}
+                )
 
-    def _line(self, index: int, line_type: str, payload: dict[str, Node]) -> Node:
-        return {"timestamp": self._time(index), "type": line_type, "payload": payload}
+    def _make_codex_line(self, index: int, line_type: str, payload: dict[str, Node]) -> Node:
+        return {"timestamp": self._format_time(index), "type": line_type, "payload": payload}
 
 
-def _text_of(content: Any) -> str:  # noqa: ANN401 - a value of JSON
+def _join_texts(content: Any) -> str:  # noqa: ANN401 - a value of JSON
     blocks = [_plain_value(block) for block in content] if isinstance(content, list) else []
     texts = [_plain_value(block.get("text")) for block in blocks if isinstance(block, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,8 +1,8 @@
-"""Files of transcripts: JSON lines that a coding agent appends to.
+"""Reading and replacing of transcripts: files of JSON lines to which a coding agent appends.
 
-A file is read line by line, and only the messages of the conversation are kept in memory. So the
-size of a line and that of the conversation are limited, but not the size of the file. A file is
-changed by writing a new one, which then takes its name; the old one stays as `FILE.bak`.
+A file is read line by line, and only the messages of the conversation are kept in memory. The sizes
+of a line and of the conversation are limited, and the size of the file is not. To change a file, a
+new one is written and renamed to the old name. The old file is kept as `FILE.bak`.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ TARGETS: Mapping[Host, str] = {"claude-code": "anthropic", "codex": "openai-resp
 _LIMITS = Limits()
 _MIB = 1024 * 1024
 _MAX_LEADING_LINES = 1_000
-"""A file whose first lines, so many, have no message is no transcript."""
+"""A file is no transcript if there is no message in this number of lines at its beginning."""
 _TRANSCRIPT_MEMBERS = (b'"uuid"', b'"payload"')
 _CODEX_LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _OUTLINE_MEMBERS = ("type", "uuid", "parentUuid", "isSidechain", "timestamp", "subtype")
@@ -37,20 +37,20 @@ _PROCESSES = Path("/proc")
 
 
 class TranscriptError(CommandError):
-    """The transcript cannot be read or changed; the message says why."""
+    """The transcript cannot be read or changed; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The lines of a transcript, each reduced to the members that the reader needs."""
+    """The lines of a transcript, with the members that are needed to examine them."""
 
     host: Host
     lines: list[JsonObject]
-    """The value of each line; only lines of the conversation have their messages."""
+    """The value of each line. Only lines of the conversation have their messages."""
     broken: frozenset[int]
-    """The indexes of lines that are no JSON."""
+    """The indexes of the lines that are no JSON."""
     is_cut: bool
-    """True if the last line is broken, and has no line end."""
+    """True if the last line is no JSON, and has no line end."""
 
     def body(self) -> bytes:
         """Return the lines as a JSON array."""
@@ -68,22 +68,22 @@ def find_host(file: Path) -> Host | None:
     """Return the agent that wrote a file; `None` if it is no transcript of JSON lines.
 
     Raises:
-        TranscriptError: It cannot be read.
+        TranscriptError: The file cannot be read.
     """
-    with _reading(file) as source:
-        for number, line in enumerate(_lines(source, file)):
+    with _open_file(file) as source:
+        for number, line in enumerate(_read_lines(source, file)):
             if number == _MAX_LEADING_LINES:
                 break
             if not any(mark in line for mark in _TRANSCRIPT_MEMBERS):
                 continue
             with suppress(InvalidJsonError):
-                host = _host_of(parse_line(line))
+                host = _find_line_host(parse_line(line))
                 if host is not None:
                     return host
     return None
 
 
-def _host_of(line: JsonValue) -> Host | None:
+def _find_line_host(line: JsonValue) -> Host | None:
     if not isinstance(line, dict):
         return None
     if line.get("type") in _CODEX_LINES and isinstance(line.get("payload"), dict):
@@ -93,18 +93,18 @@ def _host_of(line: JsonValue) -> Host | None:
 
 
 def read_transcript(file: Path, host: Host) -> Transcript:
-    """Read a transcript, keeping the messages of its conversation.
+    """Return the transcript in a file, with the messages of its conversation.
 
     Raises:
-        TranscriptError: It cannot be read, or a line or the conversation is too large.
+        TranscriptError: The file cannot be read, or a line or the conversation is too large.
     """
     lines: list[JsonObject] = []
     broken: set[int] = set()
     raw = b""
     make_outline = _outline_claude_code_line if host == "claude-code" else _outline_codex_line
     size = 0
-    with _reading(file) as source:
-        for raw in _lines(source, file):
+    with _open_file(file) as source:
+        for raw in _read_lines(source, file):
             try:
                 value = parse_line(raw)
                 outline = make_outline(value)
@@ -126,7 +126,10 @@ def read_transcript(file: Path, host: Host) -> Transcript:
 
 
 def _outline_claude_code_line(line: JsonValue) -> JsonObject:
-    """Return a line of Claude Code with only the types of its blocks."""
+    """Return the outline of a line of Claude Code: its members, and the types of its blocks.
+
+    The outline is enough to find the lines of the conversation.
+    """
     if not isinstance(line, dict):
         return {"type": "", "sessionId": ""}
     outline = {name: line[name] for name in _OUTLINE_MEMBERS if name in line} | {"sessionId": ""}
@@ -150,11 +153,11 @@ def _outline_codex_line(line: JsonValue) -> JsonObject:
 
 
 def _add_messages(lines: list[JsonObject], source: BinaryIO, file: Path) -> None:
-    """Replace outlines by the messages of the conversation, and remove all other outlines."""
+    """Add the messages of the lines of the conversation, and remove those of other lines."""
     in_conversation = {index for group in group_lines(lines) for index in group}
     size = 0
     source.seek(0)
-    for index, raw in enumerate(_lines(source, file)):
+    for index, raw in enumerate(_read_lines(source, file)):
         outline = lines[index]
         outline.pop("message", None)
         if index in in_conversation:
@@ -172,7 +175,7 @@ def _check_size(size: int, file: Path) -> None:
 
 
 @contextmanager
-def _reading(file: Path) -> Iterator[BinaryIO]:
+def _open_file(file: Path) -> Iterator[BinaryIO]:
     try:
         with file.open("rb") as source:
             yield source
@@ -180,7 +183,7 @@ def _reading(file: Path) -> Iterator[BinaryIO]:
         raise TranscriptError(f"{file} cannot be read: {exc.strerror}.") from exc
 
 
-def _lines(source: BinaryIO, file: Path) -> Iterator[bytes]:
+def _read_lines(source: BinaryIO, file: Path) -> Iterator[bytes]:
     limit = _LIMITS.history_bytes
     number = 0
     while line := source.readline(limit + 1):
@@ -202,11 +205,11 @@ def replace_file(
         file: The path, without symbolic links.
         status: The state of the file when it was examined.
         change: Returns the new bytes of a line, given its index and its bytes.
-        check: Is called with the new file before that takes the name.
+        check: Is called with the path of the new file before the old file is replaced.
 
     Raises:
-        TranscriptError: Another process has the file open or has changed it, or it cannot be
-            written. It is unchanged then.
+        TranscriptError: Another process has the file open or has changed it, or the new file cannot
+            be written. The file is then unchanged.
     """
     descriptor, name = -1, None
     try:
@@ -214,7 +217,7 @@ def replace_file(
             _check_unused(file, source, status)
             descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
             with os.fdopen(descriptor, "wb") as output:
-                for index, line in enumerate(_lines(source, file)):
+                for index, line in enumerate(_read_lines(source, file)):
                     output.write(change(index, line))
                 _copy_owner(output.fileno(), status)
                 output.flush()
@@ -240,14 +243,14 @@ def replace_file(
 def _check_unused(file: Path, source: BinaryIO, status: os.stat_result) -> None:
     current = file.stat()
     opened = os.fstat(source.fileno())
-    if not _identity(current) == _identity(status) == _identity(opened):
+    if not _file_identity(current) == _file_identity(status) == _file_identity(opened):
         raise TranscriptError(f"{file} has changed meanwhile: end the session that writes it.")
-    user = _find_user(current) if _PROCESSES.is_dir() else _lock(source)
+    user = _find_user(current) if _PROCESSES.is_dir() else _try_lock(source)
     if user is not None:
         raise TranscriptError(f"{file} is in use{user}: end the session that writes it.")
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def _file_identity(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
@@ -266,7 +269,8 @@ def _find_user(status: os.stat_result) -> str | None:
     return None
 
 
-def _lock(source: BinaryIO) -> str | None:
+def _try_lock(source: BinaryIO) -> str | None:
+    """Lock a file on a system without `/proc`; return an empty text if it is locked already."""
     try:
         fcntl.flock(source, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -283,7 +287,7 @@ def _copy_owner(descriptor: int, status: os.stat_result) -> None:
 
 
 def _back_up(file: Path) -> Path:
-    """Link a file to a new name, and return that; older backups stay."""
+    """Link a file to a new name for its backup, and return the name. Older backups are kept."""
     number = 1
     while True:
         backup = file.with_name(f"{file.name}.bak{'' if number == 1 else f'.{number}'}")

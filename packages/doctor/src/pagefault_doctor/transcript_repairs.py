@@ -1,8 +1,8 @@
-"""Repairs of transcripts, line by line.
+"""Repairs of a transcript, line by line.
 
-Lines keep their order, and only lines that are no JSON are removed, since lines refer to each
-other. After a call without a result, a line with a result is inserted. A result without a call
-becomes text in its own line. Invalid blocks are replaced by those that the doctor writes.
+Lines keep their order, because they refer to each other. Only lines that are no JSON are removed.
+After a call without a result, a line with a result is inserted. A result without a call becomes a
+text in its line. Invalid blocks are replaced by blocks that the doctor has repaired.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class Edits:
     """The edits of a transcript, by the indexes of its lines."""
 
     messages: dict[int, JsonObject] = field(default_factory=dict)
-    """The new message of a line of Claude Code, or the new item of one of Codex."""
+    """The new message of a line of Claude Code, or the new item of a line of Codex."""
     inserted: dict[int, list[JsonObject]] = field(default_factory=dict)
     """The results to insert after a line: the content of a new message, or items of Codex."""
     parents: dict[int, str] = field(default_factory=dict)
@@ -60,23 +60,27 @@ class Edits:
 
 
 Repairs = Mapping[tuple[int, int], tuple[Sequence[JsonObject], str]]
-"""By the indexes of a line and of its block: the blocks that replace it, and a description."""
+"""The blocks that replace a block, and the change as a sentence, by the indexes of the line and of
+the block."""
 
 
 # --- Claude Code
 
 
 def index_messages(lines: Sequence[JsonObject]) -> dict[str, list[int]]:
-    """Return the indexes of each message's lines, by the first of them as text."""
+    """Return the indexes of the lines of each message, by the first of them as a text.
+
+    Pointers of findings begin with this text.
+    """
     return {str(group[0]): group for group in group_lines(lines)}
 
 
 def locate_blocks(
     lines: Sequence[JsonObject], messages: Mapping[str, Sequence[int]], pointer: str
 ) -> list[tuple[int, int]]:
-    """Return the indexes of the line and the block that the pointer of a finding leads to.
+    """Return the indexes of the line and of the block to which the pointer of a finding leads.
 
-    A message whose lines repeat a block has it once, so several blocks may be returned.
+    If lines of a message repeat a block, the pointer leads to all of its copies.
     """
     first, is_content, inner = pointer.removeprefix("/").partition("/message/content")
     group = messages.get(first)
@@ -93,7 +97,7 @@ def locate_blocks(
     return [
         (line, position)
         for line in group
-        for position, other in enumerate(content_of(lines[line]))
+        for position, other in enumerate(list_blocks(lines[line]))
         if json_text(other) == block
     ]
 
@@ -109,14 +113,14 @@ def locate_finding(
     lines_of_call = (
         line
         for line in messages.get(first, ())
-        for block in _blocks_of_type(content_of(lines[line]), "tool_use")
+        for block in _select_blocks(list_blocks(lines[line]), "tool_use")
         if block.get("id") == finding.get("callId")
     )
     return next(lines_of_call, int(first) if first.isdigit() else 0)
 
 
-def content_of(line: JsonObject) -> list[Any]:
-    """Return the blocks of a line's message; a text becomes one block."""
+def list_blocks(line: JsonObject) -> list[Any]:
+    """Return the blocks of the message in a line. A text is returned as one block."""
     content = line["message"].get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -128,18 +132,18 @@ def edit_claude_code(transcript: Transcript, repairs: Repairs, empty: Sequence[i
 
     Args:
         transcript: The lines.
-        repairs: The blocks to replace.
-        empty: The lines of messages without content.
+        repairs: The blocks that are to be replaced.
+        empty: The indexes of lines whose messages have no content.
     """
     edits = Edits(removed=transcript.broken)
     contents: dict[int, list[Any]] = {index: [] for index in empty}
     for index in empty:
         edits.add_change(index, f'an empty message became "{NO_CONTENT}"')
     for (line, position), (blocks, text) in sorted(repairs.items(), reverse=True):
-        content = contents.setdefault(line, content_of(transcript.lines[line]))
+        content = contents.setdefault(line, list_blocks(transcript.lines[line]))
         content[position : position + 1] = blocks
         edits.add_change(line, text)
-    _pair(transcript.lines, contents, edits)
+    _pair_results(transcript.lines, contents, edits)
     for line, content in contents.items():
         blocks = content or [{"type": "text", "text": NO_CONTENT}]
         edits.messages[line] = {**transcript.lines[line]["message"], "content": blocks}
@@ -155,40 +159,42 @@ class _Pairing:
     contents: dict[int, list[Any]]
     edits: Edits
     calls: dict[str, str] = field(default_factory=dict)
-    """The names of the tools of unanswered calls in the last reply, by the ids of the calls."""
+    """The tools of the calls without a result in the last reply, by the ids of the calls."""
     reply: list[int] = field(default_factory=list)
-    """The lines of the last reply."""
+    """The indexes of the lines of the last reply."""
     has_other_blocks: bool = False
-    """The turn of the user already had blocks other than results, after which none may follow."""
+    """True after a block of the user that is no result. No result may follow it in the turn."""
     missing_results: dict[str, JsonObject] = field(default_factory=dict)
-    """The results to insert, by the ids of their calls."""
+    """The results that are to be inserted, by the ids of their calls."""
     misplaced_results: list[tuple[int, JsonObject, bool]] = field(default_factory=list)
-    """Results of no open call, each with its line; true if its call has a result already."""
+    """Results that do not belong to an open call, each with the index of its line, and with true if
+    its call has a result already."""
     answered: set[str] = field(default_factory=set)
+    """The ids of calls that have a result."""
 
     def content(self, line: int) -> list[Any]:
-        """Return the blocks of a line, with its repairs."""
-        return self.contents[line] if line in self.contents else content_of(self.lines[line])
+        """Return the blocks of a line after its repairs."""
+        return self.contents[line] if line in self.contents else list_blocks(self.lines[line])
 
     def read_reply(self, group: Sequence[int]) -> None:
         """Read a message of the assistant."""
         self.close_reply()
         self.reply = [*group]
         for line in group:
-            for block in _blocks_of_type(self.content(line), "tool_use"):
+            for block in _select_blocks(self.content(line), "tool_use"):
                 if isinstance(block.get("id"), str):
                     self.calls[block["id"]] = block.get("name") or ""
 
     def read_user_line(self, line: int) -> None:
         """Read a line of the user. Its results come before its other blocks."""
         content = self.content(line)
-        results = _blocks_of_type(content, "tool_result")
+        results = _select_blocks(content, "tool_result")
         others = [block for block in content if block not in results]
         if [*results, *others] != content:
             self.contents[line] = [*results, *others]
             self.edits.add_change(line, "the results are moved before the other blocks")
         for block in results:
-            call_id = _call_id(block)
+            call_id = _find_call_id(block)
             if call_id in self.calls and not self.has_other_blocks:
                 del self.calls[call_id]
                 self.answered.add(call_id)
@@ -217,13 +223,15 @@ class _Pairing:
                 )
             position = self.path.index(line) if line in self.path else 0
             if position:
-                self.edits.parents[self.path[position - 1]] = result_uuid(self.lines[line], results)
+                self.edits.parents[self.path[position - 1]] = make_result_uuid(
+                    self.lines[line], results
+                )
         self.calls, self.reply, self.has_other_blocks = {}, [], False
 
     def move_results(self) -> None:
         """Move misplaced results to their calls; a result without a call becomes text."""
         for line, block, is_answered in self.misplaced_results:
-            call_id = _call_id(block)
+            call_id = _find_call_id(block)
             content = self.content(line)
             others = [item for item in content if item != block]
             result = self.missing_results.pop(call_id, None)
@@ -237,10 +245,12 @@ class _Pairing:
             fault = f"the second result of {call}" if is_answered else f"the result of {call}"
             reason = "" if is_answered else ", which has no call,"
             self.edits.add_change(line, f"{fault}{reason} becomes text")
-            self.contents[line] = [*others, *_as_texts(block)]
+            self.contents[line] = [*others, *_make_text_blocks(block)]
 
 
-def _pair(lines: Sequence[JsonObject], contents: dict[int, list[Any]], edits: Edits) -> None:
+def _pair_results(
+    lines: Sequence[JsonObject], contents: dict[int, list[Any]], edits: Edits
+) -> None:
     """Edit contents so that each call has one result in the next turn of the user."""
     pairing = _Pairing(lines, find_path(lines), contents, edits)
     for group in group_lines(lines):
@@ -253,18 +263,18 @@ def _pair(lines: Sequence[JsonObject], contents: dict[int, list[Any]], edits: Ed
     pairing.move_results()
 
 
-def _call_id(result: JsonObject) -> str:
-    """Return the id of a result's call in Claude Code; empty if it is no string."""
+def _find_call_id(result: JsonObject) -> str:
+    """Return the id of the call of a result; an empty text if the id is no string."""
     call_id = result.get("tool_use_id")
     return call_id if isinstance(call_id, str) else ""
 
 
-def _blocks_of_type(content: Sequence[Any], kind: str) -> list[JsonObject]:
+def _select_blocks(content: Sequence[Any], kind: str) -> list[JsonObject]:
     return [block for block in content if isinstance(block, dict) and block.get("type") == kind]
 
 
-def _as_texts(result: JsonObject) -> Iterator[JsonObject]:
-    """Yield a heading and the content of a result, as blocks of a message of the user."""
+def _make_text_blocks(result: JsonObject) -> Iterator[JsonObject]:
+    """Yield the blocks that replace a result without a call: a heading, and its content."""
     inner = result.get("content") or ""
     yield {"type": "text", "text": ORPHAN}
     for item in inner if isinstance(inner, list) else [{"type": "text", "text": inner}]:
@@ -272,8 +282,11 @@ def _as_texts(result: JsonObject) -> Iterator[JsonObject]:
             yield item
 
 
-def result_uuid(line: JsonObject, results: Sequence[JsonObject]) -> str:
-    """Return the uuid of the line that is inserted after a line; it depends only on both."""
+def make_result_uuid(line: JsonObject, results: Sequence[JsonObject]) -> str:
+    """Return the uuid of the line with results that is inserted after a line.
+
+    It depends only on the line and the results, so a second repair makes the same uuid.
+    """
     names = ",".join(block["tool_use_id"] for block in results)
     return str(uuid5(NAMESPACE_OID, f"{line['uuid']}/{names}"))
 
@@ -281,14 +294,14 @@ def result_uuid(line: JsonObject, results: Sequence[JsonObject]) -> str:
 # --- Codex
 
 
-def item_of(line: JsonObject) -> JsonObject:
-    """Return the item of a line of Codex; in old files it is the line."""
+def get_item(line: JsonObject) -> JsonObject:
+    """Return the item in a line of Codex. In old files, the line is the item."""
     item: JsonObject = line.get("payload", line)
     return item
 
 
 def locate_item(pointer: str) -> int | None:
-    """Return the line that a finding's pointer leads to; `None` if it is inside a compaction."""
+    """Return the index of the line to which a pointer leads; `None` inside a compaction."""
     first, _, rest = pointer.removeprefix("/").partition("/")
     return int(first) if first.isdigit() and "replacement_history" not in rest else None
 
@@ -298,7 +311,7 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
 
     Args:
         transcript: The lines.
-        repairs: The items to replace, by their lines, each with the change in words.
+        repairs: The new items, each with the change as a sentence, by the indexes of their lines.
     """
     edits = Edits(removed=transcript.broken)
     for line, (item, text) in repairs.items():
@@ -306,7 +319,7 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
         edits.add_change(line, text)
     lines = (locate_item(pointer) for pointer, _ in read_items(transcript.lines))
     items = {
-        line: edits.messages.get(line, item_of(transcript.lines[line]))
+        line: edits.messages.get(line, get_item(transcript.lines[line]))
         for line in lines
         if line is not None and transcript.lines[line].get("type") != "compacted"
     }
@@ -320,7 +333,7 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
             calls.setdefault(call_id, line)
         elif kind in _OUTPUTS.values():
             if call_id not in calls or call_id in answered:
-                edits.messages[line] = _as_message(item)
+                edits.messages[line] = _make_message(item)
                 edits.add_change(line, f"the result of {call_id}, which has no call, becomes text")
             else:
                 answered.add(call_id)
@@ -333,7 +346,7 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
     return edits
 
 
-def _as_message(output: JsonObject) -> JsonObject:
+def _make_message(output: JsonObject) -> JsonObject:
     inner = output.get("output") or ""
     listed = inner if isinstance(inner, list) else [{"type": "input_text", "text": inner}]
     content = [{"type": "input_text", "text": ORPHAN}, *listed]
@@ -344,7 +357,7 @@ def _as_message(output: JsonObject) -> JsonObject:
 
 
 def change_line(transcript: Transcript, edits: Edits, index: int, raw: bytes) -> bytes:
-    """Return the new bytes of a line, with the lines to insert after it."""
+    """Return the new bytes of a line and of the lines that are inserted after it."""
     if index in edits.removed:
         return b""
     line = raw
@@ -375,7 +388,7 @@ def _set_message(value: JsonObject, message: JsonObject, transcript: Transcript)
 
 
 def _replace_parent(line: bytes, old: str, new: str) -> bytes:
-    """Return a line with another parent; its other bytes stay."""
+    """Return a line with another parent. Its other bytes are not changed, if possible."""
     for space in (b"", b" "):
         member = b'"parentUuid":' + space + json_bytes(old)
         if line.count(member) == 1:
@@ -398,6 +411,6 @@ def _build_inserted_lines(
         **copied,
         "type": "user",
         "message": {"role": "user", "content": [*results]},
-        "uuid": result_uuid(line, results),
+        "uuid": make_result_uuid(line, results),
         "sourceToolAssistantUUID": value["uuid"],
     }

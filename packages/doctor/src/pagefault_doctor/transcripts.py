@@ -1,4 +1,4 @@
-"""Diagnose and repair the transcript of a coding agent, for `pagefault doctor FILE.jsonl`."""
+"""Diagnosis and repair of a transcript of a coding agent: `pagefault doctor FILE.jsonl`."""
 
 import json
 import tempfile
@@ -34,11 +34,11 @@ from pagefault_doctor.transcript_repairs import (
     NO_CONTENT,
     Edits,
     change_line,
-    content_of,
     edit_claude_code,
     edit_codex,
+    get_item,
     index_messages,
-    item_of,
+    list_blocks,
     locate_blocks,
     locate_finding,
     locate_item,
@@ -49,11 +49,11 @@ _PAIR_RULES = (
     *("no-answer", "no-call", "late-answer", "answered-before", "duplicate-answer"),
     "wrong-order",
 )
-# Broken lines are left out. Missing earlier lines cannot be restored.
+# Broken lines are removed. Missing earlier lines cannot be restored.
 _LINE_RULES = ("broken-line", "lost-parent")
-# A changed id or name would have to be changed in other lines too, so it is left as it is.
+# A changed id or name would have to be changed in other lines as well, so it is not repaired.
 _ID_RULES = ("bad-id", "bad-name", "duplicate-id", "no-id")
-# The repairs whose description differs from the doctor's, since lines are repaired one by one.
+# Descriptions of repairs that differ from the doctor's, because lines are repaired one by one.
 _FIXES = {
     **dict.fromkeys(_PAIR_RULES, "it becomes text"),
     "no-answer": "a line with a result is inserted",
@@ -84,7 +84,7 @@ class Examiner:
         """Return the findings of a history, and with `applies` the repaired messages.
 
         Raises:
-            TranscriptError: It has too many JSON values.
+            TranscriptError: The history has too many JSON values.
         """
 
         async def chunks() -> AsyncIterator[bytes]:
@@ -112,13 +112,13 @@ class Examiner:
         for finding in findings:
             finding["line"] = locate_finding(transcript.lines, messages, finding) + 1
             finding["fix"] = _FIXES.get(finding["rule"], finding["fix"])
-        findings += (_broken_line(index, transcript) for index in transcript.broken)
-        if is_claude and (lost := _lost_parent(transcript.lines)) is not None:
+        findings += (_describe_broken_line(index, transcript) for index in transcript.broken)
+        if is_claude and (lost := _find_lost_parent(transcript.lines)) is not None:
             findings.append(lost)
         return sorted(findings, key=lambda finding: int(finding["line"]))
 
 
-def _broken_line(index: int, transcript: Transcript) -> JsonObject:
+def _describe_broken_line(index: int, transcript: Transcript) -> JsonObject:
     is_last = index == len(transcript.lines) - 1
     return {
         "line": index + 1,
@@ -131,7 +131,7 @@ def _broken_line(index: int, transcript: Transcript) -> JsonObject:
     }
 
 
-def _lost_parent(lines: Sequence[JsonObject]) -> JsonObject | None:
+def _find_lost_parent(lines: Sequence[JsonObject]) -> JsonObject | None:
     """Return a finding if the first line of the conversation has a parent that is missing."""
     path = find_path(lines)
     parent = lines[path[-1]].get("parentUuid") if path else None
@@ -183,7 +183,7 @@ def repair_transcript(file: Path, host: Host, *, as_json: bool) -> None:
     """Repair a transcript in place and print the changes; exit with status 1 if faults remain.
 
     Raises:
-        TranscriptError: It is in use or cannot be changed.
+        TranscriptError: The file is in use or cannot be changed.
     """
     path = file.resolve()
     repaired = anyio.run(partial(_repair, path, host))
@@ -213,7 +213,7 @@ class _RepairedTranscript:
     findings: Sequence[JsonObject]
 
     def wire(self, host: Host) -> JsonObject:
-        """Return it as JSON."""
+        """Return the changes, the backup and the findings as JSON."""
         backup = None if self.backup is None else str(self.backup)
         return {
             "host": host,
@@ -263,7 +263,7 @@ async def _plan_edits(
     for finding in block_findings:
         for position in locate_blocks(lines, messages, finding["pointer"]):
             findings_by_block.setdefault(position, finding)
-    contents = {line: content_of(lines[line]) for line, _ in findings_by_block}
+    contents = {line: list_blocks(lines[line]) for line, _ in findings_by_block}
     has_many_images = _count_images(lines) > _MANY_IMAGES
     repairs: dict[tuple[int, int], tuple[Sequence[JsonObject], str]] = {}
     for (line, index), finding in findings_by_block.items():
@@ -271,10 +271,10 @@ async def _plan_edits(
             block, role = contents[line][index], lines[line]["type"]
             blocks = await _repair_block(examiner, block, role, has_many_images=has_many_images)
             if blocks != [block]:
-                repairs[line, index] = (blocks, _describe(finding, block, blocks))
+                repairs[line, index] = (blocks, _describe_repair(finding, block, blocks))
     empty = {int(item["line"]) - 1 for item in block_findings if item["rule"] == "empty-content"}
     empty_lines = [
-        line for line in empty if "message" in lines[line] and not content_of(lines[line])
+        line for line in empty if "message" in lines[line] and not list_blocks(lines[line])
     ]
     return edit_claude_code(transcript, repairs, sorted(empty_lines))
 
@@ -284,7 +284,7 @@ def _count_images(lines: Sequence[JsonObject]) -> int:
     return sum(json_text(message).count('"type":"image"') for message in messages)
 
 
-def _describe(finding: JsonObject, old: JsonValue, new: JsonValue) -> str:
+def _describe_repair(finding: JsonObject, old: JsonValue, new: JsonValue) -> str:
     actual = one_line(str(finding.get("actual", "")))
     description = f"{finding['rule']} ({actual})" if actual else finding["rule"]
     if not new:
@@ -304,13 +304,15 @@ def _has_image(value: JsonValue) -> bool:
 async def _repair_block(
     examiner: Examiner, block: JsonObject, role: str, *, has_many_images: bool
 ) -> list[JsonObject]:
-    """Return the blocks that replace a block: the doctor repairs a history that has only it.
+    """Return the blocks that replace a block.
+
+    The doctor repairs a short history that is made for the block.
 
     Args:
         examiner: The doctor.
         block: The block.
-        role: The role of its message.
-        has_many_images: The transcript has so many images that each has to be smaller.
+        role: The role of the message of the block.
+        has_many_images: Whether the transcript has so many images that the limit of each is lower.
     """
     if block.get("type") == "text" and not str(block.get("text", "")).strip():
         return []
@@ -344,10 +346,10 @@ async def _repair_items(
         line = locate_item(finding["pointer"])
         if line is None or line in repairs:
             continue
-        item = item_of(transcript.lines[line])
+        item = get_item(transcript.lines[line])
         repaired = await _repair_item(examiner, item)
         if repaired is not None and repaired != item:
-            repairs[line] = (repaired, _describe(finding, item, repaired))
+            repairs[line] = (repaired, _describe_repair(finding, item, repaired))
     return repairs
 
 

@@ -1,17 +1,19 @@
-"""Results of tools: any JSON value becomes typed parts and the media found in them.
+"""Normalization of tool results: any JSON value becomes typed parts and the media found in them.
 
-Pure code: it reads no clock and no file, and accepts every JSON value.
+The code is pure: it reads no clock and no file. It accepts every JSON value. A module uses those
+below it:
 
-    result      the whole value, and strings, blocks and lists of them, in order
-      call_tool_results   MCP's CallToolResult; envelopes of any result are in `dialects`
-        blocks, resource_blocks     one block
-        dialect_blocks              one block of a single dialect
-          side_information            members of a block beside its payload
-          parts                       one string, one payload
-            structures                  media moved out of records and texts
-              collector                   media and warnings collected on the way
+    result               the whole value: strings, blocks and lists of them, in order
+    call_tool_results    MCP's CallToolResult; envelopes of other dialects are in `dialects`
+    dialect_blocks       a block that only one dialect has
+    blocks               any other block
+    resource_blocks      a block with a resource of MCP or with a file
+    side_information     members of a block beside its payload
+    parts                a string or a payload
+    structures           media inside records and texts
+    collector            collects media and warnings
 
-The shapes of media in blocks and in strings are in `media`.
+The forms of media in blocks and strings are in `media`.
 """
 
 from pagefault_dialects.results.result import normalize

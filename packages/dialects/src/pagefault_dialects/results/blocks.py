@@ -1,7 +1,7 @@
-"""Content blocks of all providers as parts.
+"""Reading of the content blocks of all providers as parts.
 
-An object is a block only if it has the members that its type requires. Others are records and keep
-all their fields.
+An object is a block only if it has the members that its type requires. Any other object is a record
+of a tool, and is kept with all its members.
 """
 
 from collections.abc import Callable, Iterable
@@ -58,19 +58,19 @@ from pagefault_dialects.results.resource_blocks import (
 )
 from pagefault_dialects.results.side_information import (
     JsonBlock,
-    with_side_information,
-    without_members,
+    add_side_information,
+    remove_members,
 )
 from pagefault_dialects.results.structures import is_recognised
 from pagefault_dialects.text_windows import without_lone_surrogates
 
-_SHORTEST_BASE64 = 16
+_MIN_BASE64_CHARS = 16
 _DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata"))
 
 
 @dataclass(frozen=True, slots=True)
 class NestedContent:
-    """A block with content of its own, which is still to be read."""
+    """The content of a block, which `result` has still to read, and the parts after it."""
 
     content: object
     context: ReadContext
@@ -108,7 +108,7 @@ def _find_reader(block: JsonBlock) -> Callable[[JsonBlock, ReadContext], BlockOu
         if has_members(block):
             return read
     match = match_typed_block(block)
-    is_medium = match is not None and (block_type == "Buffer" or not _is_just_a_name(match))
+    is_medium = match is not None and (block_type == "Buffer" or not _may_be_name(match))
     return _read_medium if is_medium else None
 
 
@@ -117,8 +117,8 @@ def _read_medium(block: JsonBlock, context: ReadContext) -> BlockOutcome:
     return _read_match(block, match, context) if match else []
 
 
-def _is_just_a_name(match: MediaMatch) -> bool:
-    """Return whether a payload is a word or a few numbers rather than media: {"image": "logo"}."""
+def _may_be_name(match: MediaMatch) -> bool:
+    """Return whether a payload may be a word or a few numbers, as in `{"image": "logo"}`."""
     claim, payload = match.claim, match.payload
     if claim.mime_type or mime_type_for_filename(claim.filename or ""):
         return False
@@ -135,7 +135,7 @@ def _read_untyped(block: JsonBlock, context: ReadContext) -> BlockOutcome | None
         if "json" in block:
             return read_as_json(block["json"], context.descend("json"))
     untyped = match_untyped_block(block)
-    match = untyped if untyped and not _is_just_a_name(untyped) else _match_plain_object(block)
+    match = untyped if untyped and not _may_be_name(untyped) else _match_plain_object(block)
     if match:
         return _read_match(block, match, context)
     return _read_linked_record(block, context)
@@ -143,13 +143,13 @@ def _read_untyped(block: JsonBlock, context: ReadContext) -> BlockOutcome | None
 
 def _read_match(block: JsonBlock, match: MediaMatch, context: ReadContext) -> list[NormalizedPart]:
     parts = read_payload(match.payload, match.claim, context.descend(*match.path))
-    return with_side_information(
+    return add_side_information(
         parts, block, match.consumed, context, filename=match.claim.filename
     )
 
 
 def _match_plain_object(block: JsonBlock) -> MediaMatch | None:
-    """Return the medium in an object without a type; `None` if it is not certain enough."""
+    """Return the medium in an object without a type; `None` if the object may be something else."""
     match = match_plain_object(block)
     if match is None or is_media_source(match.payload):
         return match
@@ -170,8 +170,8 @@ def _match_plain_object(block: JsonBlock) -> MediaMatch | None:
 
 
 def _decode_certain_base64(text: str, claim: MediaClaim, *, has_type: bool) -> bytes | None:
-    # Such a key may also have a word, a path or the name of a container image as its value.
-    data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
+    # A member such as `image` may also be a word, a path or the name of a container image.
+    data = decode_base64(text) if len(text) >= _MIN_BASE64_CHARS else None
     if data is None:
         return None
     # Two of three are required: a long text, a declared type, and the signature of a file format.
@@ -199,7 +199,7 @@ def _has_text(block: JsonBlock) -> bool:
 
 def _read_text(block: JsonBlock, context: ReadContext) -> BlockOutcome:
     value, member_context = block["text"], context.descend("text")
-    consumed = _with_frame("text")
+    consumed = _consumed_paths("text")
     if isinstance(value, str):
         declared = find_declared_text_type(block)
         consumed += [declared[0]] if declared else []
@@ -208,7 +208,7 @@ def _read_text(block: JsonBlock, context: ReadContext) -> BlockOutcome:
         parts = [add_medium_part(value, MediaClaim(), member_context)]
     else:
         parts = [NormalizedText(("" if value is None else json_text(value),))]
-    return with_side_information(parts, block, consumed, context)
+    return add_side_information(parts, block, consumed, context)
 
 
 def _read_value(block: JsonBlock, context: ReadContext) -> BlockOutcome:
@@ -220,7 +220,7 @@ def _read_value(block: JsonBlock, context: ReadContext) -> BlockOutcome:
         if isinstance(value, str)
         else read_as_json(value, member_context)
     )
-    return with_side_information(parts, block, _with_frame("value"), context)
+    return add_side_information(parts, block, _consumed_paths("value"), context)
 
 
 def _is_denial(block: JsonBlock) -> bool:
@@ -231,7 +231,7 @@ def _is_denial(block: JsonBlock) -> bool:
 def _read_denial(block: JsonBlock, context: ReadContext) -> BlockOutcome:
     context.collector.report_error(True)
     parts = read_string(str(block.get("reason") or DENIED), context.descend("reason"))
-    return with_side_information(parts, block, _with_frame("reason"), context)
+    return add_side_information(parts, block, _consumed_paths("reason"), context)
 
 
 def _read_tool_result(block: JsonBlock, context: ReadContext) -> BlockOutcome:
@@ -247,13 +247,13 @@ def _read_nested(
     block: JsonBlock, context: ReadContext, *, path: MemberPath, consumed: Iterable[MemberPath] = ()
 ) -> NestedContent:
     """Return the content at a path of a block, and the rest of the block as parts after it."""
-    rest = without_members(block, [*_with_frame(*path), *consumed])
+    rest = remove_members(block, [*_consumed_paths(*path), *consumed])
     following = read_as_json(rest, context) if rest else []
     return NestedContent(value_at(block, path), context.descend(*path), following)
 
 
-def _with_frame(*path: str) -> list[MemberPath]:
-    """Return the paths of a payload and of the members that say nothing about it."""
+def _consumed_paths(*path: str) -> list[MemberPath]:
+    """Return the path of a payload, and the paths of members that need not be kept beside it."""
     return [path, ("type",), ("cache_control",)]
 
 

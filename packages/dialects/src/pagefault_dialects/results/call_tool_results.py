@@ -1,10 +1,10 @@
-"""MCP's CallToolResult, in every form that SDKs dump.
+"""Reading of MCP's CallToolResult, in every form in which SDKs dump it.
 
-The Python SDK dumps it with `null` for every unset member, `meta` for `_meta`, and, since its
+The Python SDK dumps a result with `null` for every unset member, `meta` for `_meta`, and, since its
 second version, all names in snake_case. FastMCP's client adds `data`, which repeats the structured
 content as parsed values. All forms are read as the same result, in which `null` members are absent.
 
-Envelopes around it are in `dialects`.
+The envelopes of results are in `dialects`.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _NAMES = {
     "result_type": "resultType",
     "_meta": "_meta",
 }
-# If one of these is present, null or not, a `meta` is the SDK's and not a tool's own.
+# If one of these is present, null or not, the SDK wrote `meta` for `_meta`; otherwise the tool did.
 _SDK_NAMES = frozenset(
     ("structuredContent", "structured_content", "isError", "is_error", "resultType", "result_type")
 )
@@ -37,21 +37,22 @@ class CallToolResult:
     """The members of a result that are not `null`."""
 
     members: Mapping[str, tuple[str, object]]
-    """The members of the protocol, by their names there: the name as it was spelled, and the value.
-    """
+    """The members that the protocol defines, by their names there: the spelling of the name in the
+    result, and the value."""
     extras: dict[str, object]
     """All other members."""
 
     def get(self, name: str) -> object:
-        """Return a member of the protocol, `None` if there is none."""
+        """Return the value of a member that the protocol defines; `None` if it is absent."""
         return self.members[name][1] if name in self.members else None
 
 
 def read_call_tool_result(result: dict[str, object]) -> CallToolResult | None:
-    """Return the members of an MCP result; `None` for other values.
+    """Return the members of an MCP result; `None` for any other object.
 
-    A record of a tool may have a member `content` too. So a result with unknown members is one of
-    MCP only if every item of `content` is a block, or if there is an `isError`.
+    Other records of tools may have a member `content` as well. An object with members that the
+    protocol does not define is therefore an MCP result only if every item of `content` is a block,
+    or if it has an `isError`.
     """
     if is_typed_block(result):
         return None
@@ -75,8 +76,8 @@ def _read_members(result: dict[str, object]) -> CallToolResult:
     for key, member in result.items():
         if member is None:
             continue
-        name = _name_of(key, result)
-        if name is not None and _is_of_protocol(name, member, has_is_error=has_is_error):
+        name = _find_name(key, result)
+        if name is not None and _is_valid_member(name, member, has_is_error=has_is_error):
             _add_member(members, extras, name, key, member)
         else:
             extras[key] = member
@@ -85,8 +86,8 @@ def _read_members(result: dict[str, object]) -> CallToolResult:
     return CallToolResult(members, extras)
 
 
-def _name_of(key: str, result: dict[str, object]) -> str | None:
-    """Return the protocol's name of a member; `None` for members of others."""
+def _find_name(key: str, result: dict[str, object]) -> str | None:
+    """Return the name that the protocol has for a member; `None` if it does not define it."""
     if (
         key == "meta"
         and isinstance(result[key], dict)
@@ -103,14 +104,17 @@ def _add_member(
     key: str,
     member: object,
 ) -> None:
-    """Add a member. Of two spellings, the first counts; an `isError` counts if either is true."""
+    """Add a member to `members`, or to `extras` if it is there already in another spelling.
+
+    An equal second value is dropped. Of two values of `isError`, true is kept.
+    """
     if name not in members or (name == "isError" and member is True):
         members[name] = (key, member)
     elif name != "isError" and not _are_equal(members[name][1], member):
         extras[key] = member
 
 
-def _is_of_protocol(name: str, member: object, *, has_is_error: bool) -> bool:
+def _is_valid_member(name: str, member: object, *, has_is_error: bool) -> bool:
     """Return whether a member has a value that the protocol allows."""
     match name:
         case "content":

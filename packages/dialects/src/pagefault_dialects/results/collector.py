@@ -1,6 +1,6 @@
-"""The state of reading a result: media, warnings, and whether the tool failed.
+"""Collects what is found while one tool result is read: media, warnings, and the outcome.
 
-The collector is the only mutable object during normalization; it lives for one call.
+The collector is the only object that normalization changes. It exists for one call of `normalize`.
 """
 
 from pagefault_dialects.json.pointers import child_pointer
@@ -22,8 +22,8 @@ _MAX_POINTER_CHARS = 1_000
 class Pointer:
     """A JSON pointer into the result, which is converted to text only when it is reported.
 
-    The text has at most about a thousand characters; tokens from the first one on that does not fit
-    are left out. A result may have a key of a megabyte, and a hundred media below it.
+    The text has at most about a thousand characters; the first token that does not fit and all
+    tokens after it are omitted. A result may have a key of a megabyte, with a hundred media below.
 
     Args:
         parent: The pointer to the enclosing value; `None` for the result itself.
@@ -44,7 +44,7 @@ class Pointer:
         return Pointer(self, token) if self._has_children else self
 
     def without_children(self) -> "Pointer":
-        """Return the same pointer with `child` disabled: no pointer leads into a JSON text."""
+        """Return the same pointer for a JSON text, whose members have no pointers of their own."""
         pointer = Pointer(self._parent, self._token)
         pointer._has_children = False
         return pointer
@@ -69,19 +69,19 @@ class Pointer:
 
 
 class Collector:
-    """A collector of the media and warnings of one result.
+    """Collects the media and warnings of one result.
 
-    The first hundred warnings are kept and the rest is counted: the size of a record must not
-    depend on the number of mistakes in a result.
+    The first hundred warnings are kept and the others are counted, so that the size of a record
+    does not depend on the number of mistakes in a result.
     """
 
     def __init__(self) -> None:
         self.media: list[NormalizedMedia] = []
         self._warnings: list[BodyWarning] = []
-        # The number of all warnings, kept or not.
+        # The number of all warnings, including those that are only counted.
         self.warning_count = 0
-        # Whether each payload became a text, by its length and itself. With the length first, only
-        # texts of that length have to be converted for a comparison.
+        # For each payload, by its length and text, whether it became a text part. Since the length
+        # is compared first, few texts have to be converted for a comparison.
         self._payloads: dict[int, dict[str, bool]] = {}
         self.is_error: bool | None = None
 
@@ -106,23 +106,25 @@ class Collector:
         return MediaSlot(len(self.media) - 1)
 
     def note_payload(self, text: str, *, is_text: bool = False) -> None:
-        """Note the base64 or the data URI that a block has as its payload.
+        """Record the base64 or the data URI that is the payload of a block.
+
+        Tools repeat payloads elsewhere in a result; see `find_payload`.
 
         Args:
             text: The whole payload.
             is_text: Whether the payload became a text to read, rather than a medium.
         """
         text = text.rstrip("=")
-        self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_text
+        self._payloads.setdefault(len(text), {})[_unify_alphabet(text)] = is_text
 
     def find_payload(self, text: str) -> bool | None:
-        """Return whether a payload became a text to read; `None` for texts that were not noted.
+        """Return whether a payload became a text to read; `None` if a text was not recorded.
 
         The two alphabets of base64 count as equal.
         """
         text = text.rstrip("=") if self._payloads else ""
         same_length = self._payloads.get(len(text))
-        return None if same_length is None else same_length.get(_in_one_alphabet(text))
+        return None if same_length is None else same_length.get(_unify_alphabet(text))
 
     def warn(self, code: str, pointer: Pointer, detail: str) -> None:
         """Add a warning that the value at `pointer` could not be read as the tool intended."""
@@ -141,7 +143,7 @@ class Collector:
         return (*self._warnings, more_warnings(others)) if others else tuple(self._warnings)
 
     def report_error(self, is_error: bool) -> None:
-        """Note whether the tool failed; one failure is a failure."""
+        """Record whether the tool failed. If it is reported several times, one failure counts."""
         self.is_error = self.is_error or is_error
 
     def repair_text(self, text: str, pointer: Pointer) -> str:
@@ -153,7 +155,7 @@ class Collector:
 
 
 class DeclaredMedia:
-    """A `MediaSource` with the MIME type that its block declares, since it has none itself."""
+    """A `MediaSource` without a type, with the MIME type that its block declares."""
 
     __slots__ = ("chunks", "declared_mime_type", "head", "read", "size_bytes")
 
@@ -163,8 +165,8 @@ class DeclaredMedia:
         self.head, self.read, self.chunks = source.head, source.read, source.chunks
 
 
-def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource:
-    """Return the medium as a `MediaSource` with this declared type, unless it has a type itself."""
+def make_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource:
+    """Return a medium as a `MediaSource` with a declared type, unless it has a type already."""
     mime_type = without_lone_surrogates(mime_type) if mime_type else None
     if isinstance(medium, bytes):
         return InMemoryMedia(medium, mime_type)
@@ -173,5 +175,6 @@ def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource
     return DeclaredMedia(medium, mime_type)
 
 
-def _in_one_alphabet(text: str) -> str:
+def _unify_alphabet(text: str) -> str:
+    """Return base64 of either alphabet in the standard alphabet."""
     return text.replace("-", "+").replace("_", "/")

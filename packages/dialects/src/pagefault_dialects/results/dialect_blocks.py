@@ -1,8 +1,8 @@
-"""Blocks of a single dialect, which are read by its table, and only in its own envelopes.
+"""Reading of blocks that only one dialect has, by the forms in its table, inside its envelopes.
 
-The members of a block besides its payload become the provenance of the part: its name and URI if
-the table has them, and the rest in `_meta`. The protocol defines these members, so models do not
-need to read them as JSON.
+The members of a block beside its payload become the provenance of the part: its name and URI, if
+the form has their paths, and the other members in `_meta`. The protocol defines these members, so
+models do not need them as JSON.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ from pagefault_dialects.results.structures import MediaExtractor, extract_media
 
 
 def read_dialect_block(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
-    """Return the parts of a block that only the enclosing dialect writes, `None` for others."""
+    """Return the parts of a block that only the enclosing dialect has; `None` for other blocks."""
     for form in context.forms:
         if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
             continue
@@ -42,16 +42,16 @@ def read_dialect_block(block: JsonBlock, context: ReadContext) -> BlockOutcome |
 
 
 def read_unknown_block(block: JsonBlock, context: ReadContext) -> list[NormalizedPart] | None:
-    """Return a text for a block that only its own provider understands; `None` for data.
+    """Return a text about a block that only its own provider understands; `None` for data.
 
-    The text is the title, the name, the URL or else the type of the block. The whole block is in
-    `_meta`.
+    The text has the title, the name and the URL of the block, or only its type. The whole block is
+    in `_meta`.
     """
     return _read_description(block, describe_block(block), context)
 
 
 def read_provider_file(block: JsonBlock, context: ReadContext) -> list[NormalizedPart] | None:
-    """Return a text for a file that only its own provider has; `None` for other blocks."""
+    """Return a text about a file that only its own provider has; `None` for other blocks."""
     return _read_description(block, find_provider_file(block), context)
 
 
@@ -62,7 +62,7 @@ def _read_description(
         return None
     parts = read_string(description.text, context)
     whole = extract_media(block, context.pointer, MediaExtractor(context.collector))
-    return with_provenance(parts, Provenance(meta={"block": whole}))
+    return add_provenance(parts, Provenance(meta={"block": whole}))
 
 
 def _read_form(block: JsonBlock, form: BlockForm, context: ReadContext) -> BlockOutcome | None:
@@ -81,7 +81,7 @@ def _read_form(block: JsonBlock, form: BlockForm, context: ReadContext) -> Block
     member_context = context.descend(*paths[0])
     if form.payload_kind == "json":
         parts = read_as_json(values[0], member_context)
-        return with_provenance(parts, _find_provenance(block, form, paths[:1], context))
+        return add_provenance(parts, _find_provenance(block, form, paths[:1], context))
     provenance = _find_provenance(block, form, paths[:1], context)
     return NestedContent(values[0], member_context, [], provenance)
 
@@ -116,7 +116,7 @@ def _read_media(
         claim = replace(claim, mime_type=mime_type)
         consumed.append(form.mime_type)
     parts = read_payload(match.payload, claim, context.descend(*match.path))
-    return with_provenance(parts, _find_provenance(block, form, consumed, context))
+    return add_provenance(parts, _find_provenance(block, form, consumed, context))
 
 
 def _read_texts(
@@ -126,26 +126,26 @@ def _read_texts(
     parts: list[NormalizedPart] = []
     for path in texts:
         parts += read_string(str(value_at(block, path)), context.descend(*path))
-    return with_provenance(parts, _find_provenance(block, form, paths, context))
+    return add_provenance(parts, _find_provenance(block, form, paths, context))
 
 
-def with_provenance(parts: list[NormalizedPart], provenance: Provenance) -> list[NormalizedPart]:
+def add_provenance(parts: list[NormalizedPart], provenance: Provenance) -> list[NormalizedPart]:
     """Return parts with a provenance added to that of the first part.
 
-    What the first part has already takes precedence, except for the name of media and links and
-    for members of `_meta`.
+    Values of the first part are kept, except for the name of media and links, and for members of
+    `_meta`, which the added provenance replaces.
     """
     if provenance == NO_PROVENANCE or not parts:
         return parts
     first, *following = parts
-    own = first.provenance
-    name = own.name or provenance.name
+    present = first.provenance
+    name = present.name or provenance.name
     if isinstance(first, NormalizedMediaPart | NormalizedLink) and provenance.name:
         name = provenance.name
-    meta = (own.meta or {}) | (provenance.meta or {})
+    meta = (present.meta or {}) | (provenance.meta or {})
     merged = Provenance(
-        annotations=own.annotations or provenance.annotations,
-        uri=own.uri or provenance.uri,
+        annotations=present.annotations or provenance.annotations,
+        uri=present.uri or provenance.uri,
         name=name,
         meta=meta or None,
     )
@@ -155,7 +155,7 @@ def with_provenance(parts: list[NormalizedPart], provenance: Provenance) -> list
 def _find_provenance(
     block: JsonBlock, form: BlockForm, consumed: Iterable[MemberPath], context: ReadContext
 ) -> Provenance:
-    """Return the provenance in the members of a block that its parts do not have already."""
+    """Return the provenance with the members of a block that were not consumed for its parts."""
     removed: list[MemberPath] = list(consumed)
     if form.mark is not None:
         removed.append((form.mark[0],))

@@ -1,7 +1,7 @@
-"""Parts of single strings and payloads.
+"""Reading of single strings and payloads as parts.
 
 `read_string` reads a string anywhere in the content. `read_payload` reads the payload of a block
-that is declared as a medium. It never fails: other content becomes text and a warning.
+that declares it as a medium; a payload that is no medium becomes a text, with a warning.
 """
 
 import re
@@ -32,7 +32,7 @@ from pagefault_dialects.model.normalized import (
     Provenance,
 )
 from pagefault_dialects.model.resource import parse_resource_id, resource_kind
-from pagefault_dialects.results.collector import Collector, Pointer, as_source
+from pagefault_dialects.results.collector import Collector, Pointer, make_source
 from pagefault_dialects.results.structures import (
     MediaExtractor,
     decode_readable_text,
@@ -49,16 +49,16 @@ JSON_TEXT = "application/json"
 _MAX_TEXT_BYTES = 1024 * 1024
 
 _REFERENCE = re.compile(r"@?blob:\S+\Z", re.IGNORECASE)
-_REMOTE = re.compile(r"https?://\S+\Z", re.IGNORECASE)
+_HTTP_URL = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 _URL = re.compile(r"[a-z][a-z0-9+.-]{0,30}://|(?:javascript|vbscript|file|about):", re.IGNORECASE)
-# The exact spelling of records: other spellings are the tool's own text.
-_OWN_REFERENCE = re.compile(r"@?blob:[0-9a-f]{32}\Z")
+# References exactly as records spell them. Any other spelling is a text of the tool.
+_STORED_REFERENCE = re.compile(r"@?blob:[0-9a-f]{32}\Z")
 # Longer texts are not taken for MIME types.
 _MAX_TYPE_CHARS = 255
-_EMPTY = "data that is empty"
-_REFUSED = "at a URL that is neither http nor https"
-_UNDECODABLE = "data that could not be decoded"
-_SHORTEST_ENCODED_TEXT = 8
+_EMPTY_NOTE = "data that is empty"
+_REFUSED_NOTE = "at a URL that is neither http nor https"
+_UNDECODABLE_NOTE = "data that could not be decoded"
+_MIN_ENCODED_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,7 @@ class ReadContext:
     is_closed: bool = False
     """True if every block in the value belongs to that dialect, known or not."""
     is_message: bool = False
-    """True if the result is part of a message, whose reader reports files that only a provider has.
-    """
+    """True if the result is part of a message, whose reader reports files of a provider."""
 
     def descend(self, *path: str | int) -> "ReadContext":
         """Return the context of the member at a path."""
@@ -90,12 +89,12 @@ def read_string(
 ) -> list[NormalizedPart]:
     """Return the parts of a string: one medium, or text with its media moved out.
 
-    If the whole string is a reference of ours, it becomes a reference. If that cannot be resolved
-    later, it is text.
+    A string that is a reference as records spell it becomes a reference. If the reference cannot be
+    resolved later, it becomes a text again.
 
     Args:
         text: The string.
-        context: Its context.
+        context: The context of the string.
         declared: The declared MIME type, in any spelling.
     """
     text = context.collector.repair_text(text, context.pointer)
@@ -140,7 +139,7 @@ def add_medium_part(
     medium: MediaSource | bytes, claim: MediaClaim, context: ReadContext
 ) -> NormalizedMediaPart:
     """Add a medium to the collector, and return its part."""
-    source = as_source(medium, claim.mime_type)
+    source = make_source(medium, claim.mime_type)
     slot = context.collector.add_medium(source, claim, context.pointer)
     return NormalizedMediaPart(slot, keep_declared_type(source.declared_mime_type, is_text=False))
 
@@ -167,15 +166,15 @@ def read_payload(payload: Payload, claim: MediaClaim, context: ReadContext) -> l
 
 
 def parse_stored_reference(text: str) -> str | None:
-    """Return the id in a text that is only `@blob:<32 hex>` or `blob:<32 hex>`, else `None`."""
-    return parse_resource_id(text) if _OWN_REFERENCE.match(text) else None
+    """Return the id in `@blob:<32 hex>` or `blob:<32 hex>`; `None` for any other text."""
+    return parse_resource_id(text) if _STORED_REFERENCE.match(text) else None
 
 
 def keep_declared_type(declared: str | None, *, is_text: bool) -> Provenance:
-    """Return a provenance with the declared MIME type in `_meta`, if the part itself loses it.
+    """Return a provenance with the declared MIME type in `_meta`, if the part cannot have it.
 
-    A part of text has only the types plain text and JSON. The type of a medium has no parameters,
-    except those of samples without a header.
+    A text part can only have the types plain text and JSON. The type of a medium has no parameters,
+    except those of raw audio.
     """
     canonical = canonical_mime_type(declared) if declared else None
     if declared is None or canonical is None or len(declared) > _MAX_TYPE_CHARS:
@@ -189,11 +188,11 @@ def keep_declared_type(declared: str | None, *, is_text: bool) -> Provenance:
 
 def is_http_url(text: str) -> bool:
     """Return whether the whole text is an http or https URL."""
-    return _REMOTE.match(text) is not None
+    return _HTTP_URL.match(text) is not None
 
 
 def make_link(url: str, claim: MediaClaim) -> NormalizedLink:
-    """Return a link to remote media with the declared type, or that of the URL's extension."""
+    """Return a link to a remote medium. Without a declared type, the URL's extension decides it."""
     mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
     mime_type = mime_type or _guess_type(url, claim) or OCTET_STREAM
     kind = resource_kind(mime_type)
@@ -207,7 +206,7 @@ def make_link(url: str, claim: MediaClaim) -> NormalizedLink:
 
 
 def filename_of_url(url: str) -> str | None:
-    """Return the last segment of a URL's path if it looks like a file name."""
+    """Return the last segment of a URL's path, if the segment has an extension."""
     try:
         path = urlsplit(url).path
     except ValueError:
@@ -245,9 +244,9 @@ def _read_encoded(text: str, claim: MediaClaim, context: ReadContext) -> list[No
             return _keep_undecodable(text, claim, context)
         context.collector.note_payload(text)
         return [add_medium_part(data, claim, context)]
-    # A word may be valid base64 by chance, but the bytes are then hardly ever text.
+    # A word may be valid base64 by chance, but its bytes are then hardly ever a readable text.
     is_certain = claim.is_encoded or len(text) >= CERTAIN_BASE64_CHARS
-    is_long_enough = claim.is_encoded or len(text) >= _SHORTEST_ENCODED_TEXT
+    is_long_enough = claim.is_encoded or len(text) >= _MIN_ENCODED_CHARS
     if data and (is_certain or (is_long_enough and decode_readable_text(data) is not None)):
         context.collector.note_payload(text)
         return _read_decoded(data, claim, context, encoded=text)
@@ -291,21 +290,21 @@ def _read_text_with_media(
 def _keep_undecodable(text: str, claim: MediaClaim, context: ReadContext) -> list[NormalizedPart]:
     warn_undecodable(context.collector, context.pointer)
     if not text:
-        return [NormalizedText((f"[{_label(claim)} {_EMPTY}]",))]
-    note = f"[{_label(claim)} {_UNDECODABLE}]\n{text}"
+        return [NormalizedText((f"[{_describe_claim(claim)} {_EMPTY_NOTE}]",))]
+    note = f"[{_describe_claim(claim)} {_UNDECODABLE_NOTE}]\n{text}"
     return _read_text_with_media(note, context, None)
 
 
 def is_undecodable_note(text: str) -> bool:
     """Return whether a text replaces a medium that could not be decoded."""
     line = text.partition("\n")[0]
-    return line.startswith("[") and line.endswith((f" {_EMPTY}]", f" {_UNDECODABLE}]"))
+    return line.startswith("[") and line.endswith((f" {_EMPTY_NOTE}]", f" {_UNDECODABLE_NOTE}]"))
 
 
 def is_refused_note(text: str) -> bool:
     """Return whether a text replaces a medium at a URL that is neither http nor https."""
     line = text.partition("\n")[0]
-    return line.startswith("[") and line.endswith(f" {_REFUSED}]")
+    return line.startswith("[") and line.endswith(f" {_REFUSED_NOTE}]")
 
 
 def _refuse_url(text: str, claim: MediaClaim, context: ReadContext) -> list[NormalizedPart]:
@@ -314,9 +313,10 @@ def _refuse_url(text: str, claim: MediaClaim, context: ReadContext) -> list[Norm
         context.pointer,
         "Only http and https URLs can stand for media; this one was kept as text.",
     )
-    note = f"[{_label(claim)} {_REFUSED}]\n{text}"
+    note = f"[{_describe_claim(claim)} {_REFUSED_NOTE}]\n{text}"
     return _read_text_with_media(note, context, None)
 
 
-def _label(claim: MediaClaim) -> str:
+def _describe_claim(claim: MediaClaim) -> str:
+    """Return the declared type or kind of a medium, for a note in place of the medium."""
     return canonical_mime_type(claim.mime_type or "") or claim.kind or "media"

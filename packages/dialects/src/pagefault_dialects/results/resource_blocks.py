@@ -38,7 +38,7 @@ from pagefault_dialects.results.parts import (
     read_payload,
     read_string,
 )
-from pagefault_dialects.results.side_information import with_side_information
+from pagefault_dialects.results.side_information import add_side_information
 from pagefault_dialects.results.structures import contains_media, is_recognised
 from pagefault_dialects.text_windows import without_lone_surrogates
 
@@ -73,7 +73,7 @@ def read_resource(block: dict[str, object], context: ReadContext) -> list[Normal
         parts = _read_text(value_at(block, _TEXT), claim, member_context)
     if isinstance(parts[0], NormalizedText) and parts[0].template == ("",):
         parts = [_describe_empty(_text_of(block["resource"], "uri"), parts[0])]
-    return with_side_information(parts, block, [("type",), path, *consumed], context)
+    return add_side_information(parts, block, [("type",), path, *consumed], context)
 
 
 def read_resource_link(block: dict[str, object], context: ReadContext) -> list[NormalizedPart]:
@@ -88,14 +88,14 @@ def read_resource_link(block: dict[str, object], context: ReadContext) -> list[N
         parts: list[NormalizedPart] = [
             NormalizedReference(uri, resource_id, pointer, declared_type)
         ]
-        return with_side_information(parts, block, [("type",), ("uri",), (type_key,)], context)
+        return add_side_information(parts, block, [("type",), ("uri",), (type_key,)], context)
     if is_http_url(uri) and family in ("image", "audio", "video"):
         claim = MediaClaim(kind, None if kind else mime_type, _text_of(block, "name"))
         parts = [make_link(without_lone_surrogates(uri), claim)]
-        return with_side_information(parts, block, [("type",), (type_key,)], context)
+        return add_side_information(parts, block, [("type",), (type_key,)], context)
     summary, described = _summarize(block, context)
     parts = [NormalizedText((summary,))]
-    return with_side_information(parts, block, [("type",), *described], context)
+    return add_side_information(parts, block, [("type",), *described], context)
 
 
 def has_file_value(block: dict[str, object]) -> bool:
@@ -114,7 +114,7 @@ def read_file_value(block: dict[str, object], context: ReadContext) -> list[Norm
         parts = read_payload(uri, claim, context.descend("file", "uri"))
         described = ("uri", "name", "displayName", type_key, "size", "digest")
         consumed: list[MemberPath] = [("type",), *(("file", key) for key in described)]
-        return with_side_information(parts, block, consumed, context, filename=name)
+        return add_side_information(parts, block, consumed, context, filename=name)
     rest = {key: value for key, value in block.items() if key != "file"}
     members |= {"name": name} if members.pop("displayName", None) is not None else {}
     return read_resource_link({**rest, **members, "type": "resource_link"}, context)

@@ -1,9 +1,8 @@
-"""The whole result: an MCP CallToolResult, or any other JSON value, in any envelope.
+"""Normalization of a whole tool result: an MCP CallToolResult or any JSON value, in any envelope.
 
-Any value is read as content: strings, blocks and lists of them become parts, in order. A list is
-content if it has a text, a block or media at any depth of lists; a list of plain data becomes one
-JSON text. Which of the two it is shows only after all items are read. So plain items are kept as
-data until then.
+Strings, blocks and lists of them become parts, in order. A list becomes several parts if it has a
+text, a block or a medium at any depth of lists; a list of plain data becomes one JSON text. All
+items have to be read to decide this, so plain items are kept as `Data` until then.
 
 Lists and blocks may be nested as deeply as JSON, so they are walked with a stack.
 """
@@ -30,10 +29,10 @@ from pagefault_dialects.results.blocks import NestedContent, read_block
 from pagefault_dialects.results.call_tool_results import CallToolResult, read_call_tool_result
 from pagefault_dialects.results.collector import Collector, Pointer
 from pagefault_dialects.results.dialect_blocks import (
+    add_provenance,
     read_dialect_block,
     read_provider_file,
     read_unknown_block,
-    with_provenance,
 )
 from pagefault_dialects.results.parts import (
     ReadContext,
@@ -47,12 +46,12 @@ from pagefault_dialects.results.parts import (
 from pagefault_dialects.results.structures import MediaExtractor, extract_media
 
 # The structured content that SDKs write for a tool that returned nothing.
-_NOTHING = {"result": None}
+_EMPTY_STRUCTURED_CONTENT = {"result": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A value without text to read and without media, which becomes JSON text."""
+    """A value without texts and media that are parts of their own, which becomes JSON text."""
 
     value: object
 
@@ -83,7 +82,7 @@ class _List:
         parts: list[NormalizedPart] = []
         for outcome in self.outcomes:
             parts += _as_parts(outcome)
-        return with_provenance(parts, self.provenance) + self.following
+        return add_provenance(parts, self.provenance) + self.following
 
 
 def read_content(value: object, context: ReadContext) -> list[NormalizedPart]:
@@ -97,7 +96,7 @@ def read_content_list(items: list[object], context: ReadContext) -> list[Normali
 
 
 def _as_parts(outcome: ValueOutcome) -> list[NormalizedPart]:
-    """Return the parts of an outcome; data becomes its JSON text, so `null` becomes "null"."""
+    """Return the parts of an outcome; data is one part with its JSON text, also for `null`."""
     return [make_json_part(outcome.value)] if isinstance(outcome, Data) else outcome
 
 
@@ -123,7 +122,7 @@ def _enter(value: object, context: ReadContext, stack: list[_List], *, is_conten
         # A list of lines may be one medium.
         lines = join_base64_lines(value) if len(value) > 1 else None
         if lines is None or not (is_data_uri(lines) or decode_undeclared(lines)):
-            stack.append(_List(_items(value, context), is_content))
+            stack.append(_List(_iterate_items(value, context), is_content))
             return
         value = lines
     outcome = _read_item(value, context)
@@ -131,13 +130,15 @@ def _enter(value: object, context: ReadContext, stack: list[_List], *, is_conten
         stack[-1].outcomes.append(outcome)
         return
     if isinstance(outcome.content, list):
-        items = _items(outcome.content, outcome.context)
+        items = _iterate_items(outcome.content, outcome.context)
     else:
         items = iter(() if outcome.content is None else ((outcome.content, outcome.context),))
     stack.append(_List(items, True, outcome.following, outcome.provenance))
 
 
-def _items(values: list[object], context: ReadContext) -> Iterator[tuple[object, ReadContext]]:
+def _iterate_items(
+    values: list[object], context: ReadContext
+) -> Iterator[tuple[object, ReadContext]]:
     return ((value, context.descend(index)) for index, value in enumerate(values))
 
 
@@ -174,19 +175,19 @@ def normalize(
 
     Args:
         result: Any JSON value of `parse_json`. Any string in it may be replaced by a `MediaSource`.
-        call_id: The call that the result answers. If the result is an envelope of answers to
-            several calls, only the answer to this one is read.
+        call_id: The id of the call. If the result is an envelope with the results of several calls,
+            only the result of this call is read.
         tool_name: The tool that was called.
-        is_message: Whether the result is part of a message, whose reader reports files that only a
-            provider has.
+        is_message: Whether the result is part of a message. Files that only a provider has are then
+            kept as data, because the reader of messages reports them.
 
     Returns:
         Parts in display order, at least one; all media, each decoded once; warnings with JSON
         pointers into `result`.
 
     Raises:
-        InvalidPayloadError: The result has answers to several calls, and none or several of them
-            to this one.
+        InvalidPayloadError: The result has results of several calls, and none or several of them
+            are of this call.
 
     Source: spec 002, "Sanitization Pipeline", step 1.
     """
@@ -194,7 +195,7 @@ def normalize(
 
 
 class _Normalization:
-    """The normalization of one result."""
+    """Normalizes one result."""
 
     def __init__(self, call_id: str | None, tool_name: str | None, *, is_message: bool) -> None:
         self._call_id = call_id
@@ -220,16 +221,16 @@ class _Normalization:
         mcp_context = self._root
         parts: list[NormalizedPart] = []
         for content in contents:
-            content_context = self._context_of(content, dialect)
+            content_context = self._find_context(content, dialect)
             value = content.value
-            found = read_call_tool_result(value) if isinstance(value, dict) else None
-            if found is None:
+            inner_result = read_call_tool_result(value) if isinstance(value, dict) else None
+            if inner_result is None:
                 parts += _read_plain_content(content, content_context)
                 continue
-            mcp_result, mcp_context = mcp_result or found, self._root.descend(*content.path)
-            parts += _read_mcp_content(found, content_context)
+            mcp_result, mcp_context = mcp_result or inner_result, self._root.descend(*content.path)
+            parts += _read_mcp_content(inner_result, content_context)
         structured = self._read_structured_content(mcp_result, mcp_context)
-        if structured and not parts and structured[0] != _NOTHING:
+        if structured and not parts and structured[0] != _EMPTY_STRUCTURED_CONTENT:
             parts = [make_json_part(structured[0])]
         if mcp_result and mcp_result.extras:
             parts += read_as_json(mcp_result.extras, mcp_context)
@@ -247,7 +248,7 @@ class _Normalization:
             warnings=self._collector.warnings(),
         )
 
-    def _context_of(self, content: Content, dialect: Dialect | None) -> ReadContext:
+    def _find_context(self, content: Content, dialect: Dialect | None) -> ReadContext:
         if dialect is None:
             return self._root
         is_closed = dialect.has_closed_content and content.reading == "content"
@@ -255,30 +256,30 @@ class _Normalization:
         return context.descend(*content.path)
 
     def _open_envelope(self, result: object) -> ToolOutput | None:
-        """Return the answer to the call that an envelope has; `None` without an envelope."""
-        answers = find_results(result)
-        if len(answers) < 2:
-            return answers[0] if answers else None
-        if self._call_id is None or all(answer.call_id is None for answer in answers):
+        """Return the result of the call in an envelope; `None` without an envelope."""
+        outputs = find_results(result)
+        if len(outputs) < 2:
+            return outputs[0] if outputs else None
+        if self._call_id is None or all(output.call_id is None for output in outputs):
             return None
-        found = [answer for answer in answers if answer.call_id == self._call_id]
-        if len(found) == 1:
+        of_call = [output for output in outputs if output.call_id == self._call_id]
+        if len(of_call) == 1:
             self._collector.warn(
                 "other-answers",
                 self._root.pointer,
-                f"The result holds the answers to {len(answers) - 1} other calls as well; they are "
+                f"The result holds the answers to {len(outputs) - 1} other calls as well; they are "
                 "no part of this record.",
             )
-            return found[0]
+            return of_call[0]
         raise InvalidPayloadError(
-            f"The result holds the answers to {len(answers)} calls, "
-            f"{'several' if found else 'none'} of them to this one. A tool result answers one "
+            f"The result holds the answers to {len(outputs)} calls, "
+            f"{'several' if of_call else 'none'} of them to this one. A tool result answers one "
             "call: send a message of several answers to /messages of the session.",
             faults=[Fault("/result", "holds several answers; /messages takes them")],
         )
 
     def _read_envelope(self, output: ToolOutput | None) -> dict[str, object] | None:
-        """Return the members of the envelope; media in them get no parts."""
+        """Return the other members of the envelope. Media in them are stored, but get no parts."""
         if output is None:
             return None
         envelope: dict[str, object] = {"dialect": output.dialect}
@@ -326,7 +327,7 @@ class _Normalization:
 
 
 def _take_display(result: object, context: ReadContext) -> tuple[object, ReadContext, object]:
-    """Return the `_display` of a result, its context, and the result without it."""
+    """Return the `_display` of a result, which people see, its context, and the other members."""
     display_context = context.descend("_display")
     if not isinstance(result, dict) or result.get("_display") is None:
         return None, display_context, result

@@ -1,11 +1,12 @@
-"""The members of a block besides its payload: URI, name, annotations, and others.
+"""Side information: the members of a block beside its payload, such as URI, name, annotations.
 
-Annotations, URI, name and `_meta` become the provenance of the part. The rest becomes a part of its
-own, a JSON text, so that no member is lost. Members that are `null`, `{}` or `[]` are dropped,
-since most SDKs write them for every unset field.
+Annotations, URI, name and `_meta` become the provenance of the part. The other members become
+another part, a JSON text, so that no member is lost. Members that are `null`, `{}` or `[]` are
+dropped, because most SDKs write them for every unset field.
 
 The Python SDK dumps MCP's blocks with `meta` for `_meta` and, since its second version, with names
-in snake_case. Only blocks that have no other members than the protocol's are respelled.
+in snake_case. Such names are replaced by those of the protocol, but only in blocks that have no
+other members than the protocol's.
 """
 
 from collections.abc import Iterable
@@ -92,7 +93,7 @@ def _sort_names(members: JsonBlock, names: tuple[str, ...]) -> list[str]:
     return sorted(members, key=lambda name: names.index(name) if name in names else len(names))
 
 
-def with_side_information(
+def add_side_information(
     parts: list[NormalizedPart],
     block: JsonBlock,
     consumed: Iterable[MemberPath],
@@ -113,7 +114,7 @@ def with_side_information(
         filename: The name of the first part, if it has no member for a file name.
     """
     # Most blocks have only a payload.
-    rest = without_members(block, consumed)
+    rest = remove_members(block, consumed)
     provenance, following = _read_rest(rest, block, context) if rest else (NO_PROVENANCE, [])
     first, *following_parts = parts
     if first.provenance.meta:
@@ -138,27 +139,27 @@ def _read_rest(
         return NO_PROVENANCE, []
     members = _respell_block(extracted, block)
     names = _BINARY_NAMES if is_binary_content(block) else _NAMES
-    annotations, annotations_path = _first(members, _ANNOTATIONS, dict)
-    meta, meta_path = _first(members, _META, dict)
-    uri, uri_path = _first(members, _URIS, str)
-    name, name_path = _first(members, names, str)
+    annotations, annotations_path = _find_first(members, _ANNOTATIONS, dict)
+    meta, meta_path = _find_first(members, _META, dict)
+    uri, uri_path = _find_first(members, _URIS, str)
+    name, name_path = _find_first(members, names, str)
     provenance = Provenance(annotations=annotations, uri=uri, name=name, meta=meta)
     provenance_paths = (annotations_path, meta_path, uri_path, name_path)
-    rest = without_members(members, filter(None, provenance_paths))
+    rest = remove_members(members, filter(None, provenance_paths))
     return provenance, [
         *([make_json_part(rest)] if rest else []),
         *make_media_parts(extractor.slots),
     ]
 
 
-def without_members(block: JsonBlock, paths: Iterable[MemberPath]) -> JsonBlock:
+def remove_members(block: JsonBlock, paths: Iterable[MemberPath]) -> JsonBlock:
     """Return a copy of a block without the members at the paths and without empty ones."""
     removed = set(paths)
     containers = {path[:-1] for path in removed if len(path) > 1}
-    return _without_members(block, (), removed, containers)
+    return _remove_members(block, (), removed, containers)
 
 
-def _without_members(
+def _remove_members(
     members: JsonBlock, parent: MemberPath, removed: set[MemberPath], containers: set[MemberPath]
 ) -> JsonBlock:
     # Recurses only along the paths, which have three keys at most.
@@ -170,13 +171,13 @@ def _without_members(
         rest = member
         has_removed = any(container[: len(path)] == path for container in containers)
         if has_removed and isinstance(member, dict):
-            rest = _without_members(member, path, removed, containers)
+            rest = _remove_members(member, path, removed, containers)
         if rest is not None and rest not in ({}, []):
             kept[key] = rest
     return kept
 
 
-def _first(
+def _find_first(
     rest: JsonBlock, paths: tuple[MemberPath, ...], kind: type[_T]
 ) -> tuple[_T | None, MemberPath | None]:
     """Return the first value of a kind at one of the paths, and that path."""

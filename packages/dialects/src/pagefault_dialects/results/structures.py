@@ -1,6 +1,6 @@
-"""Media are moved out of JSON values and texts, which are otherwise unchanged.
+"""Moves media out of JSON values and texts, which are otherwise unchanged.
 
-A `MediaSlot` replaces each medium; if it was inside of a longer string, the string becomes a
+A `MediaSlot` replaces each medium. If the medium was inside a longer string, the string becomes a
 template of text and slots. Values are walked with a stack, since they may be nested deeper than the
 interpreter's recursion limit. Only JSON in strings is read recursively, at most
 `MAX_EMBEDDED_LEVELS` deep.
@@ -9,7 +9,7 @@ interpreter's recursion limit. Only JSON in strings is read recursively, at most
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import (
@@ -43,18 +43,19 @@ from pagefault_dialects.media.line_lists import join_base64_lines
 from pagefault_dialects.media.types import is_strong_signature, is_textual, sniff
 from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.normalized import DeclaredKind
-from pagefault_dialects.results.collector import Collector, Pointer, as_source
+from pagefault_dialects.results.collector import Collector, Pointer, make_source
 from pagefault_dialects.text_windows import search_windows
 
 MAX_EMBEDDED_LEVELS = 8
-# The parser is recursive, and so is reading JSON in strings: both use the interpreter's stack.
+# Lower than the limits of other JSON, because the parser of JSON in strings is recursive, and so is
+# the reading of its strings.
 _MAX_EMBEDDED_DEPTH = 400
 _MAX_EMBEDDED_NODES = 250_000
-_SHORTEST_MEDIA_TEXT = 16
+_MIN_MEDIA_TEXT_CHARS = 16
 _HEAD_BYTES = 512
 
 _JSON_START = re.compile(r"\s*+[\[{]")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
 @dataclass(slots=True)
@@ -77,9 +78,10 @@ class MediaExtractor:
         Args:
             medium: The medium.
             claim: The declared properties of the medium.
-            is_text: Whether another part has the medium as text; it then gets no part of its own.
+            is_text: Whether another part has the content of the medium as text. The medium then
+                gets no part of its own.
         """
-        source = as_source(medium, claim.mime_type)
+        source = make_source(medium, claim.mime_type)
         slot = self.collector.add_medium(source, claim, self.pointer, must_be_stored=True)
         if not is_text:
             self.slots.append(slot)
@@ -98,7 +100,7 @@ class _Frame:
     claims: dict[MemberPath, MediaClaim]
     """The declared properties of media in the value, by their paths from it."""
     repeats: dict[str, int] = field(default_factory=dict)
-    """The number of members whose repaired key is the same, by that key."""
+    """The number of members with equal keys after repair, by the key; used to number them."""
 
     def claims_within(self, key: str | int) -> dict[MemberPath, MediaClaim]:
         """Return the claims about a member and about its members."""
@@ -144,7 +146,7 @@ def extract_media_from_text(
     Data URIs and the base64 of known file formats are found in sentences, and in JSON, which is
     then serialized again.
     """
-    if len(text) < _SHORTEST_MEDIA_TEXT:
+    if len(text) < _MIN_MEDIA_TEXT_CHARS:
         return text
     extractor.pointer = pointer
     template = _extract_from_embedded_json(text, extractor)
@@ -162,11 +164,14 @@ def decode_readable_text(data: bytes) -> str | None:
         text = data.decode()
     except UnicodeDecodeError:
         return None
-    return None if search_windows(_CONTROL, text, 0, len(text), reach=0) else text
+    return None if search_windows(_CONTROL_CHARACTER, text, 0, len(text), reach=0) else text
 
 
 def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
-    """Return the type of a data URI: text if it declares none and has text (RFC 2397, 3)."""
+    """Return the MIME type of a data URI; plain text, if it declares no type and contains text.
+
+    Source: RFC 2397, 3.
+    """
     if mime_type is not None or sniff(data[:_HEAD_BYTES]) or decode_readable_text(data) is None:
         return mime_type
     return "text/plain"
@@ -175,7 +180,7 @@ def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
 def _extract_member(
     value: object, claims: dict[MemberPath, MediaClaim], extractor: MediaExtractor
 ) -> object:
-    """Return a member with its media replaced by slots; the frame of an object or array."""
+    """Return a member with slots for its media; for an object or array, a frame to copy it."""
     if isinstance(value, str):
         text = extractor.collector.repair_text(value, extractor.pointer)
         return _extract_from_string(text, claims.get(()), extractor)
@@ -196,7 +201,7 @@ def _extract_member(
 def _extract_from_list(
     value: object, claim: MediaClaim | None, extractor: MediaExtractor
 ) -> object | None:
-    """Return the slot of a medium written as a list of numbers or lines; `None` for others."""
+    """Return the slot of a medium that is a list of numbers or lines; `None` for other values."""
     data = _decode_claimed_numbers(value, claim)
     if data is None and (lines := _join_lines(value, claim)):
         if is_data_uri(lines):
@@ -208,9 +213,9 @@ def _extract_from_list(
 def _is_plain(
     key: str | int, value: object, target: dict[str, object] | list[object]
 ) -> TypeGuard[str | int | float | None]:
-    """Return whether a member can be copied: it has no medium, and its texts no surrogates."""
+    """Return whether a member can be copied, since it has neither media nor lone surrogates."""
     if isinstance(value, str):
-        is_plain = len(value) < _SHORTEST_MEDIA_TEXT and value.isascii()
+        is_plain = len(value) < _MIN_MEDIA_TEXT_CHARS and value.isascii()
     else:
         is_plain = value is None or isinstance(value, int | float)
     return is_plain and (isinstance(key, int) or (key.isascii() and key not in target))
@@ -233,8 +238,8 @@ def _add_repaired_member(
         return
     name = unused = extractor.collector.repair_text(str(key), extractor.pointer)
     while unused in target:
-        # Keys that differ only in lone surrogates: all members are kept, under numbered names. The
-        # count is kept, since there may be thousands of them.
+        # Keys that differed only in lone surrogates are numbered. Counting from 1 for each key
+        # would be slow, since there may be thousands of them.
         frame.repeats[name] = frame.repeats.get(name, 1) + 1
         unused = f"{name}\ufffd{frame.repeats[name]}"
     target[unused] = value
@@ -243,11 +248,11 @@ def _add_repaired_member(
 def _extract_from_string(
     text: str, claim: MediaClaim | None, extractor: MediaExtractor
 ) -> str | MediaSlot | TextTemplate:
-    # A string may repeat the payload of a block. A short one without a claim may be any word.
+    # A string may repeat the payload of a block. A short string without a claim may be any word.
     may_repeat = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
     payload_is_text = extractor.collector.find_payload(text) if may_repeat else None
     is_repeated = payload_is_text is not None
-    if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
+    if len(text) < _MIN_MEDIA_TEXT_CHARS and not is_repeated:
         return text
     if is_data_uri(text):
         return _extract_from_data_uri(text, claim or MediaClaim(), extractor)
@@ -290,7 +295,7 @@ def _decode_claimed_text(text: str, claim: MediaClaim) -> bytes | None:
     """Return the bytes of a text that is declared as media; `None` if the claim may be wrong."""
     if claim.min_chars is None and claim.kind is None:
         return None
-    min_chars = CERTAIN_BASE64_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
+    min_chars = CERTAIN_BASE64_CHARS if claim.min_chars is None else _MIN_MEDIA_TEXT_CHARS
     data = decode_base64(text) if len(text) >= min_chars else None
     data = data or decode_bytes_literal(text, is_declared=True)
     if data is None or is_recognised(data, claim.kind):
@@ -313,7 +318,7 @@ def _decode_claimed_numbers(value: object, claim: MediaClaim | None) -> bytes | 
 
 
 def _join_lines(value: object, claim: MediaClaim | None) -> str | None:
-    """Return the base64 in a list of lines; without a claim, only with the signature of a file."""
+    """Return the base64 in a list of lines. Without a claim, it must have a file signature."""
     is_declared = claim is not None and (claim.kind is not None or claim.min_chars is not None)
     is_single = isinstance(value, list) and len(value) == 1
     return (
@@ -347,7 +352,7 @@ def _extract_from_embedded_json(text: str, extractor: MediaExtractor) -> TextTem
     media_before = len(collector.media)
     extracted = extract_media(value, extractor.pointer.without_children(), inner)
     if len(collector.media) == media_before:
-        # The text stays as it is, so warnings about the parsed copy are dropped.
+        # The text is not changed, so warnings about the parsed copy are dropped.
         collector.forget_warnings_after(warnings_before)
         return None
     return json_template(extracted)
@@ -362,32 +367,44 @@ def _may_be_json_with_media(text: str) -> bool:
 def _extract_from_sentence(text: str, extractor: MediaExtractor) -> str | TextTemplate:
     pieces: list[str | MediaSlot] = []
     position = 0
-    for start, end, data, claim in _find_media(text):
-        pieces += [text[position:start], extractor.add_medium(data, claim)]
-        position = end
+    for medium in _find_media(text):
+        pieces += [
+            text[position : medium.start],
+            extractor.add_medium(medium.data, medium.claim),
+        ]
+        position = medium.end
     return join_template([*pieces, text[position:]]) if pieces else text
 
 
-def _find_media(text: str) -> Iterable[tuple[int, int, bytes, MediaClaim]]:
-    """Yield the media in a text in order: start, end, bytes, and the declared properties."""
-    # Literals of Python come first: their bytes may contain base64, which is part of the literal.
+class _MediumInText(NamedTuple):
+    """A medium in a text."""
+
+    start: int
+    end: int
+    data: bytes
+    claim: MediaClaim = MediaClaim()
+    """The declared properties of the medium."""
+
+
+def _find_media(text: str) -> Iterable[_MediumInText]:
+    """Yield the media in a text, in order."""
+    # Python's literals of bytes are searched first, since they may contain base64.
     position = 0
     for literal in find_bytes_literals(text):
         yield from _find_encoded_media(text, position, literal.start)
-        yield literal.start, literal.end, literal.data, MediaClaim()
+        yield _MediumInText(literal.start, literal.end, literal.data)
         position = literal.end
     yield from _find_encoded_media(text, position, len(text))
 
 
-def _find_encoded_media(
-    text: str, position: int, end: int
-) -> Iterable[tuple[int, int, bytes, MediaClaim]]:
+def _find_encoded_media(text: str, position: int, end: int) -> Iterable[_MediumInText]:
     """Yield the `data:` URIs and the runs of base64 between two positions of a text."""
     for uri in find_data_uris(text, position, end):
         for run in find_runs(text, position, uri.start):
-            yield run.start, run.end, run.data, MediaClaim()
+            yield _MediumInText(run.start, run.end, run.data)
         mime_type = type_of_data_uri(uri.mime_type, uri.data)
-        yield uri.start, uri.end, uri.data, MediaClaim(mime_type=mime_type, filename=uri.filename)
+        claim = MediaClaim(mime_type=mime_type, filename=uri.filename)
+        yield _MediumInText(uri.start, uri.end, uri.data, claim)
         position = uri.end
     for run in find_runs(text, position, end):
-        yield run.start, run.end, run.data, MediaClaim()
+        yield _MediumInText(run.start, run.end, run.data)

@@ -1,5 +1,5 @@
-"""The memory's tools: their definitions for a model, and its calls of them.
+"""The tools by which a model uses its memory.
 
-tool_catalogue    the definitions; loads no schema library
-tool_arguments    arguments of a call, and their errors
+tool_catalogue    definitions of the tools; imports no pydantic
+tool_arguments    reads the arguments of a call, and describes their errors
 """

@@ -1,9 +1,9 @@
-"""The arguments of the tools, checked when a model calls one.
+"""Reads and checks the arguments of a call when a model calls a tool of the memory.
 
-Several forms are accepted. Arguments are an object or JSON text, levels a number or a name, and
-null is the default: strict schemas make every property required. Errors name the argument and its
-allowed values, as the schema has them, with the description in the definition: pydantic's messages
-have patterns and Python types, which small models do not understand.
+Several forms are accepted: arguments as an object or as its JSON text, and levels as a number or a
+name. `null` means the default, because strict schemas make every property required. Errors name the
+argument, its allowed values, and its description in the definition. Pydantic's own messages have
+patterns and Python types, which small models do not understand.
 
 The definitions are in `tool_catalogue`. Source: `agents`, "Tools for models".
 """
@@ -33,42 +33,42 @@ from pagefault_dialects.pages.one_line import quote_short
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS, definitions
 
 _MAX_HITS = 20
-_DEEPEST, _MAX_VALUES = 64, 10_000
-# Each unknown argument is an error of its own.
+_MAX_DEPTH, _MAX_VALUES = 64, 10_000
+# Each unknown argument makes an error, so their number is limited.
 _MAX_ARGUMENTS = 100
 
 # Some models put a code fence around JSON.
 _FENCED = re.compile(r"\s*+```[a-zA-Z]*+\s*+(\{.*\})\s*+```\s*+", re.DOTALL)
 
-_SHOWN_FAULTS = 3
-_LONGEST_NAME_CHARS = 64
-# A limit of this size is only for machines.
-_LARGEST = 2**53
-_KINDS = {"integer": "a whole number", "boolean": "true or false", "string": "a text"}
+_MAX_SHOWN_ERRORS = 3
+_MAX_NAME_CHARS = 64
+# Limits from this number on are not told to a model.
+_UNLIMITED = 2**53
+_TYPE_WORDS = {"integer": "a whole number", "boolean": "true or false", "string": "a text"}
 
 
 class WrongArgumentsError(Exception):
-    """The call cannot be run; the message tells the model the accepted arguments."""
+    """The call cannot be run. The message is for the model, and names the accepted arguments."""
 
 
-def _named_level(value: object) -> object:
-    """Return the level of `2`, `"2"`, `2.0` or `"Abstract"`."""
+def _parse_level(value: object) -> object:
+    """Return a level without white space, or a whole number as an integer: `"2"`, `2.0`."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value.strip() if isinstance(value, str) else value
 
 
-_Level = Annotated[LevelInput, BeforeValidator(_named_level), WithJsonSchema({"type": "integer"})]
+_Level = Annotated[LevelInput, BeforeValidator(_parse_level), WithJsonSchema({"type": "integer"})]
 
 
 class ToolArguments(BaseModel):
-    """The arguments of a tool; null is the default."""
+    """The arguments of a tool. A value of null means the default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, value: Any) -> Any:  # noqa: ANN401 - raw input
+    def _remove_nulls(cls, value: Any) -> Any:  # noqa: ANN401 - raw input
         if not isinstance(value, dict):
             return value
         return {name: member for name, member in value.items() if member is not None}
@@ -90,7 +90,7 @@ class SearchPagesArguments(ToolArguments):
 
 
 class ReadTextArguments(ToolArguments):
-    """The arguments of `read_text`: one of the last three, or a place in characters."""
+    """The arguments of `read_text`: a range of characters, or lines, words or a JSON pointer."""
 
     ref: str
     offset: Count = 0
@@ -138,7 +138,7 @@ TOOLS: Mapping[str, type[ToolArguments]] = MappingProxyType(
 
 
 def read_call(name: str, arguments: JsonValue) -> ToolArguments:
-    """Return the arguments of a call; their class identifies the tool.
+    """Return the arguments of a call. The class of the returned object identifies the tool.
 
     Args:
         name: The tool.
@@ -147,13 +147,13 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
     Raises:
         WrongArgumentsError: The tool is unknown, or the arguments are invalid.
     """
-    # A host may add a prefix.
+    # A host may add a prefix to the name of the tool.
     names = (name, *(name.rpartition(word)[2] for word in (".", "__", "/", ":")))
     tool = next((item for item in names if item in TOOLS), None)
     if tool is None:
         raise WrongArgumentsError(f"There is no such tool. There are {', '.join(TOOLS)}.")
     accepted = f"{tool} takes {', '.join(TOOLS[tool].model_fields)}."
-    value = _as_value(arguments, accepted)
+    value = _parse_arguments(arguments, accepted)
     if not isinstance(value, dict):
         raise WrongArgumentsError(f"The call was not run: its arguments are no object. {accepted}")
     if len(value) > _MAX_ARGUMENTS:
@@ -163,19 +163,20 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
     try:
         return TOOLS[tool].model_validate(value)
     except ValidationError as exc:
-        wrong = _wrong_arguments(tool, TOOLS[tool], exc)
+        wrong = _describe_errors(tool, TOOLS[tool], exc)
         raise WrongArgumentsError(f"The call was not run: {wrong}. {accepted}") from exc
 
 
 def read_arguments(arguments: JsonValue) -> JsonValue:
-    """Return the arguments of a call in a comparable form: text as its JSON, if it is JSON."""
+    """Return the arguments of a call so that they can be compared: a JSON text as its value."""
     try:
-        return _as_value(arguments, "")
+        return _parse_arguments(arguments, "")
     except WrongArgumentsError:
         return arguments
 
 
-def _as_value(arguments: JsonValue, accepted: str) -> JsonValue:
+def _parse_arguments(arguments: JsonValue, accepted: str) -> JsonValue:
+    """Return the value of the arguments; `accepted` is the end of the message of an error."""
     if arguments is None or (isinstance(arguments, str) and not arguments.strip()):
         return {}
     if not isinstance(arguments, str):
@@ -184,17 +185,19 @@ def _as_value(arguments: JsonValue, accepted: str) -> JsonValue:
     text = fenced.group(1) if fenced else arguments
     try:
         return parse_repaired_json(
-            text.encode("utf-8", "replace"), max_depth=_DEEPEST, max_nodes=_MAX_VALUES
+            text.encode("utf-8", "replace"), max_depth=_MAX_DEPTH, max_nodes=_MAX_VALUES
         )
     except PayloadTooLargeError as exc:
         raise WrongArgumentsError(
             f"The call was not run: its arguments are nested too deep, or too many. {accepted}"
         ) from exc
     except InvalidJsonError as exc:
-        raise WrongArgumentsError(f"The call was not run: {_why_no_json(text)} {accepted}") from exc
+        raise WrongArgumentsError(
+            f"The call was not run: {_explain_no_json(text)} {accepted}"
+        ) from exc
 
 
-def _why_no_json(text: str) -> str:
+def _explain_no_json(text: str) -> str:
     if text.lstrip().startswith("{") and not text.rstrip().endswith("}"):
         return "its arguments are no JSON object, they were cut off. Send them again, whole."
     return (
@@ -203,30 +206,42 @@ def _why_no_json(text: str) -> str:
     )
 
 
-def _wrong_arguments(tool: str, takes: type[BaseModel], error: ValidationError) -> str:
+def _describe_errors(tool: str, takes: type[BaseModel], error: ValidationError) -> str:
     """Return the errors in the arguments of a call: `limit has to be a whole number …; …`."""
     schema = takes.model_json_schema()
     faults: dict[str, str] = {}
     for item in error.errors(include_url=False, include_input=False):
         name = str(item["loc"][0]) if item["loc"] else ""
-        faults.setdefault(name, _fault(tool, name, item["type"], schema))
-    listed = list(faults.values())[:_SHOWN_FAULTS]
+        faults.setdefault(name, _describe_error(tool, name, item["type"], schema))
+    listed = list(faults.values())[:_MAX_SHOWN_ERRORS]
     more = len(faults) - len(listed)
     return "; ".join(listed) + (f"; and {more} more" if more else "")
 
 
-def _fault(tool: str, name: str, kind: str, schema: Mapping[str, Any]) -> str:
+def _describe_error(tool: str, name: str, kind: str, schema: Mapping[str, Any]) -> str:
     argument = schema["properties"].get(name)
     if argument is None:
-        return f"{quote_short(name, _LONGEST_NAME_CHARS)} is no argument of {tool}"
-    allowed = " ".join([*_allowed(argument, schema.get("$defs", {})), *_description(tool, name)])
+        return f"{quote_short(name, _MAX_NAME_CHARS)} is no argument of {tool}"
+    allowed = " ".join(
+        [
+            *_describe_allowed_values(argument, schema.get("$defs", {})),
+            *_find_description(tool, name),
+        ]
+    )
     if kind == "missing":
         return f"{name} is missing, which has to be {allowed}"
     return f"{name} has to be {allowed}"
 
 
-def _allowed(argument: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the words for the allowed values of an argument."""
+def _describe_allowed_values(
+    argument: Mapping[str, Any], named: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield phrases that describe the allowed values of an argument.
+
+    Args:
+        argument: The schema of the argument.
+        named: The schemas to which it may refer, by name.
+    """
     choices = argument.get("anyOf", ())
     inner = next((choice for choice in choices if choice.get("type") != "null"), argument)
     inner = named[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
@@ -235,8 +250,8 @@ def _allowed(argument: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[
     elif inner.get("pattern") == CLIENT_ID_PATTERN:
         yield f"a name that {CLIENT_ID_RULE}"
     else:
-        yield _KINDS[inner["type"]]
-    if inner.get("maximum", _LARGEST) < _LARGEST:
+        yield _TYPE_WORDS[inner["type"]]
+    if inner.get("maximum", _UNLIMITED) < _UNLIMITED:
         yield f"from {inner['minimum']} to {inner['maximum']}"
     elif "minimum" in inner:
         yield f"from {inner['minimum']} on"
@@ -246,8 +261,8 @@ def _allowed(argument: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[
         yield "that is not empty"
 
 
-def _description(tool: str, name: str) -> Iterator[str]:
-    """Yield the description of an argument in the definition, which has an example."""
+def _find_description(tool: str, name: str) -> Iterator[str]:
+    """Yield the description of an argument in parentheses, if its definition has one."""
     for definition in definitions([tool]):
         if description := definition.parameters["properties"][name].get("description"):
             yield f"({description})"

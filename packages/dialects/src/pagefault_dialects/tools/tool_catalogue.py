@@ -1,7 +1,8 @@
-"""The definitions of the tools for a model: names, descriptions, arguments.
+"""The definitions of the memory's tools for a model: names, descriptions, arguments.
 
-They are spelled out: a proxy lists them to its host and reads no arguments, so it loads neither
-`tool_arguments` nor pydantic. A test checks that both have the same arguments, of the same types.
+They are not generated from `tool_arguments`. A proxy lists the definitions to its host and reads no
+arguments, so it needs neither that module nor pydantic. A test checks that both modules have the
+same arguments, of the same types.
 
 Source: `agents`, "Tools for models".
 """
@@ -12,7 +13,8 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.tool import ToolDefinition
 
 MAX_TEXT_CHARS = 6_000
-"""The limit of one `read_text`: longer texts would be previewed when stored."""
+"""The limit of the text that one `read_text` returns. Longer texts would be shortened again when
+the result is stored."""
 
 _REF = "A handle such as @blob:9a0e…, as you see it in brackets"
 _TEXT_REF = "@blob:9a0e…, a page id, @entry:12, @entry:12/arguments/0/content or @entries:2-90"
@@ -22,7 +24,7 @@ _KINDS = ("image", "audio", "video", "binary", "text")
 
 
 def _tool(name: str, description: str, **arguments: JsonValue) -> ToolDefinition:
-    """Return a definition with a strict schema: all properties are required, no others allowed."""
+    """Return a definition with a strict schema: every property is required, no other is allowed."""
     parameters: dict[str, JsonValue] = {
         "type": "object",
         "properties": arguments,
@@ -35,7 +37,8 @@ def _tool(name: str, description: str, **arguments: JsonValue) -> ToolDefinition
 def _required(kind: str, description: str) -> dict[str, JsonValue]:
     """Return the schema of an argument without a default.
 
-    Bounds are checked by the runner of the tool: strict modes accept no `minimum` and no `pattern`.
+    The schema has no bounds, because strict modes accept neither `minimum` nor `pattern`. Bounds
+    are checked when the tool is called.
     """
     return {"type": kind, "description": description}
 
