@@ -63,7 +63,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _convert_part(part: JsonObject) -> JsonValue:
-    """Return a part in common form; it has a text, data, or a file by one of several names."""
+    """Return a part in common form: a text, data, or a file, which has one of several names."""
     file = part.get("file")
     file_part: JsonObject = file if isinstance(file, dict) else part
     name = file_part.get("name") or file_part.get("filename")
@@ -81,7 +81,7 @@ def _convert_part(part: JsonObject) -> JsonValue:
 
 
 def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages of a task; the message of its status is the last."""
+    """Yield the messages of a task. The last one is the message of its status."""
     pointer, task = _find_task(body)
     history = task.get("history") or []
     yield from ((f"{pointer}/history/{index}", item) for index, item in enumerate(history))
@@ -91,7 +91,7 @@ def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _find_task(body: JsonObject) -> tuple[str, JsonObject]:
-    """Return the pointer to the task in a response, or to its update, and the task."""
+    """Return the pointer to the task, or to the update of a task, in a response, and its value."""
     pointer = ""
     for name in _WRAPPER_MEMBERS:
         if isinstance(body.get(name), dict):
@@ -144,7 +144,7 @@ DIALECT = Dialect(
         BlockForm(
             (("file", "bytes"), ("file", "uri")), "media", ("kind", "file"), name=("file", "name")
         ),
-        # The form of dumps without default members.
+        # Dumps without default members have no `kind`.
         BlockForm((("file", "bytes"), ("file", "uri")), "media", name=("file", "name")),
         BlockForm((("data",),), "json", ("kind", "data")),
         BlockForm((("raw",),), "media"),

@@ -80,6 +80,7 @@ _KIND_NAMES = ("sessionUpdate", "session_update")
 
 
 def _find_kind(update: JsonObject) -> str | None:
+    """Return the kind of a session update; `None` for any other object."""
     return next((update[name] for name in _KIND_NAMES if isinstance(update.get(name), str)), None)
 
 
@@ -115,7 +116,7 @@ def _read_update(update: JsonObject, pointer: str, reader: InnerReader) -> Itera
     elif kind == "tool_call_update":
         yield compose_message("tool", results, pointer)
     else:
-        # A call has no name for the model: its title is for people.
+        # A call does not have the name of its tool, only a title for people.
         name = update.get("title") or update.get("kind")
         arguments = _find_member(update, "rawInput", "raw_input")
         call = call_block(_find_call_id(update), name, {} if arguments is None else arguments)
@@ -133,7 +134,7 @@ def _read_notification(
 
 
 def _unwrap(value: JsonObject) -> tuple[JsonObject, str]:
-    """Return the update in a notification or its request, and the pointer to it."""
+    """Return the update in a notification, or in the request around it, and the pointer to it."""
     pointer = ""
     for name in ("params", "update"):
         inner = value.get(name)
@@ -152,12 +153,15 @@ def _is_update(value: JsonObject) -> bool:
 
 
 def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages of updates: chunks of one message are joined, and calls are updated."""
-    read: list[tuple[str, list[JsonValue]]] = []
+    """Yield the messages of a list of updates, each with the pointer to its first update.
+
+    Chunks of one message are joined, and updates of a call are merged into the call.
+    """
+    messages: list[tuple[str, list[JsonValue]]] = []
     calls: dict[str, list[JsonValue]] = {}
     for index, value in enumerate(updates):
         if not isinstance(value, dict) or not _is_update(value):
-            read.append((f"/{index}", [value]))
+            messages.append((f"/{index}", [value]))
             continue
         update, pointer = _unwrap(value)
         if not _is_conversation_update(update):
@@ -165,20 +169,21 @@ def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         kind, call_id = _find_kind(update), _find_call_id(update)
         if kind in _CALL_KINDS and call_id in calls:
             calls[call_id].append(update)
-        elif read and _is_next_chunk(read[-1][1][-1], update):
-            read[-1][1].append(update)
+        elif messages and _is_next_chunk(messages[-1][1][-1], update):
+            messages[-1][1].append(update)
         else:
             pieces = [update]
             if kind == "tool_call":
                 calls[call_id] = pieces
-            read.append((f"/{index}{pointer}", pieces))
+            messages.append((f"/{index}{pointer}", pieces))
     return (
         (pointer, pieces[0] if len(pieces) == 1 else _join_pieces(pieces))
-        for pointer, pieces in read
+        for pointer, pieces in messages
     )
 
 
 def _join_pieces(pieces: list[JsonObject]) -> JsonObject:
+    """Return one update for the chunks of a message, or for a call and its updates."""
     first, rest = pieces[0], pieces[1:]
     if _find_kind(first) in _CHUNK_ROLES:
         return {**first, "content": [*_join_chunks(pieces)]}
@@ -188,6 +193,7 @@ def _join_pieces(pieces: list[JsonObject]) -> JsonObject:
 
 
 def _join_chunks(chunks: list[JsonObject]) -> Iterator[JsonValue]:
+    """Yield the blocks of all chunks, with consecutive texts joined."""
     contents = (chunk["content"] for chunk in chunks)
     blocks = (
         block
@@ -206,8 +212,8 @@ def _is_next_chunk(last: JsonValue, update: JsonObject) -> bool:
     kind = _find_kind(update)
     if not isinstance(last, dict) or kind not in _CHUNK_ROLES or _find_kind(last) != kind:
         return False
-    before, after = (_find_member(item, "messageId", "message_id") for item in (last, update))
-    return before is None or after is None or bool(before == after)
+    last_id, next_id = (_find_member(item, "messageId", "message_id") for item in (last, update))
+    return last_id is None or next_id is None or bool(last_id == next_id)
 
 
 def _is_text(block: JsonValue) -> bool:
@@ -218,7 +224,7 @@ DIALECT = Dialect(
     "acp",
     (
         _update_envelope("sessionUpdate", "toolCallId", marks=("sessionUpdate", "session_update")),
-        # Alone, an update has at least the status of its call.
+        # An update without its kind has at least the status of its call.
         _update_envelope("toolCallId", "status", marks=("toolCallId", "tool_call_id")),
         Wrapper(
             marks=("update",),

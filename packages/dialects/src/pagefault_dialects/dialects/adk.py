@@ -30,7 +30,7 @@ def _is_event(value: JsonObject) -> bool:
 
 
 def _read_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message of an event; without content if the event only changes the state."""
+    """Return the message of an event. It has no content if the event only changes the state."""
     role = "user" if event["author"] == "user" else "model"
     content = event.get("content")
     if content is None or not content.get("parts"):
@@ -40,7 +40,7 @@ def _read_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[Fo
 
 
 def _is_outside_conversation(event: JsonObject) -> bool:
-    """Return whether an event has no content, or only a part that a later event has as a whole."""
+    """Return whether an event has no content, or a partial content that a later event repeats."""
     has_no_content = event.get("content") is None or event.get("partial") is True
     return _is_event(event) and has_no_content
 

@@ -32,7 +32,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 
 
 def _choose_contents(members: Members) -> Iterable[Content]:
-    """Yield the content, or the error if there is none."""
+    """Yield the content; the error, if there is no content."""
     name = "content" if members["content"] or "error" not in members else "error"
     yield Content(members[name], members.path(name), "content")
 
@@ -90,7 +90,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _read_content(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the content; activities have none for a model, since they are for people."""
+    """Yield the blocks of the content. Activities have none, since only people see them."""
     content = value.get("content")
     if value["role"] == "reasoning":
         yield "/content", thought_block(content)

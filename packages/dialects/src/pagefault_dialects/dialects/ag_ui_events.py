@@ -1,11 +1,11 @@
-"""Reading of a stream of AG-UI events as messages."""
+"""Reading of a stream of AG-UI events as messages of AG-UI."""
 
 from collections.abc import Iterator
 
 from pagefault_dialects.dialects.shapes import is_object
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-# The role of a streamed message, by the prefix of its events' type.
+# The roles of streamed messages, by the prefix of the types of their events.
 _ROLES = {
     "TEXT_MESSAGE_": "assistant",
     "THINKING_TEXT_MESSAGE_": "reasoning",
@@ -32,13 +32,13 @@ EVENTS = frozenset({*_PIECES, *_OTHER_EVENTS, _RESULT, _SNAPSHOT, _RUN})
 
 
 def is_outside_conversation(event: JsonObject) -> bool:
-    """Return whether an event is no part of the conversation."""
+    """Return whether an event has no content of the conversation."""
     kind = event.get("type")
     return kind in _OTHER_EVENTS or (kind == _RUN and not is_object(event.get("input")))
 
 
 def read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Return the messages of events, each after the pointer to its first event."""
+    """Return the messages of events in order, each with the pointer to its first event."""
     stream = _Stream()
     for index, event in enumerate(events):
         stream.add(event, f"/{index}")
@@ -46,13 +46,17 @@ def read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 class _Stream:
-    """Builds the messages of a stream. A piece without an id belongs to the previous message."""
+    """Builds the messages of a stream. A piece without an id belongs to the previous message.
+
+    Texts of unfinished messages are lists of their pieces, which `close` joins.
+    """
 
     def __init__(self) -> None:
         self._messages: dict[str, tuple[str, JsonValue]] = {}
         self._messages_by_id: dict[str, JsonObject] = {}
         self._calls: dict[str, JsonObject] = {}
         self._last_ids: dict[str, str] = {}
+        # The objects with lists of pieces, each with the name of the member.
         self._unfinished: list[tuple[JsonObject, str]] = []
 
     def close(self) -> Iterator[tuple[str, JsonValue]]:
@@ -72,7 +76,7 @@ class _Stream:
                 run.get("messages") if is_object(run) else None, f"{pointer}/input/messages"
             )
         elif kind == _SNAPSHOT:
-            # It includes all previous messages.
+            # A snapshot has all previous messages.
             self._messages, self._messages_by_id, self._calls, self._last_ids = {}, {}, {}, {}
             self._add_messages(event.get("messages"), f"{pointer}/messages")
         elif kind not in _PIECES:
@@ -87,20 +91,19 @@ class _Stream:
     def _add_messages(self, messages: JsonValue, pointer: str) -> None:
         """Add whole messages. A run may begin with messages that were added before."""
         for index, message in enumerate(messages if isinstance(messages, list) else ()):
-            name = _find_text(message, "id") if is_object(message) else ""
-            if name not in self._messages:
-                self._add_message(message, name, f"{pointer}/{index}")
+            message_id = _find_text(message, "id") if is_object(message) else ""
+            if message_id not in self._messages:
+                self._add_message(message, message_id, f"{pointer}/{index}")
 
-    def _add_message(self, message: JsonValue, name: str, pointer: str) -> None:
-        key = name if name and name not in self._messages else pointer
-        self._messages[key] = (pointer, message)
+    def _add_message(self, message: JsonValue, message_id: str, pointer: str) -> None:
+        is_new_id = message_id and message_id not in self._messages
+        self._messages[message_id if is_new_id else pointer] = (pointer, message)
 
     def _add_text(self, event: JsonObject, pointer: str) -> None:
-        name = next(role for role in _ROLES if event["type"].startswith(role))
-        message_id = self._last_ids[name] = _find_text(event, "messageId") or self._last_ids.get(
-            name, pointer
-        )
-        role = _find_text(event, "role") or _ROLES[name]
+        prefix = next(prefix for prefix in _ROLES if event["type"].startswith(prefix))
+        last_id = self._last_ids.get(prefix, pointer)
+        message_id = self._last_ids[prefix] = _find_text(event, "messageId") or last_id
+        role = _find_text(event, "role") or _ROLES[prefix]
         message = self._get_message(message_id, role, event, pointer)
         message["content"].append(_find_text(event, "delta"))
 
@@ -121,7 +124,7 @@ class _Stream:
     def _get_message(
         self, message_id: str, role: str, event: JsonObject, pointer: str
     ) -> JsonObject:
-        """Return an unfinished message, created by its first event."""
+        """Return the unfinished message with an id; its first event creates the message."""
         if message_id not in self._messages_by_id:
             new: JsonObject = {"id": message_id, "role": role, "content": []}
             if run_id := _find_text(event, "subagentRunId"):
@@ -133,7 +136,7 @@ class _Stream:
 
 
 def _find_text(event: JsonObject, name: str) -> str:
-    """Return a text member, named in camelCase or in snake_case; "" if it is missing."""
+    """Return a text member, whose name may be in snake_case; an empty text if it is missing."""
     snake_name = "".join(f"_{text.lower()}" if text.isupper() else text for text in name)
     value = event.get(name, event.get(snake_name))
     return value if isinstance(value, str) else ""

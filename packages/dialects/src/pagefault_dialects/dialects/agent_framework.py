@@ -29,7 +29,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 def _choose_contents(members: Members) -> Iterable[Content]:
-    """Yield the items; `result` repeats the texts among them."""
+    """Yield the items of a result, if there are any: `result` repeats only their texts."""
     if members["items"]:
         yield Content(members["items"], members.path("items"), "content")
     elif "result" in members:
@@ -37,11 +37,11 @@ def _choose_contents(members: Members) -> Iterable[Content]:
 
 
 _is_role = one_of("system", "user", "assistant", "tool")
-# Contents about consent and usage.
+# Contents about consent and usage, which are no part of the conversation.
 _is_outside_conversation = one_of("usage", "oauth_consent_request", "function_approval_response")
 # Calls of tools that the provider executes, and their results.
 _CALL_SUFFIX, _RESULT_SUFFIX = "_tool_call", "_tool_result"
-# Members that are no arguments of such a call.
+# Members of a call of such a tool that are not arguments.
 _FRAME_MEMBERS = frozenset(
     {
         *("type", "call_id", "tool_name", "server_name", "status", "id", "max_output_length"),
@@ -57,7 +57,7 @@ def _is_message(value: JsonObject) -> bool:
 
 
 def _find_role(value: JsonObject) -> JsonValue:
-    """Return the role of a message; earlier versions have an object with a value."""
+    """Return the role of a message. Earlier versions wrote an object with the role as `value`."""
     role = value.get("role")
     return role.get("value") if isinstance(role, dict) else role
 
@@ -143,7 +143,7 @@ DIALECT = Dialect(
                 {
                     "result": accept_any,
                     "items": is_object_array,
-                    # For the host only: it may have secrets.
+                    # Only for the host, since it may contain secrets.
                     "exception": is_string,
                     "status": is_string,
                     "id": is_string,

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API: requests, responses, and blocks, including those of its own tools."""
+"""Anthropic's Messages API: messages, responses, and blocks, also those of Anthropic's tools."""
 
 from collections.abc import Iterable, Iterator
 
@@ -26,7 +26,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 def _choose_contents(members: Members) -> Iterable[Content]:
-    """Yield the content; in a block of MCP's sampling, the whole result of MCP."""
+    """Yield the content; for a block of MCP's sampling, an MCP result with its other members."""
     if "structuredContent" in members or ("_meta" in members and "content" in members):
         names = ("content", "structuredContent", "_meta")
         result = {name: members[name] for name in names if name in members}
@@ -153,7 +153,7 @@ _BLOCKS = (
     ),
     MessageBlock(
         marks=(("type", "image"),),
-        # AG-UI has its values under a single name.
+        # A source of AG-UI has its data or URL in `value`.
         accepts=lambda block: (
             isinstance(block.get("source"), dict) and "value" not in block["source"]
         ),

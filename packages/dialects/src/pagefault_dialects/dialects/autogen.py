@@ -57,7 +57,7 @@ _REPORTS = (
     *("MemoryQueryEvent", "ModelClientStreamingChunkEvent", "UserInputRequestedEvent"),
     *("SelectSpeakerEvent", "SelectorEvent", "CodeGenerationEvent", "CodeExecutionEvent"),
 )
-"""Reports of agents, which are outside of the conversation."""
+"""Reports of agents, which are no part of the conversation."""
 _TYPES = ("UserMessage", "ThoughtEvent", *_TEXTS, *_CALLS, *_RESULTS, *_REPORTS)
 _STRUCTURED = "StructuredMessage["
 
@@ -94,7 +94,7 @@ def _read_part(part: JsonValue, reader: InnerReader) -> Iterator[JsonValue]:
     if isinstance(part, str):
         yield text_block(part)
     elif isinstance(part, dict) and isinstance(part.get("data"), str):
-        # The pictures of AutoGen are always PNG.
+        # AutoGen writes all pictures as PNG.
         yield medium_block("image", part["data"], "image/png", None)
     elif isinstance(part, dict) and "arguments" in part:
         yield call_block(part.get("id"), part.get("name"), part["arguments"])

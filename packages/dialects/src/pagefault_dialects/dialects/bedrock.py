@@ -33,7 +33,7 @@ _BLOCK = Wrapper(
 BLOCKS = (
     BlockForm((("text",),), "text"),
     BlockForm((("json",),), "json"),
-    # Strands writes bytes like this, since JSON has no bytes.
+    # Strands writes bytes as an object with base64, since JSON has no bytes.
     BlockForm((("image", "source", "bytes", "data"),), "media", kind="image"),
     BlockForm((("image", "source", "bytes"),), "media", kind="image"),
     BlockForm((("document", "source", "bytes", "data"),), "media", name=("document", "name")),
@@ -131,6 +131,6 @@ DIALECT = Dialect(
             is_response=True,
         ),
     ),
-    # Strands adds these.
+    # Members that Strands adds.
     ignored_members=frozenset(("metadata", "tracking_id")),
 )

@@ -1,8 +1,9 @@
-"""Transcripts of Claude Code: lines around messages of Anthropic.
+"""Transcripts of Claude Code: lines that contain messages of Anthropic.
 
-Each line names the previous one, and lines with the same message id are one message. The
-conversation is the chain from the newest line back to the first. Earlier versions of a question,
-subagents and lines before a compaction are outside of it.
+Each line has the id of the line before it, its parent. Lines with the same message id are parts of
+one message. The conversation is the chain of parents from the newest line back to the first.
+Earlier versions of a question, lines of subagents and lines before a compaction are not in the
+chain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ def _is_message(line: JsonValue) -> bool:
 
 
 def _is_bare(value: JsonObject) -> bool:
-    """Return whether an element is a message outside of a line."""
+    """Return whether an element is a message itself, without a line around it."""
     return isinstance(value.get("role"), str) and value.get("type") in (None, "message")
 
 
@@ -52,7 +53,7 @@ def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def group_lines(lines: Sequence[JsonValue]) -> list[list[int]]:
-    """Return the messages of the conversation in order, each as the indexes of its lines."""
+    """Return the indexes of the lines of each message of the conversation, in order."""
     indexed_lines = _main_lines(lines)
     chain = _find_chain([line for _, line in indexed_lines])
     groups: list[list[int]] = []
@@ -63,20 +64,20 @@ def group_lines(lines: Sequence[JsonValue]) -> list[list[int]]:
             continue
         if not _is_message(line) or (chain and _text_member(line, "uuid") not in chain):
             continue
-        name = _message_id(line)
-        if name in by_message:
-            by_message[name].append(index)
+        message_id = _message_id(line)
+        if message_id in by_message:
+            by_message[message_id].append(index)
             continue
         groups.append([index])
-        if name:
-            by_message[name] = groups[-1]
+        if message_id:
+            by_message[message_id] = groups[-1]
     return groups
 
 
 def _main_lines(lines: Sequence[JsonValue]) -> list[tuple[int, JsonObject]]:
-    """Return the lines of the agent, each after its index.
+    """Return the index and the value of each line of the agent.
 
-    Lines of a subagent are returned only if the file has no others.
+    If the file has lines of subagents only, these are returned.
     """
     indexed_lines = [(index, line) for index, line in enumerate(lines) if isinstance(line, dict)]
     main = [(index, line) for index, line in indexed_lines if not _is_of_subagent(line)]
@@ -84,10 +85,10 @@ def _main_lines(lines: Sequence[JsonValue]) -> list[tuple[int, JsonObject]]:
 
 
 def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
-    """Return the ids of lines from the newest message back to the first; empty without ids.
+    """Return the ids of the lines of the conversation; an empty set if lines have no ids.
 
-    Parallel calls are separate lines, each followed by its result. Only one of them is in the chain
-    of parents, so lines of the same message, and their results, are added.
+    Parallel calls are separate lines, each followed by a line with its result. Only one of them is
+    in the chain of parents, so the other lines of the same message and their results are added.
     """
     by_id = {name: line for line in lines if (name := _text_member(line, "uuid"))}
     chain = {_text_member(lines[index], "uuid") for index in find_path(lines)}
@@ -102,7 +103,7 @@ def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
 
 
 def find_path(lines: Sequence[JsonValue]) -> list[int]:
-    """Return the indexes of lines from the newest message back to the first, by `parentUuid`."""
+    """Return the indexes of the chain of parents, from the newest message back to the first."""
     by_id = {
         name: index for index, line in _main_lines(lines) if (name := _text_member(line, "uuid"))
     }
@@ -111,21 +112,21 @@ def find_path(lines: Sequence[JsonValue]) -> list[int]:
         return []
     # Of equal times, the last line is the newest.
     newest = max(reversed(messages), key=lambda index: _text_member(lines[index], "timestamp"))
-    name = _text_member(lines[newest], "uuid")
+    line_id = _text_member(lines[newest], "uuid")
     path: dict[str, int] = {}
-    while name in by_id and name not in path:
-        path[name] = by_id[name]
-        name = _text_member(lines[by_id[name]], "parentUuid")
+    while line_id in by_id and line_id not in path:
+        path[line_id] = by_id[line_id]
+        line_id = _text_member(lines[by_id[line_id]], "parentUuid")
     return [*path.values()]
 
 
-def _text_member(members: JsonObject, member: str) -> str:
-    name = members.get(member)
-    return name if isinstance(name, str) else ""
+def _text_member(members: JsonObject, name: str) -> str:
+    text = members.get(name)
+    return text if isinstance(text, str) else ""
 
 
 def _message_id(line: JsonObject) -> str:
-    """Return the id of the assistant's message that a line belongs to; "" if there is none."""
+    """Return the id of the assistant's message in a line; an empty text for other lines."""
     is_reply = _is_message(line) and line["type"] == "assistant"
     return _text_member(line["message"], "id") if is_reply else ""
 
@@ -140,21 +141,26 @@ def _has_only_results(line: JsonObject) -> bool:
 
 
 def _join_lines(messages: Sequence[JsonObject]) -> JsonObject:
-    """Return a message with the blocks of all its lines, without repeated ones."""
+    """Return one message with the blocks of all its lines; repeated blocks are dropped."""
     return {**messages[-1], "content": [block for _, _, block in collect_blocks(messages)]}
 
 
 def collect_blocks(messages: Sequence[JsonObject]) -> list[tuple[int, int, JsonValue]]:
-    """Return the blocks of a message's lines without repetitions.
+    """Return the blocks of the lines of one message; repeated blocks are dropped.
 
-    Each follows the index of its line among the arguments, and its own index in that line.
+    Args:
+        messages: The message in each of the lines.
+
+    Returns:
+        For each block: the index of its line in `messages`, the index of the block in the content
+        of the line, and the block.
     """
     blocks: dict[str, tuple[int, int, JsonValue]] = {}
-    for number, message in enumerate(messages):
+    for line_index, message in enumerate(messages):
         content = message.get("content")
-        listed = content if isinstance(content, list) else [text_block(content or "")]
-        for index, block in enumerate(listed):
-            blocks.setdefault(json_text(block), (number, index, block))
+        content_blocks = content if isinstance(content, list) else [text_block(content or "")]
+        for block_index, block in enumerate(content_blocks):
+            blocks.setdefault(json_text(block), (line_index, block_index, block))
     return [*blocks.values()]
 
 

@@ -1,4 +1,4 @@
-"""Transcripts of Codex: lines with items of OpenAI's Responses, or the items themselves."""
+"""Transcripts of Codex: lines that contain items of OpenAI's Responses API, or are such items."""
 
 from collections.abc import Iterator
 
@@ -6,55 +6,67 @@ from pagefault_dialects.dialects.envelope import Dialect
 from pagefault_dialects.dialects.message_forms import ConversationForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-_LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-_ITEM = "response_item"
+_LINE_TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_ITEM_TYPE = "response_item"
 _SKIPPED_ITEMS = ("ghost_snapshot", "other")
 
 
 def _is_line(value: JsonObject) -> bool:
-    return value.get("type") in _LINES and isinstance(value.get("payload"), dict)
+    return value.get("type") in _LINE_TYPES and isinstance(value.get("payload"), dict)
 
 
 def _is_first_line(value: JsonObject) -> bool:
-    """Return whether an object is the first line of an early version, whose lines are items."""
+    """Return whether an object is the first line of a file whose other lines are the items.
+
+    Early versions wrote such files.
+    """
     return "type" not in value and isinstance(value.get("timestamp"), str) and "id" in value
 
 
 def _is_item(line: JsonObject) -> bool:
     if line.get("type") == "compacted":
         return isinstance(line.get("payload"), dict)
-    if isinstance(line.get("payload"), dict) and line.get("type") != _ITEM:
-        # A line of a kind that later versions added.
+    if isinstance(line.get("payload"), dict) and line.get("type") != _ITEM_TYPE:
+        # A type of line that later versions added.
         return False
-    item = line.get("payload") if line.get("type") == _ITEM else line
+    item = line.get("payload") if line.get("type") == _ITEM_TYPE else line
     if not isinstance(item, dict):
         return False
     kind = item.get("type")
     # A message of another dialect may have no type.
-    return "role" in item if kind is None else kind not in (*_SKIPPED_ITEMS, *_LINES)
+    return "role" in item if kind is None else kind not in (*_SKIPPED_ITEMS, *_LINE_TYPES)
 
 
 def read_items(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the items of the conversation, each after its pointer."""
-    read: list[tuple[str, JsonValue]] = []
+    """Yield the pointer and the value of each item of the conversation, in order.
+
+    Items before a compaction are replaced by those after it.
+    """
+    conversation: list[tuple[str, JsonValue]] = []
     for index, line in enumerate(lines):
         if not isinstance(line, dict) or not _is_item(line):
             continue
         if line.get("type") == "compacted":
-            read = _apply_compaction(read, line["payload"], f"/{index}/payload")
-        elif line.get("type") == _ITEM:
-            read.append((f"/{index}/payload", line["payload"]))
+            conversation = _apply_compaction(conversation, line["payload"], f"/{index}/payload")
+        elif line.get("type") == _ITEM_TYPE:
+            conversation.append((f"/{index}/payload", line["payload"]))
         else:
-            read.append((f"/{index}", line))
-    yield from read
+            conversation.append((f"/{index}", line))
+    yield from conversation
 
 
 def _apply_compaction(
     items: list[tuple[str, JsonValue]], payload: JsonObject, pointer: str
 ) -> list[tuple[str, JsonValue]]:
-    """Return the items after a compaction.
+    """Return the items of the conversation after a compaction.
 
-    They are those that the compaction lists, or else the messages of the user and its summary.
+    They are the items that the compaction lists. If it lists none, they are the messages of the
+    user, and the summary of the compaction.
+
+    Args:
+        items: The pointers and values of the items before the compaction.
+        payload: The content of the line with the compaction.
+        pointer: The pointer to the content.
     """
     replacement = payload.get("replacement_history")
     if isinstance(replacement, list):
@@ -74,7 +86,7 @@ DIALECT = Dialect(
     (),
     conversations=(
         ConversationForm(
-            marks=(*(("type", kind) for kind in _LINES), "timestamp"),
+            marks=(*(("type", kind) for kind in _LINE_TYPES), "timestamp"),
             accepts=lambda value: _is_line(value) or _is_first_line(value),
             read=read_items,
             is_list=True,

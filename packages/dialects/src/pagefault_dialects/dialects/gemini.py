@@ -1,4 +1,4 @@
-"""Gemini's Content, in camelCase and in snake_case, and its response."""
+"""Gemini: its `Content`, in camelCase and in snake_case, and its responses."""
 
 from collections.abc import Iterable, Iterator, Set
 
@@ -28,7 +28,7 @@ _OUTPUTS = ("error", "output", "result")
 
 
 def _choose_contents(members: Members) -> Iterable[Content]:
-    """Yield the result of a function, and its media."""
+    """Yield the output of a function, and the parts with its media."""
     response = members["response"]
     outputs = _without_nulls(response)
     if outputs.keys() and outputs.keys() <= {*_OUTPUTS}:
@@ -42,7 +42,7 @@ def _choose_contents(members: Members) -> Iterable[Content]:
 
 
 def _find_outcome(members: Members) -> bool | None:
-    """Return whether there is an error; the SDK also puts whole MCP results there."""
+    """Return true if a response has an `error`, or the `isError` of a whole MCP result."""
     response = _without_nulls(members["response"])
     return bool(response.get("error")) or response.get("isError") is True or None
 
@@ -62,7 +62,7 @@ _FUNCTION_RESPONSE = Envelope(
     failure=_find_outcome,
     choose_contents=_choose_contents,
 )
-# Outside of a part, it has to have an id and one of the members for outputs.
+# Outside of a part, a response must have an id and one of the members for outputs.
 _LONE_RESPONSE = Envelope(
     marks=("response",),
     shape=shape({"id": is_string, "name": is_string, "response": is_object}, _MEMBERS),
@@ -98,7 +98,7 @@ _CONTENT = Wrapper(
 
 
 def _read_content(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield the message of a Content; the default role is the user's."""
+    """Yield the message of a `Content`. Without a role, it is the user's."""
     yield reader.read_role_message({"role": "user", **value}, pointer, "gemini")
 
 
@@ -121,7 +121,7 @@ def _is_typed(part: JsonObject) -> bool:
 
 
 def _remove_annotations(part: JsonObject) -> list[JsonValue] | None:
-    """Return a part without the API's annotations."""
+    """Return a part without annotations of the API; `None` for a part of another dialect."""
     without_annotations = {name: part[name] for name in part if name not in _ANNOTATIONS}
     if _PART_MEMBERS.isdisjoint(without_annotations) or _is_typed(without_annotations):
         return None
@@ -146,14 +146,14 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_calling_history(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the history of the SDK's automatic function calling, then the response."""
+    """Yield the history that the SDK's automatic function calling has added, then the response."""
     name = next(history for history in _HISTORIES if body.get(history))
     yield from ((f"/{name}/{index}", item) for index, item in enumerate(body[name]))
     yield from _read_response(body)
 
 
 def _read_parts(parts: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages of a list of parts: consecutive parts of a role are one message."""
+    """Yield the messages of a list of parts. Consecutive parts of one role are one message."""
     message: JsonObject = {}
     for index, part in enumerate(parts):
         members = {name for name in part if part[name] is not None} if is_object(part) else set()
@@ -171,7 +171,7 @@ def _read_parts(parts: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _are_part_members(members: Set[str]) -> bool:
-    """Return whether these are the members of a part with content."""
+    """Return whether names are those of the members of a part with content."""
     return not _PART_MEMBERS.isdisjoint(members) and members <= _PART_MEMBERS | _ANNOTATIONS
 
 
@@ -186,7 +186,7 @@ def _has_calling_history(body: JsonObject) -> bool:
     return is_object_array(history) and bool(history)
 
 
-# Parts of other dialects have one of these members.
+# Messages of other dialects that have `parts` have one of these members.
 _FOREIGN_MEMBERS = ("messageId", "message_id", "artifactId", "artifact_id", "kind", "content")
 _ROLES = ("user", "model", "function", "tool", "system")
 _PART_MEMBERS = frozenset(

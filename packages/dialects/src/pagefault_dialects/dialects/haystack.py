@@ -65,7 +65,7 @@ def _read_file(part: JsonObject) -> list[JsonValue]:
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     message = reader.read_role_message(value, pointer)
-    # Other dialects have the same texts, but not the other members.
+    # Other dialects have the same text parts, so the dialect that was found by them is replaced.
     yield replace(message, dialect=None, dialect_name="haystack", has_request_form=False)
 
 
@@ -81,7 +81,7 @@ def _is_message(value: JsonObject) -> bool:
 def _read_underscored(
     value: JsonObject, pointer: str, reader: InnerReader
 ) -> Iterator[ForeignMessage]:
-    """Yield a message in the form of versions before 2.9."""
+    """Yield a message of a version before 2.9, in which names of members begin with `_`."""
     bare = {name.removeprefix("_"): item for name, item in value.items()}
     message = next(_read_message(bare, pointer, reader))
     original_pointers = {

@@ -48,7 +48,7 @@ def _tool_message_envelope(*marks: Mark, requires_type: bool) -> Envelope:
     )
 
 
-# `messages_to_dict` and `dumpd` wrap the message; its type is in the wrapper, too.
+# `messages_to_dict` and `dumpd` wrap the message, and write its type into the wrapper.
 _INNER = _tool_message_envelope(requires_type=False)
 
 
@@ -81,7 +81,7 @@ def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator
 def _is_untyped_result(value: JsonObject) -> bool:
     """Return whether an object is a tool message without a type.
 
-    `model_dump(exclude_unset=True)` leaves it out.
+    `model_dump(exclude_unset=True)` omits the type.
     """
     has_required = is_string(value["tool_call_id"]) and is_content(value.get("content"))
     return has_required and value.keys() <= {"content", *_OTHER_MEMBERS}
@@ -130,7 +130,7 @@ DIALECT = Dialect(
     "langchain",
     (
         _tool_message_envelope(("type", "tool"), requires_type=True),
-        # `model_dump(exclude_unset=True)` leaves out the type.
+        # `model_dump(exclude_unset=True)` omits the type.
         _tool_message_envelope("tool_call_id", requires_type=False),
         Wrapper(
             marks=(("type", "tool"),),

@@ -79,7 +79,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
         yield compose_message(role, [(content_pointer, result)], pointer)
         return
     call_ids = [block.get("id") for _, block in blocks if block.get("type") == "tool_use"]
-    # Calls are in `additional_kwargs` in the form of the provider; newer versions have blocks too.
+    # `additional_kwargs` has calls in the form of the provider. Newer versions also have blocks.
     calls = members.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict) and call.get("id") not in call_ids:
@@ -103,7 +103,7 @@ def _read_blocks(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _convert_block(block: JsonObject) -> Iterator[JsonValue]:
-    """Yield the blocks in common form of one block; none for a cache point."""
+    """Yield the blocks in common form for a block; none for a cache point."""
     kind = block.get(_BLOCK)
     if kind == "text":
         yield text_block(block.get("text") or "")

@@ -33,10 +33,10 @@ _RESPONSE = frozenset(("jsonrpc", "id", "result", "error"))
 
 
 def open_response(value: object) -> tuple[object, Steps, ToolOutput | None]:
-    """Remove the envelope of a JSON-RPC 2.0 response, or of nested ones, as proxies write them.
+    """Remove the envelope of a JSON-RPC 2.0 response, or nested envelopes, as proxies write them.
 
     Returns:
-        The result and its path, and the output of an error instead if the response has one.
+        The result and the path to it; for an error, also the output of the error.
     """
     depth = 0
     outermost = value
@@ -49,12 +49,12 @@ def open_response(value: object) -> tuple[object, Steps, ToolOutput | None]:
 
 
 def make_bare_result(value: object, path: Steps, rest: Object) -> ToolOutput:
-    """Return the result of a response without another envelope."""
+    """Return the output of a result that has no envelope of any dialect in the response."""
     return ToolOutput(NAME, (Content(value, path),), rest=rest)
 
 
 def find_response_id(response: object) -> Object:
-    """Return the id of a response, as a member of the rest; nothing without an id."""
+    """Return an object with the id of a response, for the rest; an empty object without an id."""
     members = response if isinstance(response, dict) else {}
     return {"response": {"id": members["id"]}} if members.get("id") is not None else {}
 
@@ -68,7 +68,7 @@ def _is_response(value: Object) -> bool:
 
 
 def _read_error(error: object, path: Steps, rest: Object) -> ToolOutput:
-    """Return an `error` as a result: its message and data; other members are the rest."""
+    """Return the output of an `error`: its message and data; other members are the rest."""
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return ToolOutput(NAME, (Content(error, path),), is_error=True, rest=rest)
     contents = [
@@ -116,7 +116,7 @@ _TASK = Envelope(
 
 
 def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield the call or the result in a message of MCP; for other JSON-RPC, the messages in it."""
+    """Yield the call or the result in a message of JSON-RPC; otherwise, the messages inside it."""
     params, result, call_id = value.get("params"), value.get("result"), str(value.get("id", ""))
     if value.get("method") == "tools/call" and isinstance(params, dict):
         call = call_block(call_id, params.get("name", ""), params.get("arguments") or {})
@@ -134,7 +134,7 @@ def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterat
 
 
 def _make_result_message(result: JsonObject, pointer: str, call_id: str) -> ForeignMessage:
-    # Renderings for MCP put the call here, since the protocol has no member for it.
+    # Renderings for MCP write the call into `_meta`, since the protocol has no member for it.
     meta = result.get("_meta")
     result_meta: JsonObject = meta if isinstance(meta, dict) else {}
     result_call_id = call_id or result_meta.get("pagefault/toolCallId")
@@ -152,7 +152,7 @@ def _has_one_block(value: JsonObject) -> bool:
 
 
 def _find_sampling(value: JsonObject) -> tuple[str, JsonObject] | None:
-    """Return the object with messages in a sampling request or response, after its pointer."""
+    """Return the pointer to the object with messages in a sampling message, and the object."""
     for name in ("params", "result"):
         wrapped = value.get(name)
         if isinstance(wrapped, dict) and (

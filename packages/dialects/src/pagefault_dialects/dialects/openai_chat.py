@@ -1,4 +1,4 @@
-"""Chat messages of OpenAI and of similar dialects: Mistral, Ollama, OpenRouter."""
+"""Chat messages of OpenAI, and of Mistral, Ollama and OpenRouter, which are similar."""
 
 from collections.abc import Iterable, Iterator
 
@@ -36,7 +36,7 @@ _TOOL_MESSAGE = Envelope(
         {
             "tool_call_id": is_string,
             "name": is_string,
-            # Ollama's.
+            # Members of Ollama.
             "tool_name": is_string,
             "images": is_array,
             "thinking": is_string,
@@ -77,7 +77,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield a message with a role; only its blocks may determine its dialect."""
+    """Yield a message that may be of any dialect. Its blocks may determine the dialect."""
     yield reader.read_role_message(_convert_images(value), pointer)
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API: items of its input and of its output."""
+"""OpenAI's Responses API: the items of a request's input and of a response's output."""
 
 from collections.abc import Iterable, Iterator
 
@@ -208,7 +208,7 @@ def _is_item(value: JsonObject) -> bool:
         return True
     if kind in _PROVIDER_CALLS:
         return is_string(value.get("id"))
-    # Newer kinds: an item has the id of a call, or its own and a status.
+    # Later types of items have the id of a call, or an id of their own and a status.
     if kind.endswith("_call") and is_string(value.get("id")) and is_string(value.get("status")):
         return True
     return kind.endswith(("_call", "_output")) and is_string(value.get("call_id"))
@@ -226,7 +226,8 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 _MESSAGES = (
     MessageForm(
         marks=(("type", "message"),),
-        # Anthropic's answers have the same type, and a model; files have messages wrapped in one.
+        # Responses of Anthropic have the same type, and a model. In files of hosts, an object of
+        # the same type has the message in a member.
         accepts=lambda item: "role" in item and "model" not in item and "content" in item,
         read=_read_message,
     ),
@@ -268,7 +269,7 @@ DIALECT = Dialect(
         BlockForm(
             (("file_data",), ("file_url",)), "media", ("type", "input_file"), name=("filename",)
         ),
-        # Output of a shell; its exit code is kept in the rest.
+        # The output of a shell. Its exit code is kept in the rest.
         BlockForm((("stdout",), ("stderr",)), "text"),
     ),
     has_closed_content=True,
@@ -280,12 +281,12 @@ DIALECT = Dialect(
 
 
 def make_compaction_item(item_id: str, handle: str) -> JsonObject:
-    """Return a compaction item with a handle in place of encrypted content."""
+    """Return a compaction item that has a handle in place of encrypted content."""
     return {"id": item_id, "type": "compaction", "encrypted_content": _HANDLE_PREFIX + handle}
 
 
 def find_compaction_handle(item: JsonValue) -> str | None:
-    """Return the handle in an item; `None` for other items, and for content of a provider."""
+    """Return the handle in a compaction item of this service; `None` for any other item."""
     if not isinstance(item, dict) or item.get("type") != "compaction":
         return None
     content = item.get("encrypted_content")

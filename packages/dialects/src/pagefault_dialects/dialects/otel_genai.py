@@ -141,7 +141,7 @@ DIALECT = Dialect(
     "otel-genai",
     (
         _response_envelope("response"),
-        # The name in earlier versions of the convention.
+        # Earlier versions of the conventions used this name.
         _response_envelope("result"),
         Wrapper(
             marks=(("role", "tool"),),

@@ -1,4 +1,4 @@
-"""Pydantic AI: requests and responses; each part of a request has a role of its own."""
+"""Pydantic AI: responses, and requests, of which each part has a role of its own."""
 
 from collections.abc import Iterator
 from itertools import takewhile
@@ -52,7 +52,7 @@ def _return_envelope(kind: str, *more_members: str, has_content: bool = True) ->
         call_id=("tool_call_id",),
         name=("tool_name",),
         failure=_OUTCOME,
-        # The outcome is kept, since only it tells failures apart.
+        # The outcome is kept, since it says how the tool failed.
         ignored_members=frozenset({"part_kind"}),
     )
 
@@ -102,7 +102,7 @@ _PROMPT_ROLES = {
     "system-prompt": "system",
     **dict.fromkeys(("user-prompt", "retry-prompt", "retry-feedback"), "user"),
 }
-"""The roles of parts of a request with text; other parts describe changes of the agent."""
+"""The roles of the parts of a request that have text. Other parts describe changes of the agent."""
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -115,7 +115,7 @@ def _is_message(value: JsonObject) -> bool:
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield a whole response, or each part of a request, which has a role of its own."""
+    """Yield the message of a response, or a message for each part of a request."""
     del reader
     parts = value["parts"]
     if value["kind"] == "response":
@@ -150,7 +150,7 @@ def _convert_part(part: JsonObject) -> JsonValue:
 
 
 def _convert_contents(parts: list[JsonValue]) -> Iterator[JsonValue]:
-    """Yield the blocks of a list; none for a cache point."""
+    """Yield the blocks of a list of contents, without cache points."""
     for part in parts:
         if not (isinstance(part, dict) and part.get("kind") == "cache-point"):
             yield _convert_content(part)
@@ -196,7 +196,10 @@ def _read_all(messages: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_prompt(messages: list[JsonValue]) -> JsonObject:
-    """Return the newest instructions, which apply to all messages, after the system prompts."""
+    """Return the instructions: the system prompts, and the newest instructions of a message.
+
+    The newest instructions apply to all messages.
+    """
     found = (
         message.get("instructions") for message in reversed(messages) if isinstance(message, dict)
     )

@@ -1,4 +1,7 @@
-"""Strands Agents: Bedrock's messages, a result of a tool alone, and additions of its MCP client."""
+"""Strands Agents: tool results outside of messages, with members that its MCP client adds.
+
+Messages have the form of Bedrock.
+"""
 
 from collections.abc import Iterable
 

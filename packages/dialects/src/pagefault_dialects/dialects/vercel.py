@@ -1,4 +1,4 @@
-"""The Vercel AI SDK: messages for models and for user interfaces; calls and results are parts."""
+"""The Vercel AI SDK: messages for models, and messages for user interfaces, both made of parts."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
@@ -53,7 +53,7 @@ _PART_MEMBERS = {
 
 
 def _unwrap_output(value: object, path: tuple[str, ...]) -> Iterable[Content]:
-    """Yield the value of an output; any other value as it is."""
+    """Yield the value inside an output that has a type; any other value unchanged."""
     kind = value.get("type") if isinstance(value, dict) else None
     output_shape = _OUTPUTS.get(kind) if isinstance(kind, str) else None
     if not isinstance(value, dict) or output_shape is None or output_shape.read(value) is None:
@@ -156,14 +156,17 @@ _UI_PART = Envelope(
 
 
 def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return a message of the user interface, whose tool parts have calls and their results."""
+    """Return the messages of a message for user interfaces.
+
+    A part of a tool has a call and its result. Texts of the user between two steps of the
+    assistant are messages of their own.
+    """
     del reader
     member = "parts" if isinstance(value.get("parts"), list) else "toolInvocations"
     blocks: list[tuple[str, JsonValue]] = []
     runs = [(value["role"], blocks)]
     for index, part in enumerate(value[member]):
         if _is_steering_message(part):
-            # Text of the user between two steps of the assistant.
             steering_pointer = f"/{member}/{index}/parts"
             steering = [
                 (f"{steering_pointer}/{number}", item) for number, item in enumerate(part["parts"])
@@ -196,7 +199,7 @@ def _is_ui_message(value: JsonObject) -> bool:
 
 
 def _is_ui_part(part: JsonObject) -> bool:
-    """Return whether a part is of a user interface, and not of another dialect's messages."""
+    """Return whether a part is one for user interfaces, and not a part of another dialect."""
     kind = part.get("type")
     is_other_dialect = kind in _FOREIGN_PARTS and "text" not in part
     return "state" in part or not (kind is None or is_other_dialect or "file_id" in part)
@@ -209,7 +212,7 @@ _FOREIGN_PARTS = (
 
 
 def _convert_ui_part(part: JsonValue) -> Iterator[JsonValue]:
-    """Yield the blocks of a part of a user interface message."""
+    """Yield the blocks of a part of a message for user interfaces."""
     if isinstance(part, dict) and isinstance(part.get("toolInvocation"), dict):
         part = part["toolInvocation"]
     kind = part.get("type", "") if isinstance(part, dict) else None
@@ -219,7 +222,7 @@ def _convert_ui_part(part: JsonValue) -> Iterator[JsonValue]:
     if kind == "step-start":
         return
     if "toolCallId" not in part or kind in ("tool-call", "tool-result"):
-        # Drop the state of streaming.
+        # The state of streaming is dropped.
         yield {name: item for name, item in part.items() if name != "state"}
         return
     name = part.get("toolName", kind.removeprefix("tool-"))
@@ -245,7 +248,10 @@ def _denial_text(approval: JsonValue) -> str:
 
 
 def read_approval_request(block: JsonObject) -> tuple[str, str] | None:
-    """Return the call that a block asks the user to approve, and the id of the request."""
+    """Return the id of the call that the user is asked to approve, and the id of the request.
+
+    Returns `None` for any other block.
+    """
     call_id, approval_id = block.get("toolCallId"), block.get("approvalId")
     is_request = block.get("type") == "tool-approval-request"
     if not is_request or not isinstance(call_id, str) or not isinstance(approval_id, str):
@@ -254,7 +260,10 @@ def read_approval_request(block: JsonObject) -> tuple[str, str] | None:
 
 
 def read_approval_response(block: JsonObject) -> tuple[str, str | None] | None:
-    """Return the request that a block answers, and the text for the model if the user denied it."""
+    """Return the id of the request in a response, and the text for the model if it is a denial.
+
+    Returns `None` for any other block.
+    """
     approval_id = block.get("approvalId")
     if block.get("type") != "tool-approval-response" or not isinstance(approval_id, str):
         return None
