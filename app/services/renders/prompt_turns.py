@@ -6,7 +6,7 @@ from itertools import dropwhile
 
 from pagefault_dialects.json.values import parse_stored_json
 from pagefault_dialects.messages.entry_reading import read_turns
-from pagefault_dialects.messages.histories import SYSTEM_NAMES, read_history
+from pagefault_dialects.messages.histories import SYSTEM_NAMES, read_history_messages
 from pagefault_dialects.model.conversation import ComposedTurn
 
 _MODEL_NAMES = ("model", "modelId")
@@ -22,7 +22,7 @@ def read_prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
     """
     members = parse_stored_json(prompt)
     system = {name: members[name] for name in SYSTEM_NAMES if name in members}
-    messages = read_history({**system, "messages": members.get("messages", [])}) or []
+    messages = read_history_messages({**system, "messages": members.get("messages", [])}) or []
     turns = (turn for message in messages for turn in read_turns(message, 0, origin))
     return [replace(turn, seq=None) for turn in turns if turn.role == "system"]
 

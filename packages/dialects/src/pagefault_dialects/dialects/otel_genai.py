@@ -46,19 +46,19 @@ _ROLES = {
     "developer": "system",
     "model": "assistant",
 }
-_PARTS = frozenset(
+_DISTINCTIVE_TYPES = frozenset(
     {
         *("tool_call", "tool_call_response", "blob", "uri", "file", "server_tool_call"),
         *("server_tool_call_response", "compaction"),
     }
 )
-_SYSTEM = "gen_ai.system_instructions"
-_LISTS = ("gen_ai.input.messages", "gen_ai.output.messages")
+_SYSTEM_ATTRIBUTE = "gen_ai.system_instructions"
+_MESSAGE_ATTRIBUTES = ("gen_ai.input.messages", "gen_ai.output.messages")
 
 
 _is_role = one_of(*_ROLES)
-_is_typed = one_of(*_PARTS)
-_is_content = one_of("text", "reasoning")
+_has_distinctive_type = one_of(*_DISTINCTIVE_TYPES)
+_has_common_type = one_of("text", "reasoning")
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -68,7 +68,7 @@ def _is_message(value: JsonObject) -> bool:
 
 def _is_part(part: JsonObject) -> bool:
     kind = part.get("type")
-    return _is_typed(kind) or (_is_content(kind) and "content" in part)
+    return _has_distinctive_type(kind) or (_has_common_type(kind) and "content" in part)
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
@@ -110,8 +110,8 @@ def _without_type(part: JsonObject, member: str) -> JsonValue:
     return {name: item for name, item in value.items() if name != "type"}
 
 
-def _is_attributes(value: JsonObject) -> bool:
-    return any(_read_list(value.get(name)) for name in _LISTS)
+def _has_messages(value: JsonObject) -> bool:
+    return any(_read_list(value.get(name)) for name in _MESSAGE_ATTRIBUTES)
 
 
 def _read_list(value: JsonValue) -> list[JsonObject]:
@@ -125,13 +125,15 @@ def _read_list(value: JsonValue) -> list[JsonObject]:
 
 
 def _read_attributes(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    for name in _LISTS:
+    for name in _MESSAGE_ATTRIBUTES:
         for index, item in enumerate(_read_list(value.get(name))):
             yield f"/{name}/{index}", item
 
 
 def _read_prompt(value: JsonObject) -> JsonObject:
-    texts = [part["content"] for part in _read_list(value.get(_SYSTEM)) if "content" in part]
+    texts = [
+        part["content"] for part in _read_list(value.get(_SYSTEM_ATTRIBUTE)) if "content" in part
+    ]
     model = value.get("gen_ai.request.model")
     prompt = {"instructions": "\n\n".join(map(str, texts)), "model": model}
     return {name: item for name, item in prompt.items() if item}
@@ -156,7 +158,10 @@ DIALECT = Dialect(
     messages=(MessageForm(marks=("parts",), accepts=_is_message, read=_read_message),),
     conversations=(
         ConversationForm(
-            marks=_LISTS, accepts=_is_attributes, read=_read_attributes, prompt=_read_prompt
+            marks=_MESSAGE_ATTRIBUTES,
+            accepts=_has_messages,
+            read=_read_attributes,
+            prompt=_read_prompt,
         ),
     ),
 )

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pagefault_dialects.dialects.message_forms import ConversationForm
 from pagefault_dialects.dialects.message_registry import find_conversation, read_message
@@ -22,12 +23,22 @@ _PROMPT_NAMES = (*SYSTEM_NAMES, "tools", "toolConfig", "tool_config", "model", "
 _CONTINUATION_NAMES = ("previous_response_id", "conversation")
 
 
+class ConversationEntry(NamedTuple):
+    """A message of a body."""
+
+    pointer: str
+    """The pointer to the message in the body."""
+    message: JsonObject
+    """The message as it was sent."""
+    reading: EntryReading
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationReading:
     """A body with a conversation, or with the next part of one."""
 
-    entries: tuple[tuple[str, JsonObject, EntryReading], ...]
-    """The messages in order, each with its pointer in the body and its reading."""
+    entries: tuple[ConversationEntry, ...]
+    """The messages in order."""
     dialect: str | None
     """The dialect of the body."""
     prompt: JsonObject
@@ -53,7 +64,7 @@ def read_conversation(value: JsonValue) -> ConversationReading:
     body = value[name] if name is not None else value
     conversation = find_conversation(body) if name is None or isinstance(body, list) else None
     is_response = is_message or (conversation is not None and conversation[1].is_response)
-    dialect = _find_dialect(value, [entry for _, _, entry in entries], conversation)
+    dialect = _find_dialect(value, [entry.reading for entry in entries], conversation)
     request = merge_config(value) if isinstance(value, dict) and not is_response else {}
     continues = is_response or any(request.get(name) for name in _CONTINUATION_NAMES)
     prompt = {name: request[name] for name in _PROMPT_NAMES if request.get(name) is not None}
@@ -65,25 +76,26 @@ def read_conversation(value: JsonValue) -> ConversationReading:
         prompt |= form.prompt(body) if form.prompt is not None else {}
         passed_over = _count_passed_over(body, form)
     entries_in_dialect = tuple(
-        (pointer, item, _set_dialect(entry, message_dialect)) for pointer, item, entry in entries
+        entry._replace(reading=_set_dialect(entry.reading, message_dialect)) for entry in entries
     )
     return ConversationReading(entries_in_dialect, dialect, prompt, continues, passed_over)
 
 
 def _read_entries(
     messages: Sequence[tuple[str, JsonValue]] | None,
-) -> list[tuple[str, JsonObject, EntryReading]]:
+) -> list[ConversationEntry]:
     if messages is None:
         raise InvalidPayloadError(
             "There is no conversation in this: send a list of messages, the request of a provider, "
             "or its response.",
             faults=[Fault("", "holds no messages that any dialect has")],
         )
-    entries: list[tuple[str, JsonObject, EntryReading]] = []
+    entries: list[ConversationEntry] = []
     faults: list[Fault] = []
     for pointer, message in messages:
         try:
-            entries.append((pointer, message, make_entry(read_message(message, ""), sent=message)))
+            reading = make_entry(read_message(message, ""), sent=message)
+            entries.append(ConversationEntry(pointer, message, reading))
         except InvalidPayloadError as exc:
             faults += (Fault(pointer + fault.pointer, fault.detail) for fault in exc.faults)
     if faults:
@@ -115,7 +127,7 @@ def _find_dialect(
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _set_dialect(entry: EntryReading, dialect: str | None) -> EntryReading:
-    """Return an entry with a dialect, if the messages of the entry could be of any dialect."""
-    is_plain = not any(message.dialect_name for message in entry.messages)
-    return replace(entry, dialect=dialect) if is_plain and dialect is not None else entry
+def _set_dialect(reading: EntryReading, dialect: str | None) -> EntryReading:
+    """Return a reading with a dialect, if the message could be of any dialect."""
+    is_plain = not any(message.dialect_name for message in reading.messages)
+    return replace(reading, dialect=dialect) if is_plain and dialect is not None else reading

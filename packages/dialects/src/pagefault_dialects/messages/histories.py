@@ -22,7 +22,7 @@ __all__ = [
     "find_main_dialect",
     "list_sent_messages",
     "merge_config",
-    "read_history",
+    "read_history_messages",
 ]
 
 _LIST_NAMES = ("messages", "input", "contents", "history")
@@ -34,7 +34,7 @@ SYSTEM_NAMES = (
 """The members of a body with the system prompt."""
 
 
-def read_history(value: JsonValue) -> list[ForeignMessage] | None:
+def read_history_messages(value: JsonValue) -> list[ForeignMessage] | None:
     """Return the messages of a history in common form, in order; `None` if there is no history.
 
     The system prompt of a request is the first message.

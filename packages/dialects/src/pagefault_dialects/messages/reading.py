@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.messages.entry_reading import join_turns, read_turns
-from pagefault_dialects.messages.histories import ForeignMessage, read_history
+from pagefault_dialects.messages.histories import ForeignMessage, read_history_messages
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.targets.rules import code_and_reason
@@ -35,30 +35,30 @@ def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
         closes: Whether calls that are open at the end get a note in place of a result.
 
     Raises:
-        InvalidPayloadError: There is no list of messages in it.
+        InvalidPayloadError: The value has no list of messages.
     """
-    messages = read_history(value)
+    messages = read_history_messages(value)
     if messages is None:
         raise InvalidPayloadError(
             'There is no history in this: send a list of messages, `{"messages": […]}`, or the '
             "request of a provider.",
             faults=[Fault("/messages", "must be a list of messages")],
         )
-    return pair_turns(messages, [*_read_turns(messages)], closes=closes)
+    return pair_turns(messages, [*_read_all_turns(messages)], closes=closes)
 
 
 def pair_turns(
     messages: Sequence[ForeignMessage], recorded: Sequence[ComposedTurn], *, closes: bool
 ) -> ReadHistory:
-    """Return a history with its turns paired.
+    """Return the reading of a history whose turns were read already.
 
     Args:
         messages: The messages. The number of the first is 1.
         recorded: The turns of the messages; `seq` is the number of the message.
         closes: Whether calls that are open at the end get a note in place of a result.
     """
-    flagged = ((turn, messages[(turn.seq or 1) - 1].continues_turn) for turn in recorded)
-    joined = join_turns(flagged, joins_calls=True)
+    turns_with_flags = ((turn, messages[(turn.seq or 1) - 1].continues_turn) for turn in recorded)
+    joined = join_turns(turns_with_flags, joins_calls=True)
     turns = (_remove_repeated_calls(turn) for turn in joined)
     return ReadHistory(messages, pair_calls(turns, closes=closes), recorded, joined)
 
@@ -71,7 +71,7 @@ def _remove_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
     return replace(turn, calls=tuple(calls.values()))
 
 
-def _read_turns(messages: Sequence[ForeignMessage]) -> Iterator[ComposedTurn]:
+def _read_all_turns(messages: Sequence[ForeignMessage]) -> Iterator[ComposedTurn]:
     for index, foreign in enumerate(messages):
         if foreign.message is not None:
             yield from read_turns(foreign, index + 1, foreign.pointer)

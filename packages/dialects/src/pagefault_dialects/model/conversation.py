@@ -346,7 +346,7 @@ class Turn(Generic[_Item]):
     approval_id: str = ""
     """The id of the request for approval that was denied, if the id of the call is unknown."""
     is_apart: bool = False
-    """True if the answer was stored alone, and not with others in a message or a list."""
+    """True if the result was stored alone, and not with others in a message or a list."""
     answer_number: int = 1
     """The number of the answer, if several calls have the same id: 2 answers the second call."""
     recorded_call: TurnCall | None = None

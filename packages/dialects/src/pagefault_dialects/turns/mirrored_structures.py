@@ -87,13 +87,13 @@ def is_mirrored(
         parts: The parts of the result, in order.
         resources: The SHA-256 of each resource of the record as hex digits, by its URI.
     """
-    uris: dict[str, list[str]] = {}
+    uris_by_digest: dict[str, list[str]] = {}
     for uri, digest in resources.items():
-        uris.setdefault(digest, []).append(uri)
+        uris_by_digest.setdefault(digest, []).append(uri)
     items: list[_ComparedItem] = []
     for part in reversed([*parts]):
         if isinstance(part.item, TextItem | DataItem | Medium):
-            items.append(_ComparedItem(part, items[-1] if items else None, uris))
+            items.append(_ComparedItem(part, items[-1] if items else None, uris_by_digest))
     items.reverse()
     return any(_match_all(items, item) for item in _unwrap(value))
 
@@ -105,14 +105,14 @@ class _ComparedItem:
         self,
         part: RenderedPart,
         following: "_ComparedItem | None",
-        uris: Mapping[str, Sequence[str]],
+        uris_by_digest: Mapping[str, Sequence[str]],
     ) -> None:
         self.item = part.item
         self.text = self.item.text if isinstance(self.item, TextItem) else None
         self._members = part.members
         self._digest = part.digest
         self._following = following
-        self._uris = uris
+        self._uris_by_digest = uris_by_digest
 
     @cached_property
     def as_json(self) -> str | None:
@@ -133,8 +133,8 @@ class _ComparedItem:
     def references(self) -> frozenset[str]:
         """The references to the item's bytes that a structure may have."""
         match self.item:
-            case TextItem(text=text) if self._uris:
-                uris = self._uris.get(self._digest or _digest(text), ())
+            case TextItem(text=text) if self._uris_by_digest:
+                uris = self._uris_by_digest.get(self._digest or _digest(text), ())
                 return frozenset(uris).union("@" + uri for uri in uris)
             case Medium(source=StoredBytes(resource_id=resource_id)):
                 return frozenset({f"@blob:{resource_id}", f"blob:{resource_id}"})
