@@ -123,7 +123,7 @@ class SessionWindow(LoadedSession):
         recorded = {
             seq: self.read_entry_turns(entry, audience) for seq, entry in self.visible.items()
         }
-        turns = self.prefix.turns(
+        turns = self.prefix.build_turns(
             self.passages,
             recorded,
             self.read_unpaired_turns(audience),

@@ -25,11 +25,11 @@ class PagefaultError(Exception):
     """Base of all errors for callers.
 
     Args:
-        detail: One or two sentences for the caller: the error, its place, and the remedy. Classes
-            with a constant detail have a `sentence`.
-        faults: The single errors, if there are several.
-        code: A narrower code than the class's own.
-        members: Further members of the answer (RFC 9457 §3.2).
+        detail: One or two sentences for the caller: what is wrong, where, and what to do instead.
+            Classes whose detail is always the same have it as `sentence`.
+        faults: The errors one by one, if there are several.
+        code: A code that is narrower than that of the class.
+        members: Further members of the problem document (RFC 9457, section 3.2).
     """
 
     code: ClassVar[str] = "error"

@@ -101,7 +101,7 @@ class FoldedPrefix:
             last_seq=self.seq,
         )
 
-    def turns(
+    def build_turns(
         self,
         passages: Sequence[PrefixPassage],
         recorded: Mapping[int, Sequence[ComposedTurn]],

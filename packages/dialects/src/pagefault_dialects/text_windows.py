@@ -1,11 +1,11 @@
-"""Texts in windows: searched, repaired, decoded, and line ranges.
+"""Long texts, processed in windows of 128 K characters; encodings of texts; and line ranges.
 
-A regular expression keeps the interpreter until it has read its whole input, and blocks every other
-thread. Between two windows other threads can run.
+A regular expression blocks all other threads until it has read its whole input. So long texts are
+read window by window, and other threads can run between two windows.
 
 Lone surrogates are halves of characters, which JSON can escape and UTF-8 cannot encode. Stored text
-is UTF-8, unless a byte order mark says otherwise. Invalid bytes become U+FFFD, and the mark is no
-part of the text.
+is UTF-8, unless it begins with the byte order mark of another encoding. The mark is not a part of
+the text. Invalid bytes become U+FFFD.
 """
 
 import codecs
@@ -15,27 +15,29 @@ from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 WINDOW_CHARS = 128 * 1024
-"""The most characters that one regular expression reads."""
+"""The most characters that a regular expression reads at once."""
 PREVIEW_LIMIT_CHARS = 8_000
 """Longer texts of a result are stored as files, with a preview in the record."""
 
-_LONGEST_PERCENT_ESCAPE = 3
+_PERCENT_ESCAPE_BYTES = 3
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
-_MARKS = (
+# UTF-32 comes first, since its mark begins with that of UTF-16.
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 UTF_8 = "utf-8-sig"
+"""The codec for texts in UTF-8, which drops a byte order mark."""
 _RANGE = re.compile(r"([1-9][0-9]{0,17})(-(?:[1-9][0-9]{0,17})?)?|-([1-9][0-9]{0,17})")
 
 
 def windows(text: str) -> Iterator[str]:
-    """Return the text in pieces that are processed one by one."""
+    """Yield a text in windows of at most `WINDOW_CHARS`."""
     return (text[start : start + WINDOW_CHARS] for start in range(0, len(text), WINDOW_CHARS))
 
 
@@ -45,12 +47,11 @@ def search_windows(
     """Return the result of `pattern.search(text, start, end)`.
 
     Args:
-        pattern: A pattern that reads at most `reach` characters from its start, and does not use
-            the end of the text.
-        text: Any text.
+        pattern: A pattern that does not use the end of the text.
+        text: The text.
         start: The first position.
         end: The position to stop at.
-        reach: See `pattern`.
+        reach: The most characters that the pattern reads from the beginning of a match.
     """
     while start < end:
         found = pattern.search(text, start, min(start + WINDOW_CHARS + reach, end))
@@ -61,19 +62,19 @@ def search_windows(
 
 
 def match_end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
-    """Return the end of a match at `start`; `start` if there is none."""
+    """Return the end of the match that begins at `start`; `start` if there is none."""
     found = pattern.match(text, start, end)
     return found.end() if found else start
 
 
 def percent_decoded(data: bytes) -> bytes:
-    """Return percent-encoded bytes decoded, as `unquote_to_bytes` does."""
+    """Return percent-encoded bytes decoded, with the result of `unquote_to_bytes`."""
     pieces = []
     start = 0
     while start < len(data):
         end = min(start + WINDOW_CHARS, len(data))
-        # No cut splits an escape.
-        sign = data.rfind(b"%", end - _LONGEST_PERCENT_ESCAPE + 1, end)
+        # Windows end before an escape, not inside of it.
+        sign = data.rfind(b"%", end - _PERCENT_ESCAPE_BYTES + 1, end)
         end = sign if start < sign and end < len(data) else end
         pieces.append(unquote_to_bytes(data[start:end]))
         start = end
@@ -82,7 +83,7 @@ def percent_decoded(data: bytes) -> bytes:
 
 def without_lone_surrogates(text: str) -> str:
     """Return the text with U+FFFD for each lone surrogate; the same object if there is none."""
-    # Nearly every text is ASCII, which Python knows without reading it.
+    # Most texts are ASCII, and `isascii` does not read the text.
     if text.isascii():
         return text
     # Encoding is many times as fast as searching, and UTF-8 rejects only surrogates.
@@ -95,8 +96,8 @@ def without_lone_surrogates(text: str) -> str:
 
 
 def text_encoding(head: bytes) -> str:
-    """Return the encoding of a text by its first four bytes, by a name of `codecs`."""
-    return next((name for mark, name in _MARKS if head.startswith(mark)), UTF_8)
+    """Return the encoding of a text, by its first four bytes; a name of the module `codecs`."""
+    return next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), UTF_8)
 
 
 def is_wide(encoding: str) -> bool:
@@ -116,14 +117,14 @@ def decode_text(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Lines from `first` to `last`, counted from 1, both included; `last` of `None` is the end.
-
-    With `tail`, the range is that number of last lines.
-    """
+    """A range of lines."""
 
     first: int = 1
+    """The number of the first line, from 1."""
     last: int | None = None
+    """The number of the last line; `None` for the last line of the text."""
     tail: int | None = None
+    """The number of last lines that the range has; then `first` and `last` are ignored."""
 
     def within(self, total: int) -> tuple[int, int]:
         """Return the first and last line in a text of `total` lines; empty if last < first."""

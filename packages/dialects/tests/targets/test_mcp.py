@@ -32,7 +32,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import McpRevision
 from pagefault_dialects.targets.base64_leaves import Base64Leaf
-from pagefault_dialects.targets.mcp import of_revision
+from pagefault_dialects.targets.mcp import narrow_to_revision
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import mp4
 from tests.providers.mcp_types import check_mcp
@@ -46,7 +46,7 @@ def mcp(*turns: ResolvedTurn) -> list[Any]:
 
 def of(revision: McpRevision, *turns: ResolvedTurn) -> JsonValue:
     """Return the messages for a revision of the protocol."""
-    profile = of_revision(TARGETS["mcp"], revision)
+    profile = narrow_to_revision(TARGETS["mcp"], revision)
     return [plain(message) for message in profile.write(turns, profile, "auto")]
 
 
@@ -122,7 +122,7 @@ def test_oldest_revisions_take_no_structured_content(revision: McpRevision) -> N
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
 def test_oldest_revisions_take_no_links(revision: McpRevision) -> None:
-    rules = of_revision(TARGETS["mcp"], revision).media
+    rules = narrow_to_revision(TARGETS["mcp"], revision).media
     assert {kind: rule.addresses for kind, rule in rules.items()} == dict.fromkeys(rules, ())
     referred = media_item(PNG, "image/png", address=REFERENCE, is_reference=True)
     image = {"type": "image", "data": REFERENCE, "mimeType": "image/png"}

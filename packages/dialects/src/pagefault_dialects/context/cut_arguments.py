@@ -1,5 +1,7 @@
 """Shortened arguments of old calls: a long string keeps its beginning, followed by a mark.
 
+`cut_marks.py` describes the mark, and finds it in new calls.
+
 Source: `context`, "Budget".
 """
 
@@ -14,15 +16,16 @@ from pagefault_dialects.json.values import JsonObject, json_text
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 ARGUMENT_CHARS = 200
-"""Characters that a long string of an old call keeps."""
-# The mark in calls without a session, which names no handle.
+"""The number of characters that a long string of an old call keeps."""
+# The mark of a call that is not in a session, so that there is no handle to name.
 _PLAIN_MARK = re.compile(r"\[\.\.\. [0-9]{1,15} characters left out \.\.\.\]")
 
 
 def cut_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
     """Return the arguments of a call with long strings cut; the same object if none is long.
 
-    Objects, arrays, keys and all other values are unchanged. Cutting again changes nothing.
+    Objects, arrays, keys and other values are unchanged. Strings that were cut before are unchanged
+    too.
 
     Args:
         arguments: The arguments of a call.
@@ -42,38 +45,40 @@ def cut_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
                 node[key] = member.copy()
                 pending.append((node[key], _member_handle(node_handle, key)))
             elif isinstance(member, str) and len(member) > ARGUMENT_CHARS:
-                node[key] = _cut(member, _member_handle(node_handle, key))
+                node[key] = _cut_string(member, _member_handle(node_handle, key))
                 has_long = has_long or node[key] is not member
     return cut if has_long else arguments
 
 
 def mark_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
-    """Return the first member alone, with a mark as its value; the same object if it is short.
+    """Return arguments that are only a mark: the first member, with the mark as its value.
+
+    Arguments whose JSON is hardly longer than the mark are returned unchanged.
 
     Args:
         arguments: The arguments of a call.
         handle: The reference to them; see `cut_arguments`.
     """
-    mark = _mark(len(json_text(arguments)), handle)
+    mark = _make_mark(len(json_text(arguments)), handle)
     if len(json_text(arguments)) <= ARGUMENT_CHARS + len(mark):
         return arguments
     return {next(iter(arguments))[:ARGUMENT_CHARS]: mark}
 
 
-def _mark(omitted_chars: int, handle: str | None) -> str:
+def _make_mark(omitted_chars: int, handle: str | None) -> str:
     hint = "" if handle is None else f"; read_text {handle} shows all of it"
     return f"[... {omitted_chars} characters left out{hint} ...]"
 
 
-def _cut(text: str, handle: str | None) -> str:
+def _cut_string(text: str, handle: str | None) -> str:
     head = text[: boundary_at_or_before(text, ARGUMENT_CHARS)]
-    mark = _mark(len(text) - len(head), handle)
+    mark = _make_mark(len(text) - len(head), handle)
     is_cut = is_cut_text(text) or _PLAIN_MARK.fullmatch(text, len(head)) is not None
     return text if is_cut or len(text) <= ARGUMENT_CHARS + len(mark) else head + mark
 
 
 def is_cut_text(text: str) -> bool:
-    """Return whether a text is an argument that was cut: its beginning and a mark."""
+    """Return whether a text is a string that was cut: a beginning, and a mark with a handle."""
     if len(text) > ARGUMENT_CHARS + LONGEST_MARK:
         return False
     match = CUT_MARK.search(text)
@@ -81,7 +86,7 @@ def is_cut_text(text: str) -> bool:
 
 
 def _member_handle(handle: str | None, key: str | int) -> str | None:
-    """Return the handle of a member; that of its object or array if it would be too long."""
+    """Return the handle of a member. If it were too long, return that of its object or array."""
     if handle is None or len(handle) + len(str(key)) > LONGEST_HANDLE:
         return handle
     # Escaped as in a URI (RFC 6901, section 6): a key can contain characters that end a handle.

@@ -17,9 +17,10 @@ from pagefault_dialects.json.pointers import parse_json_pointer
 from pagefault_dialects.json.values import JsonValue, iterate_values
 
 LONGEST_HANDLE = 400
-"""In characters. If the handle of a value is longer, the handle of its object or array is used."""
+"""The most characters of a handle. For a value with a longer handle, the mark has the handle of its
+object or array."""
 LONGEST_MARK = 2 * LONGEST_HANDLE
-"""An upper bound of the length of a mark, in characters."""
+"""An upper bound of the characters of a mark."""
 _HANDLE = (
     rf"@entry:[0-9]{{1,15}}/arguments/[0-9]{{1,9}}(?:/[A-Za-z0-9_.~%/-]{{0,{LONGEST_HANDLE}}}+)?"
 )
@@ -43,11 +44,11 @@ class ArgumentHandle:
     call_index: int
     """The index of the call among those of the entry."""
     names: tuple[str, ...]
-    """The path of the value in the arguments, as names and indexes."""
+    """The path of the value in the arguments: the names of members and the indexes of items."""
 
 
 def find_cut_mark(arguments: JsonValue) -> str | None:
-    """Return the handle in the first cut mark of a call's arguments; `None` if there is none.
+    """Return the handle in the first mark in a call's arguments; `None` without a mark.
 
     Args:
         arguments: An object, or the JSON text of one.
@@ -59,19 +60,19 @@ def find_cut_mark(arguments: JsonValue) -> str | None:
 
 
 def find_blocking_mark(tool_name: str, arguments: JsonValue) -> str | None:
-    """Return the handle in the cut mark because of which a call is not run; `None` without one.
+    """Return the handle in a mark because of which a call is not run; `None` if it can be run.
 
-    Calls of `read_text` are run with a mark, since that is how a model reads the whole text.
+    Calls of `read_text` are run even with a mark, since a model reads the whole text by them.
 
     Args:
-        tool_name: The tool.
+        tool_name: The name of the tool, which may have a prefix of the host.
         arguments: An object, or the JSON text of one.
     """
     return None if tool_name.endswith("read_text") else find_cut_mark(arguments)
 
 
 def cut_arguments_refusal(handle: str) -> str:
-    """Return the answer to a call with a cut argument, which is not run.
+    """Return the result of a call with a cut argument, which is not run.
 
     Args:
         handle: The handle of the whole argument.

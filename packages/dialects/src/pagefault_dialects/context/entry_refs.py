@@ -1,4 +1,4 @@
-"""References to the entries of a history, as models write them, and the texts they name.
+"""References to the entries of a history, which models write in calls of `read_text`.
 
 `@entry:12` names the text of an entry, `@entry:12/arguments/1/content` a value in the arguments of
 its second call, and `@entries:2-1630` a list with one line for each entry.
@@ -35,7 +35,7 @@ class EntryRange:
     """The last entry; `None` for the newest."""
 
     def ref_from(self, first: int) -> str:
-        """Return the reference to its entries from `first` on."""
+        """Return the reference to the entries of this range from `first` on."""
         return f"@entries:{first}-{'' if self.last is None else self.last}"
 
 
@@ -65,7 +65,7 @@ def describe_entry(seq: int, turns: Sequence[ComposedTurn]) -> str:
 
 
 def entry_text_or_calls(seq: int, turns: Sequence[ComposedTurn]) -> str:
-    """Return the text of an entry; if it has no text, the names and arguments of its calls."""
+    """Return the text of an entry. If it has none, return the names and arguments of its calls."""
     return entry_text(turns) or "\n".join(
         f"{_call_name(seq, index, call.name)}: {json_text(call.arguments)}"
         for index, call in enumerate(calls_in(turns))
@@ -73,7 +73,7 @@ def entry_text_or_calls(seq: int, turns: Sequence[ComposedTurn]) -> str:
 
 
 def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
-    """Return the string in the arguments of a call that a handle names; other values as JSON.
+    """Return the value that a handle names in the arguments of a call: a string, or else JSON.
 
     Args:
         turns: The turns of the entry.
@@ -102,7 +102,7 @@ def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
 
 
 def calls_in(turns: Sequence[ComposedTurn]) -> Sequence[TurnCall]:
-    """Return the calls of an entry in order, including calls that are stored with their answers."""
+    """Return the calls of an entry in order, including calls that are stored with their results."""
     return [
         call
         for turn in turns
@@ -120,12 +120,12 @@ def _call_name(seq: int, index: int, name: str) -> str:
 
 def _describe_members(value: JsonValue, pointer: str) -> str:
     """Return a sentence that lists the members of a value."""
-    there = f"At {quote_short(pointer, _EXCERPT_CHARS)} there" if pointer else "There"
+    subject = f"At {quote_short(pointer, _EXCERPT_CHARS)} there" if pointer else "There"
     if isinstance(value, dict) and value:
-        return f"{there} are {_join([quote_short(key, _NAME_CHARS) for key in value])}."
+        return f"{subject} are {_join([quote_short(key, _NAME_CHARS) for key in value])}."
     if isinstance(value, list) and value:
-        return f"{there} are items 0 to {len(value) - 1}."
-    return f"{there} is a value without members: leave the rest out."
+        return f"{subject} are items 0 to {len(value) - 1}."
+    return f"{subject} is a value without members: leave the rest out."
 
 
 def _describe_calls(calls: Sequence[TurnCall]) -> str:
@@ -137,7 +137,7 @@ def _describe_calls(calls: Sequence[TurnCall]) -> str:
 
 
 def _short_arguments(arguments: JsonValue, max_chars: int) -> str:
-    # Each value is cut by itself: in calls that write files, the path often follows the long text.
+    # Each value is cut by itself, since the path often follows the long text of a written file.
     if isinstance(arguments, dict):
         arguments = {
             name: f"{value[:_NAME_CHARS]}…"

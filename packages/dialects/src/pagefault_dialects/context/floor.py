@@ -1,9 +1,10 @@
-"""The floor: turns that are never left out of a rendering, and their shares of the token budget.
+"""The floor: turns that a rendering never leaves out, and their shares of the token budget.
 
-The system messages are not shortened. Of the remaining budget, the first message of the user, the
-newest message of the user, and the newest results with pinned pages get at most a quarter each. The
-newest step gets most of what these turns do not use. A text longer than its share keeps its
-beginning and its end, around a line with the call that returns the whole text.
+These turns are called protected. The system messages are not shortened. Of the remaining budget,
+the first message of the user, the newest message of the user, and the newest results with pinned
+pages get at most a quarter each. The newest step gets most of what these turns do not use. A text
+longer than its share keeps its beginning and its end, around a line with the call that returns the
+whole text.
 
 Source: `context`, "Budget".
 """
@@ -64,16 +65,19 @@ class Floor:
         self._page_of = page_of
         self._has_older = has_older
         reserve = min(_RESERVE_TOKENS, max_tokens // 4)
-        self.system_tokens = sum(map(self._tokens, indexes.system))
+        self.system_tokens = sum(map(self._count_tokens, indexes.system))
         # The tokens that all turns but the system messages share.
         self._room = max(0, max_tokens - self.system_tokens - reserve)
-        min_step_tokens = sum(map(self._min_tokens, indexes.newest))
+        min_step_tokens = sum(map(self._count_min_tokens, indexes.newest))
         share_count = max(3, len(indexes.messages) + bool(indexes.pinned))
-        # In a small budget, a share is less than a quarter, since the newest step needs the rest.
-        self._quarter = max(0, min(self._room // 4, (self._room - min_step_tokens) // share_count))
+        # A share is a quarter of these tokens. In a small budget, it is less, since the newest step
+        # needs the rest.
+        self._max_share = max(
+            0, min(self._room // 4, (self._room - min_step_tokens) // share_count)
+        )
 
     def shorten_message(self, index: int, turn: ComposedTurn) -> ComposedTurn:
-        """Return a message, shortened to a quarter of the budget.
+        """Return a message, shortened to its share of the budget.
 
         If there is no step, the last message of the assistant gets the share of the newest step
         instead. A protected message that is not in `shorten_text` is returned whole.
@@ -86,15 +90,17 @@ class Floor:
         if index in messages and index not in self._shortened:
             return turn
         if turn.role != "assistant" or self._indexes.newest or index not in messages[-1:]:
-            return self._fit(turn, self._quarter, None)
-        others = [*self._shorten_messages(messages[:-1]), *self._shorten_pinned_answers()]
-        return self._fit(turn, self._newest_share(self._meter.measure_turns(others).tokens), None)
+            return self._fit(turn, self._max_share, None)
+        others = [*self._shorten_messages(messages[:-1]), *self._shorten_pinned_results()]
+        return self._fit(
+            turn, self._find_step_share(self._meter.measure_turns(others).tokens), None
+        )
 
     def shorten_pinned(self, index: int) -> ComposedTurn:
-        """Return a result with a pinned page, shortened to its part of their common quarter."""
-        share = self._quarter // max(1, len(self._indexes.pinned))
+        """Return a result with a pinned page. All such results together have one share."""
+        share = self._max_share // max(1, len(self._indexes.pinned))
         turn = self._turns[index]
-        fits = sum(map(self._tokens, self._indexes.pinned)) <= self._quarter
+        fits = sum(map(self._count_tokens, self._indexes.pinned)) <= self._max_share
         if fits or index not in self._shortened:
             return turn
         return self._fit(turn, share, self._page_of(turn))
@@ -104,23 +110,23 @@ class Floor:
         measure = self._meter.measure_turns
         newest = {index: self._turns[index] for index in self._indexes.newest}
         used = measure(self._shorten_messages(self._indexes.messages)).tokens
-        used += measure(self._shorten_pinned_answers()).tokens
+        used += measure(self._shorten_pinned_results()).tokens
         room = max(0, self._room - used)
-        if sum(map(self._tokens, newest)) <= room or not set(newest) <= set(self._shortened):
+        if sum(map(self._count_tokens, newest)) <= room or not set(newest) <= set(self._shortened):
             return newest
-        share = self._newest_share(used)
-        calling = [index for index, turn in newest.items() if turn.role != "tool"]
-        if sum(map(self._tokens, calling)) > share // 2:
+        share = self._find_step_share(used)
+        call_indexes = [index for index, turn in newest.items() if turn.role != "tool"]
+        if sum(map(self._count_tokens, call_indexes)) > share // 2:
             # Calls that the provider has signed are cut too: otherwise there is no rendering.
             for shorten in (cut_arguments, mark_arguments):
-                for index in calling:
+                for index in call_indexes:
                     newest[index] = with_shorter_arguments(self._turns[index], shorten)
-                if sum(measure([newest[index]]).tokens for index in calling) <= share:
+                if sum(measure([newest[index]]).tokens for index in call_indexes) <= share:
                     break
-        share -= measure(newest[index] for index in calling).tokens
-        answers = [index for index in newest if index not in calling]
-        shares = _divide_tokens(share, [*map(self._tokens, answers)])
-        for index, max_tokens in zip(answers, shares, strict=True):
+        share -= measure(newest[index] for index in call_indexes).tokens
+        results = [index for index in newest if index not in call_indexes]
+        shares = _divide_tokens(share, [*map(self._count_tokens, results)])
+        for index, max_tokens in zip(results, shares, strict=True):
             newest[index] = self._fit(newest[index], max_tokens, self._page_of(newest[index]))
         return newest
 
@@ -133,7 +139,7 @@ class Floor:
             ("the first user message", self._shorten_messages(users[:1])),
             ("the newest user message", self._shorten_messages(users[1:])),
             ("the newest other message", self._shorten_messages(others)),
-            ("pinned pages", self._shorten_pinned_answers()),
+            ("pinned pages", self._shorten_pinned_results()),
             ("the newest step", [*self.shorten_newest_step().values()]),
         ]
         return [(name, self._meter.measure_turns(turns).tokens) for name, turns in parts if turns]
@@ -141,18 +147,18 @@ class Floor:
     def _shorten_messages(self, indexes: Iterable[int]) -> Sequence[ComposedTurn]:
         return [self.shorten_message(index, self._turns[index]) for index in indexes]
 
-    def _shorten_pinned_answers(self) -> Sequence[ComposedTurn]:
+    def _shorten_pinned_results(self) -> Sequence[ComposedTurn]:
         return [*map(self.shorten_pinned, self._indexes.pinned)]
 
-    def _newest_share(self, used: int) -> int:
+    def _find_step_share(self, used: int) -> int:
         """Return the share of the newest step, given the tokens that the other turns here use."""
         room = max(0, self._room - used)
         return room * (8 - _EIGHTHS_FOR_OLDER) // 8 if self._has_older else room
 
-    def _tokens(self, index: int) -> int:
+    def _count_tokens(self, index: int) -> int:
         return self._meter.measure_turn(self._turns[index]).tokens
 
-    def _min_tokens(self, index: int) -> int:
+    def _count_min_tokens(self, index: int) -> int:
         """Return the approximate tokens of a turn of the newest step at its shortest."""
         turn = self._turns[index]
         if turn.role == "tool":

@@ -26,7 +26,7 @@ RECALLS_FOR_RAISED_PRIORITY = 3
 PAGE_FAULT = "page_fault"
 _READ_TEXT, _VIEW_MEDIA = "read_text", "view_media"
 WORD_END = r"(?![_.~%/-]*+[0-9A-Za-z])"
-"""A pattern for the end of a handle: no letter or digit follows, not even behind punctuation."""
+"""A pattern for the end of a handle: no letter or digit follows, not even after punctuation."""
 MEDIUM_HANDLE = re.compile(r"(?<![0-9A-Za-z])(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
 """The handle of a medium, in any text."""
 ENTRY_HANDLE = re.compile(

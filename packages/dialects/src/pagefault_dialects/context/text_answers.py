@@ -1,4 +1,4 @@
-"""Answers of `read_text`: a line with the position to read on from, and a piece of the text.
+"""Results of `read_text`: a line with the position to read on from, and a piece of the text.
 
 Source: `agents`, "Tools for models".
 """
@@ -12,7 +12,7 @@ from pagefault_dialects.texts.excerpts import JsonExcerpt, LineExcerpt, Matches
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
 
-# For the line above a piece.
+# The tokens of the line above a piece.
 _HEADER_TOKENS = 64
 
 
@@ -23,13 +23,13 @@ def answer_with_characters(
 
     Args:
         name: The name of the text; see `text_name`.
-        text: The text from the offset on, or more of it than is requested.
-        total_chars: The length of the text, as far as it is known.
+        text: The text from the offset on, which may be longer than the limit.
+        total_chars: The length of the text, for the error; at least that of the part that was read.
         request: The offset and the limit.
-        max_tokens: The most tokens of the answer.
+        max_tokens: The most tokens of the result.
 
     Raises:
-        WrongArgumentsError: The offset is behind the end of the text.
+        WrongArgumentsError: The offset is after the end of the text.
     """
     if not text and request.offset:
         raise WrongArgumentsError(
@@ -55,13 +55,13 @@ def answer_with_excerpt(
 ) -> str:
     """Return lines, matches or a JSON value of a text, under a line with the next line to read.
 
-    What does not fit one answer is left out.
+    Lines that do not fit the result are left out.
 
     Args:
         name: The name of the text; see `text_name`.
-        total_lines: The number of its lines; `None` for a value in JSON.
+        total_lines: The number of lines of the text; `None` for a JSON value.
         excerpt: The lines, the matches or the value.
-        max_tokens: The most tokens of the answer.
+        max_tokens: The most tokens of the result.
     """
     if isinstance(excerpt, JsonExcerpt):
         piece = _mark_cut(excerpt.words, max_tokens)
@@ -71,43 +71,43 @@ def answer_with_excerpt(
         lines = [(part.line, f"{part.line}: {part.text}") for part in excerpt.found]
     else:
         lines = list(enumerate(excerpt.lines, start=excerpt.first_line))
-    kept, next_line = take_lines(lines, MAX_TEXT_CHARS, max_tokens)
+    taken, next_line = take_lines(lines, MAX_TEXT_CHARS, max_tokens)
     next_line = excerpt.next_line if next_line is None else next_line
     header = f"of {total_lines} lines"
     if isinstance(excerpt, Matches):
         header = f"{excerpt.total} {header} match"
-    elif kept:
-        header = f"lines {excerpt.first_line} to {excerpt.first_line + len(kept) - 1} {header}"
-    # A line that is longer than an answer is the only one in it.
-    is_cut = bool(lines) and len(kept[0]) < len(lines[0][1])
+    elif taken:
+        header = f"lines {excerpt.first_line} to {excerpt.first_line + len(taken) - 1} {header}"
+    # If a line is cut, it is the first one, and the only one in the result.
+    is_cut = bool(lines) and len(taken[0]) < len(lines[0][1])
     cut = f"; line {lines[0][0]} is cut: read it by offset, without lines" if is_cut else ""
     go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
-    return "\n".join([f"[{name}, {header}{cut}{go_on}]", *kept])
+    return "\n".join([f"[{name}, {header}{cut}{go_on}]", *taken])
 
 
 def take_lines(
     lines: Sequence[tuple[int, str]], max_chars: int, max_tokens: int
 ) -> tuple[Sequence[str], int | None]:
-    """Return the lines that fit one answer; at least the beginning of the first one.
+    """Return the first lines that fit a result, with at least the beginning of the first line.
 
     Args:
-        lines: Each line with its number.
-        max_chars: The most characters of the answer.
-        max_tokens: The most tokens of the answer, including the line above.
+        lines: The number and the text of each line.
+        max_chars: The most characters of the result.
+        max_tokens: The most tokens of the result, including the line above.
 
     Returns:
         The lines, and the number of the first line that was left out; `None` if all fit.
     """
-    kept: list[str] = []
+    taken: list[str] = []
     tokens = max_tokens - _HEADER_TOKENS
     for number, text in lines:
         max_chars -= len(text) + 1
         if max_chars < 0 or (tokens := tokens - count_tokens(text) - 1) < 0:
-            if kept:
-                return kept, number
+            if taken:
+                return taken, number
             text = _mark_cut(text, max_tokens)  # noqa: PLW2901 - the only line
-        kept.append(text)
-    return kept, None
+        taken.append(text)
+    return taken, None
 
 
 def _mark_cut(text: str, max_tokens: int) -> str:
@@ -117,7 +117,7 @@ def _mark_cut(text: str, max_tokens: int) -> str:
 
 
 def _shorten(text: str, max_chars: int, max_tokens: int) -> str:
-    """Return the beginning of a text that fits."""
+    """Return the longest beginning of a text that fits, at least a character."""
     beginning = text[:max_chars]
     length = chars_within(beginning, max_tokens - _HEADER_TOKENS)
     if length == len(text):

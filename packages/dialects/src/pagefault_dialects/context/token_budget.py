@@ -60,7 +60,7 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: Resolve
     """
     meter = LoadMeter(history.profile, resolved.turns)
     load = meter.measure_conversation(resolved.turns)
-    excess = _excess(resolved, load, history.options)
+    excess = _measure_excess(resolved, load, history.options)
     if excess == Load():
         return frontier
     if excess.tokens > 0:
@@ -90,7 +90,7 @@ def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, meter: Load
     return meter.measure_turns(turns).tokens > (history.options.max_tokens or 0)
 
 
-def _excess(resolved: ResolvedTurns, load: Load, options: RenderOptions) -> Load:
+def _measure_excess(resolved: ResolvedTurns, load: Load, options: RenderOptions) -> Load:
     """Return the load that has to be evicted for a conversation to fit its limits.
 
     If a request has too many or too large media, a quarter of the media or of their base64 is

@@ -1,4 +1,4 @@
-"""Cuts of texts to a number of tokens.
+"""Cuts of texts to a number of tokens, for results of the memory's tools.
 
 Only the part that fits is counted, so the time of a cut does not depend on the length of the text.
 
@@ -12,32 +12,31 @@ from pagefault_dialects.targets.tokens import TokenRule, count_tokens
 from pagefault_dialects.texts.cuts import Excerpt, boundary_at_or_after, boundary_at_or_before
 
 ANSWER_TOKENS = 8_000
-"""The most tokens of an answer of a memory tool without a budget."""
+"""The most tokens of a result of a memory tool, if the rendering of the result has no budget."""
 
 # Tokens are counted in pieces of this length.
 _PIECE_CHARS = 2_048
-# An answer gets at most half of a budget; protected turns need the rest.
-_ANSWERS_IN_BUDGET = 2
-_MIN_ANSWER_TOKENS = 100
-# For the line between beginning and end.
+# A result gets at most half of a budget, since turns that are never left out need the rest.
+_RESULTS_IN_BUDGET = 2
+_MIN_RESULT_TOKENS = 100
+# The tokens of the line between beginning and end.
 _GAP_TOKENS = 64
 
 
 def max_answer_tokens(budget: int | None, rule: TokenRule) -> int:
-    """Return the most tokens of an answer of a memory tool.
+    """Return the most tokens of a result of a memory tool, as `count_tokens` counts them.
 
     Args:
-        budget: The `maxTokens` of the rendering of the answer, if there is one.
+        budget: The `maxTokens` of the rendering that has the result; `None` without a limit.
         rule: The rule by which the target of that rendering counts.
     """
     if budget is None:
         return ANSWER_TOKENS
-    return max(_MIN_ANSWER_TOKENS, budget * 100 // rule.text_percent // _ANSWERS_IN_BUDGET)
+    return max(_MIN_RESULT_TOKENS, budget * 100 // rule.text_percent // _RESULTS_IN_BUDGET)
 
 
 def upper_token_bound(text: str) -> int:
-    """Return an upper bound of the tokens of a text, without a vocabulary."""
-    # A token has at least one byte.
+    """Return an upper bound of the tokens of a text: its bytes, since no token is empty."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -61,7 +60,7 @@ def head_and_tail_within(text: str, max_tokens: int, hint_at: Callable[[int], st
     Args:
         text: The whole text.
         max_tokens: The most tokens, including the line between beginning and end.
-        hint_at: Returns the hint for that line, which says how to read on from an offset.
+        hint_at: Returns the hint for that line, given the offset from which to read on.
     """
     if chars_within(text, max_tokens) == len(text):
         return Excerpt(text, 0, len(text), len(text))
@@ -76,7 +75,7 @@ def head_and_tail_within(text: str, max_tokens: int, hint_at: Callable[[int], st
 
 
 def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
-    """Return the first lines, as many as have at most `max_tokens` together."""
+    """Return as many of the first lines as have at most `max_tokens` together."""
     if sum(upper_token_bound(line) + 1 for line in lines) <= max_tokens:
         return lines
     room = max_tokens
@@ -88,7 +87,7 @@ def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
 
 
 def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[JsonValue]:
-    """Return the blocks of an answer, with their texts cut to `max_tokens` together."""
+    """Return the blocks of a result, with their texts cut to `max_tokens` together."""
     texts = (block.get("text") for block in content if isinstance(block, dict))
     if sum(upper_token_bound(text) for text in texts if isinstance(text, str)) <= max_tokens:
         return content
@@ -104,6 +103,7 @@ def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[Jso
 
 
 def _chars_within_piece(piece: str, max_tokens: int) -> int:
+    """Return the length of a beginning of a piece that has at most `max_tokens`."""
     size, tokens = len(piece), count_tokens(piece)
     while size and tokens > max_tokens:
         # Reduce in proportion, and by at least one character.
@@ -113,7 +113,7 @@ def _chars_within_piece(piece: str, max_tokens: int) -> int:
 
 
 def _last_chars_within(text: str, max_tokens: int) -> int:
-    """Return the length of an end of a text that has at most `max_tokens`, in one piece at most."""
+    """Return the length of an end of a text that has at most `max_tokens`, up to one piece."""
     size = min(len(text), _PIECE_CHARS, 4 * max_tokens)
     while size and (tokens := count_tokens(text[-size:])) > max_tokens:
         size = min(size - 1, size * max_tokens // tokens)

@@ -1,9 +1,10 @@
-"""The messages of `anthropic`: all answers of a turn come first in one user message.
+"""The messages of `anthropic`.
 
-An answer includes its media, unless the tool failed: next to `is_error` only text is accepted, and
-it is required. The media then follow all answers, each after a line that names its call. Blank text
-is refused everywhere and omitted, as is white space at the end of the last message if it is the
-assistant's. Consecutive messages of one role stay apart; the service merges them.
+All results of a turn come first in one user message. A result includes its media, unless the tool
+failed: a result with `is_error` has to have text, and may not have anything else. Its media then
+follow all results, each after a line that names its call. Blank texts are refused, so they are left
+out, and so is white space at the end of a last message of the assistant. Consecutive messages of
+one role are not merged here, since the service merges them.
 
 Source: `providers`, `anthropic`; types of anthropic 2.12.
 """
@@ -42,14 +43,14 @@ from pagefault_dialects.targets.profile import Profile, tool_use
 from pagefault_dialects.targets.request_shapes import ADDRESS, WORDS, Shape, fits_type, is_listed
 
 _ROLES = ("user", "assistant")
-_MEMBERS = frozenset({"role", "content"})
-_OF_RESPONSES = frozenset(
+_REQUEST_MEMBERS = frozenset({"role", "content"})
+_RESPONSE_MEMBERS = frozenset(
     {
         *("id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage"),
         *("container", "context_management"),
     }
 )
-_SOURCES: Mapping[str, Shape] = {
+_SOURCE_SHAPES: Mapping[str, Shape] = {
     # A medium without bytes is refused.
     "base64": {"media_type": str, "data": WORDS},
     "url": {"url": ADDRESS},
@@ -57,7 +58,7 @@ _SOURCES: Mapping[str, Shape] = {
     "file": {"file_id": str},
     "content": {"content": (str, list)},
 }
-_BLOCKS: Mapping[str, Shape] = {
+_BLOCK_SHAPES: Mapping[str, Shape] = {
     "text": {"text": str},
     "image": {"source": {"type": str}},
     "document": {"source": {"type": str}},
@@ -69,60 +70,66 @@ _BLOCKS: Mapping[str, Shape] = {
     "search_result": {"source": str, "title": str, "content": list},
     "container_upload": {"file_id": str},
 }
-_WHERE = "attached after the tool results"
-_THOUGHTS = ("thinking", "redacted_thinking")
+_MEDIA_LOCATION = "attached after the tool results"
+_THOUGHT_TYPES = ("thinking", "redacted_thinking")
 _MAX_TITLE_CHARS = 500
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages, without empty turns.
 
-    `detail` has no place in them.
+    `detail` is not used, since these messages have no member for it.
     """
-    messages = write_runs(turns, partial(_write, profile=profile), content="content")
+    messages = write_runs(turns, partial(_write_turns, profile=profile), content="content")
     if messages:
         messages[-1] = _without_trailing_space(messages[-1])
     return messages
 
 
-def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
+def _write_turns(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
-    for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
-        if are_answers:
-            messages.append({"role": "user", "content": _answers(group, profile)})
+    for are_results, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if are_results:
+            messages.append({"role": "user", "content": _write_results(group, profile)})
             continue
         for turn in group:
-            calls = [_call(call, profile) for call in turn.calls]
-            if content := [*blocks_of(turn.items, _medium, visible_text_block), *calls]:
+            calls = [_write_call(call, profile) for call in turn.calls]
+            if content := [*blocks_of(turn.items, _write_medium, visible_text_block), *calls]:
                 messages.append({"role": turn.role, "content": content})
     return messages
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a message as requests have it; `None` if it is of another dialect, or refused."""
+    """Return a message as requests have it; `None` if they do not accept it."""
     sent = native.message
     role = sent.get("role")
     if role not in _ROLES or native.dialect not in (None, "anthropic"):
         return None
-    request = select_request_members(sent, _MEMBERS, _OF_RESPONSES)
+    request = select_request_members(sent, _REQUEST_MEMBERS, _RESPONSE_MEMBERS)
     content = None if request is None else request.get("content")
     if isinstance(content, list):
-        is_own = bool(content) and all(map(_is_own, content)) and _are_blocks_of(role, content)
-        return request if is_own and _are_answers_sound(content) else None
+        is_own = (
+            bool(content)
+            and all(map(_is_anthropic_block, content))
+            and _are_blocks_of(role, content)
+        )
+        return request if is_own and _are_results_valid(content) else None
     return request if isinstance(content, str) else None
 
 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block in a rewritten message."""
-    is_accepted = _is_own(block) and _are_blocks_of(role, [block]) and _are_answers_sound([block])
+    is_accepted = (
+        _is_anthropic_block(block) and _are_blocks_of(role, [block]) and _are_results_valid([block])
+    )
     return is_accepted and _is_known(block)
 
 
 def _is_known(block: JsonValue) -> bool:
-    """Return whether a block, and each in it, is of a known type and has a known source.
+    """Return whether a block, and each block in it, has a known type and a known source.
 
-    A message written as it was sent may have new types, which its sender knows. A rewritten one may
-    be damaged, so only types that requests are known to accept are kept.
+    A message that is written as it was sent may have newer types. In a rewritten message, only
+    types are written of which it is known that requests accept them.
     """
     if not isinstance(block, dict):
         return False
@@ -130,7 +137,7 @@ def _is_known(block: JsonValue) -> bool:
     if kind not in BLOCK_TYPES and not kind.endswith("_tool_result"):
         return False
     source = block.get("source")
-    if isinstance(source, dict) and not is_listed(source, _SOURCES):
+    if isinstance(source, dict) and not is_listed(source, _SOURCE_SHAPES):
         return False
     holder = source if isinstance(source, dict) else block if kind == "tool_result" else {}
     content = holder.get("content")
@@ -138,46 +145,46 @@ def _is_known(block: JsonValue) -> bool:
 
 
 def _are_blocks_of(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
-    """Return whether a role may have these blocks: thoughts are the assistant's."""
+    """Return whether a role may have these blocks: only the assistant has thoughts."""
     kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
-    return role == "assistant" or kinds.isdisjoint(_THOUGHTS)
+    return role == "assistant" or kinds.isdisjoint(_THOUGHT_TYPES)
 
 
-def _is_own(block: JsonValue) -> bool:
+def _is_anthropic_block(block: JsonValue) -> bool:
     return has_only_own_blocks([block]) and _is_block(block)
 
 
 def _is_block(block: JsonValue) -> bool:
-    """Return whether a block, and each in an answer, has the members that its type requires."""
-    if not isinstance(block, dict) or not fits_type(block, _BLOCKS):
+    """Return whether a block, and each block of a result, has the members its type requires."""
+    if not isinstance(block, dict) or not fits_type(block, _BLOCK_SHAPES):
         return False
     content = block.get("content") if block.get("type") == "tool_result" else None
     if isinstance(content, list) and not all(map(_is_block, content)):
         return False
     source = block.get("source")
-    return not isinstance(source, dict) or fits_type(source, _SOURCES)
+    return not isinstance(source, dict) or fits_type(source, _SOURCE_SHAPES)
 
 
-def _are_answers_sound(content: Sequence[JsonValue]) -> bool:
-    """Return whether answers come first, and those of failures have only text."""
-    is_behind = False
+def _are_results_valid(content: Sequence[JsonValue]) -> bool:
+    """Return whether results come first, and results of failed calls have only text."""
+    has_other_block = False
     for block in content:
         if not isinstance(block, dict) or block.get("type") != "tool_result":
-            is_behind = True
+            has_other_block = True
             continue
         answer = block.get("content")
         blocks = answer if isinstance(answer, list) else []
         is_text = all(isinstance(item, dict) and item.get("type") == "text" for item in blocks)
-        if is_behind or (block.get("is_error") and not (is_text and answer)):
+        if has_other_block or (block.get("is_error") and not (is_text and answer)):
             return False
     return True
 
 
 def _without_trailing_space(message: Node) -> Node:
-    """Return the last message without trailing white space, if it is the assistant's."""
+    """Return a message without white space at its end, if it is a message of the assistant."""
     match message:
-        case {"role": "assistant", "content": str(said)}:
-            return {"role": "assistant", "content": said.rstrip()}
+        case {"role": "assistant", "content": str(text_before)}:
+            return {"role": "assistant", "content": text_before.rstrip()}
         case {"role": "assistant", "content": [*before, last]} if isinstance(last, dict):
             text = last.get("text")
             if last.get("type") == "text" and isinstance(text, str) and text != text.rstrip():
@@ -187,7 +194,7 @@ def _without_trailing_space(message: Node) -> Node:
 
 
 def mark_cached(message: Node) -> Node:
-    """Return a message whose last block has the cache mark."""
+    """Return a message whose last block has the mark for the cache."""
     if not isinstance(message, dict):
         return message
     content = message["content"]
@@ -202,9 +209,9 @@ def mark_cached(message: Node) -> Node:
     return {**message, "content": [*content[:-1], marked]}
 
 
-def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
+def _write_results(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
     results: list[Node] = []
-    following: list[Node] = []
+    media: list[Node] = []
     for turn in group:
         native = native_block_of(turn.items[0]) if turn.items else None
         if native is not None:
@@ -213,31 +220,31 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
         call_id = profile.call_id.fit(turn.call_id)
         result: dict[str, Node] = {"type": "tool_result", "tool_use_id": call_id}
         if turn.is_error:
-            error_blocks = blocks_of(turn.items, _line, visible_text_block) or text_block(
-                ERROR_LINE
-            )
+            error_blocks = blocks_of(
+                turn.items, _write_media_line, visible_text_block
+            ) or text_block(ERROR_LINE)
             result |= {"content": error_blocks, "is_error": True}
             for item in turn.items:
                 if isinstance(item, MediaItem):
-                    following += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
-        elif content := blocks_of(turn.items, _medium, visible_text_block):
+                    media += [*text_block(frame_line(turn, item, call_id)), _write_medium(item)]
+        elif content := blocks_of(turn.items, _write_medium, visible_text_block):
             result["content"] = content
         results.append(result)
-    return [*results, *following]
+    return [*results, *media]
 
 
-def _call(call: TurnCall, profile: Profile) -> Node:
+def _write_call(call: TurnCall, profile: Profile) -> Node:
     mark: dict[str, Node] = {}
     if call.cache_control is not None:
         mark["cache_control"] = JsonLeaf(call.cache_control)
     return {**tool_use(call, profile), **mark}
 
 
-def _line(attachment: MediaItem) -> Node:
-    return text_block(attached_line(attachment, _WHERE))[0]
+def _write_media_line(attachment: MediaItem) -> Node:
+    return text_block(attached_line(attachment, _MEDIA_LOCATION))[0]
 
 
-def _medium(attachment: MediaItem) -> Node:
+def _write_medium(attachment: MediaItem) -> Node:
     mime_type = canonical_mime_type(attachment.mime_type) or attachment.mime_type
     source: Node
     if attachment.url is not None:

@@ -1,13 +1,14 @@
-"""The messages of `bedrock`: those of Converse in JSON, in which bytes are base64.
+"""The messages of `bedrock`: messages of the Converse API as JSON, in which bytes are base64.
 
-Roles alternate, so consecutive turns of one role are one message. All answers of a turn come first
-in it. They are followed by media that answers may not have: audio, and all media of a failed tool,
-since some models accept only text next to `error`. Each follows a line that names its call.
+Roles have to alternate, so consecutive turns of one role are written as one message. All results
+of a turn come first in it. They are followed by media that results may not have: audio, and all
+media of a failed tool, since some models accept only text with `error`. Each of these media follows
+a line that names its call.
 
-A document has a text next to it, and a name of a limited character set, unique in the request. The
-name ends in digits that are derived from the document's place in its session, so that no other
-document changes it. If the file name has other characters, a line before the document has both
-names.
+A message with a document has to have a text as well. The name of a document is limited to some
+characters, and has to be unique in the request. It ends in digits that are derived from the
+document's position in its session, so that the name does not depend on other documents. If the file
+name has other characters, a line before the document has both names.
 
 Source: `providers`, `bedrock`; service model of botocore 1.44; the service's error `Messages can't
 contain duplicate document names`.
@@ -46,20 +47,20 @@ from pagefault_dialects.targets.native_messages import select_request_members
 from pagefault_dialects.targets.profile import MediaClass, Profile, media_class
 from pagefault_dialects.targets.request_shapes import Shape, fits_members
 
-_MEMBERS = frozenset({"role", "content"})
+_REQUEST_MEMBERS = frozenset({"role", "content"})
 
-_SOURCE: Shape = (
+_SOURCE_SHAPE: Shape = (
     {"bytes": str},
     {"s3Location": {"uri": str}},
     {"text": str},
     {"content": list},
 )
-_CONTENTS: Mapping[str, Shape] = {
+_BLOCK_SHAPES: Mapping[str, Shape] = {
     "text": str,
-    "image": {"format": str, "source": _SOURCE},
-    "document": {"name": str, "source": _SOURCE},
-    "audio": {"format": str, "source": _SOURCE},
-    "video": {"format": str, "source": _SOURCE},
+    "image": {"format": str, "source": _SOURCE_SHAPE},
+    "document": {"name": str, "source": _SOURCE_SHAPE},
+    "audio": {"format": str, "source": _SOURCE_SHAPE},
+    "video": {"format": str, "source": _SOURCE_SHAPE},
     "toolUse": {"toolUseId": str, "name": str, "input": dict},
     "toolResult": {"toolUseId": str, "content": list},
     "cachePoint": {"type": str},
@@ -99,77 +100,79 @@ FORMATS: Mapping[MediaClass, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-"""The formats of types, by class; other types are not accepted."""
+"""The name of each accepted MIME type in requests, by class."""
 
-_WHERE = "attached after the tool results"
-_NO_NAME = "document"
+_MEDIA_LOCATION = "attached after the tool results"
+_DEFAULT_NAME = "document"
 _MAX_NAME_CHARS = 180
 _MAX_READ_CHARS = 1_000
-_OF_SESSION = re.compile(r"\A/api/sessions/[^/]++")
-_PLACE_DIGITS = 6
-# Categories of Unicode: marks, punctuation, separators and control characters.
-_NOT_MISSED = "MPZC"
+_SESSION_PREFIX = re.compile(r"\A/api/sessions/[^/]++")
+_NAME_DIGITS = 6
+# Categories of Unicode whose characters a name can do without: marks, punctuation, separators and
+# control characters.
+_DROPPED_CATEGORIES = "MPZC"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages, without empty turns.
 
-    `detail` has no place in them.
+    `detail` is not used, since these messages have no member for it.
     """
     writer = _Writer(profile)
     written: list[tuple[str, list[Node]]] = []
     for is_native, run in groupby(turns, lambda turn: turn.written is not None):
-        for are_answers, group in groupby(run, lambda turn: turn.role == "tool"):
+        for are_results, group in groupby(run, lambda turn: turn.role == "tool"):
             if is_native:
-                written += (item for turn in group for item in writer.sent(turn))
-            elif are_answers:
-                written.append(("user", writer.answers(group)))
+                written += (item for turn in group for item in writer.copy_messages(turn))
+            elif are_results:
+                written.append(("user", writer.write_results(group)))
             else:
-                written += ((turn.role, writer.turn_blocks(turn)) for turn in group)
-    spoken: list[tuple[str, list[Node]]] = []
+                written += ((turn.role, writer.write_turn(turn)) for turn in group)
+    kept: list[tuple[str, list[Node]]] = []
     for role, blocks in written:
-        # Marks alone are no message.
-        goes_on = bool(blocks and spoken) and spoken[-1][0] == role
-        if goes_on or not all(map(_is_mark, blocks)):
-            spoken.append((role, blocks))
+        # An empty turn is left out. So are cache marks alone, unless they extend a message.
+        extends_message = bool(blocks and kept) and kept[-1][0] == role
+        if extends_message or not all(map(_is_mark, blocks)):
+            kept.append((role, blocks))
     return [
         {"role": role, "content": [block for _, blocks in run for block in blocks]}
-        for role, run in groupby(spoken, lambda item: item[0])
+        for role, run in groupby(kept, lambda item: item[0])
     ]
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a message as requests have it; `None` if it is of another dialect, or refused."""
+    """Return a message as requests have it; `None` if they do not accept it."""
     sent = native.message
     content = sent.get("content")
     is_own = native.dialect in (None, "bedrock") and sent.get("role") in ("user", "assistant")
-    if not is_own or not isinstance(content, list) or not all(map(_is_own, content)):
+    if not is_own or not isinstance(content, list) or not all(map(_is_converse_block, content)):
         return None
-    answers = ["toolResult" in block for block in content if isinstance(block, dict)]
-    if answers != sorted(answers, reverse=True) or not all(map(_is_sound, content)):
+    are_results = ["toolResult" in block for block in content if isinstance(block, dict)]
+    has_results_first = are_results == sorted(are_results, reverse=True)
+    if not has_results_first or not all(map(_is_valid_result, content)):
         return None
-    return select_request_members(sent, _MEMBERS, frozenset())
+    return select_request_members(sent, _REQUEST_MEMBERS, frozenset())
 
 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block in a rewritten message."""
-    return _is_own(block)
+    return _is_converse_block(block)
 
 
-def _is_own(block: JsonValue) -> bool:
+def _is_converse_block(block: JsonValue) -> bool:
     if not isinstance(block, dict) or "type" in block:
         return False
-    return any(value is not None for value in block.values()) and fits_members(block, _CONTENTS)
+    return any(value is not None for value in block.values()) and fits_members(block, _BLOCK_SHAPES)
 
 
-def _is_sound(block: JsonValue) -> bool:
-    """Return whether an answer of a failure has text, and only text."""
-    answer = block.get("toolResult") if isinstance(block, dict) else None
-    if not isinstance(answer, dict) or answer.get("status") != "error":
+def _is_valid_result(block: JsonValue) -> bool:
+    """Return whether the result of a failed call has only text; true for all other blocks."""
+    result = block.get("toolResult") if isinstance(block, dict) else None
+    if not isinstance(result, dict) or result.get("status") != "error":
         return True
-    answer_content = answer.get("content")
-    blocks = answer_content if isinstance(answer_content, list) else []
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
     return bool(blocks) and all(isinstance(item, dict) and "text" in item for item in blocks)
 
 
@@ -182,14 +185,14 @@ def mark_cached(message: Node) -> Node:
 
 
 class _Writer:
-    """A writer of blocks, which knows the document names that are in use."""
+    """Writes the blocks of messages, and keeps the names of documents unique."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._names: set[str] = set()
 
-    def sent(self, turn: ResolvedTurn) -> Iterator[tuple[str, list[Node]]]:
-        """Yield the roles and the blocks of the messages that a turn was sent in."""
+    def copy_messages(self, turn: ResolvedTurn) -> Iterator[tuple[str, list[Node]]]:
+        """Yield the role and the blocks of each message that is written as it was sent."""
         for message in turn.written or ():
             for block in message["content"]:
                 document = block.get("document")
@@ -197,11 +200,12 @@ class _Writer:
                     self._names.add(name.lower())
             yield message["role"], message["content"]
 
-    def turn_blocks(self, turn: ResolvedTurn) -> list[Node]:
-        """Return the blocks of a turn of another role than the tool."""
-        # A mark after the calls was read before them.
+    def write_turn(self, turn: ResolvedTurn) -> list[Node]:
+        """Return the blocks of a turn that is not a result."""
+        # The calls of a turn follow its items, so cache marks at the end of a message are the last
+        # items. They are written after the calls again.
         end = len(turn.items) - sum(1 for _ in takewhile(is_cache_mark, reversed(turn.items)))
-        blocks = self._blocks(turn.items[:end], turn.origin)
+        blocks = self._write_blocks(turn.items[:end], turn.origin)
         marks = [copy_provider_block(item) for item in turn.items[end:] if is_cache_mark(item)]
         for call in turn.calls:
             use: Node = {
@@ -212,65 +216,67 @@ class _Writer:
             blocks.append({"toolUse": use})
         return [*blocks, *marks]
 
-    def answers(self, group: Iterable[ResolvedTurn]) -> list[Node]:
-        """Return the blocks of all answers of a turn, then of media outside of them."""
+    def write_results(self, group: Iterable[ResolvedTurn]) -> list[Node]:
+        """Return the blocks of all results of a turn, and then those of media outside of them."""
         results: list[Node] = []
-        following: list[Node] = []
+        media: list[Node] = []
         for turn in group:
             call_id = self._profile.call_id.fit(turn.call_id)
-            inside: list[ResolvedItem | str] = []
+            inner_items: list[ResolvedItem | str] = []
             marks: list[Node] = []
             for item in turn.items:
                 if is_cache_mark(item):
                     marks.append(copy_provider_block(item))
                 elif isinstance(item, MediaItem) and (turn.is_error or _class_of(item) == "audio"):
-                    inside.append(attached_line(item, _WHERE))
+                    inner_items.append(attached_line(item, _MEDIA_LOCATION))
                     is_document = _class_of(item) == "document"
-                    medium = _medium(item, self._name(item, turn.origin) if is_document else None)
-                    following += [*_text(frame_line(turn, item, call_id)), medium]
+                    medium = _write_medium(
+                        item, self._choose_name(item, turn.origin) if is_document else None
+                    )
+                    media += [*_write_text(frame_line(turn, item, call_id)), medium]
                 else:
-                    inside.append(item)
-            content = self._blocks(inside, turn.origin, may_hold_json=True)
+                    inner_items.append(item)
+            content = self._write_blocks(inner_items, turn.origin, is_result=True)
             if turn.is_error:
-                content = content or _text(ERROR_LINE)
+                content = content or _write_text(ERROR_LINE)
             status = "error" if turn.is_error else "success"
             result: Node = {"toolUseId": call_id, "content": content, "status": status}
             results += {"toolResult": result}, *marks
-        return [*results, *following]
+        return [*results, *media]
 
-    def _blocks(
-        self, items: Sequence[ResolvedItem | str], origin: str, *, may_hold_json: bool = False
+    def _write_blocks(
+        self, items: Sequence[ResolvedItem | str], origin: str, *, is_result: bool = False
     ) -> list[Node]:
         blocks: list[Node] = []
         documents: list[MediaItem] = []
         has_text = False
         for item in items:
             if isinstance(item, MediaItem) and _class_of(item) == "document":
-                name = self._name(item, origin)
+                name = self._choose_name(item, origin)
                 if not _has_plain_name(item.filename or ""):
-                    blocks += _text(attached_line(item, f'attached as "{name}"'))
+                    blocks += _write_text(attached_line(item, f'attached as "{name}"'))
                     has_text = True
-                blocks.append(_medium(item, name))
+                blocks.append(_write_medium(item, name))
                 documents.append(item)
             elif isinstance(item, MediaItem):
-                blocks.append(_medium(item))
+                blocks.append(_write_medium(item))
             elif isinstance(item, ProviderBlock):
                 blocks.append(copy_provider_block(item))
-            elif may_hold_json and isinstance(item, DataItem) and isinstance(item.value, dict):
+            elif is_result and isinstance(item, DataItem) and isinstance(item.value, dict):
                 blocks.append({"json": JsonLeaf(item.value)})
             else:
-                text = _text(item if isinstance(item, str) else text_of(item))
+                text = _write_text(item if isinstance(item, str) else text_of(item))
                 has_text = has_text or bool(text)
                 blocks += text
         if documents and not has_text:
-            blocks = [*_text(attached_line(documents[0], "attached")), *blocks]
+            blocks = [*_write_text(attached_line(documents[0], "attached")), *blocks]
         return blocks
 
-    def _name(self, attachment: MediaItem, origin: str) -> str:
+    def _choose_name(self, attachment: MediaItem, origin: str) -> str:
         # A fork of a session has the same names as the session.
-        place = f"{_OF_SESSION.sub('', origin)}#{attachment.medium.pointer}"
-        digits = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
-        base = f"{_plain_name(attachment.filename or '')} {digits[:_PLACE_DIGITS]}"
+        location = f"{_SESSION_PREFIX.sub('', origin)}#{attachment.medium.pointer}"
+        digits = hashlib.sha256(location.encode("utf-8", "surrogatepass")).hexdigest()
+        base = f"{_plain_name(attachment.filename or '')} {digits[:_NAME_DIGITS]}"
         name, number = base, 1
         while name.lower() in self._names:
             number += 1
@@ -283,7 +289,7 @@ def _is_mark(block: Node) -> bool:
     return isinstance(block, dict) and "cachePoint" in block
 
 
-def _medium(attachment: MediaItem, name: str | None = None) -> Node:
+def _write_medium(attachment: MediaItem, name: str | None = None) -> Node:
     kind = _class_of(attachment)
     medium: dict[str, Node] = {
         "format": FORMATS[kind][_type_of(attachment)],
@@ -294,18 +300,20 @@ def _medium(attachment: MediaItem, name: str | None = None) -> Node:
 
 def _plain_name(filename: str) -> str:
     """Return the part of a file name that the service accepts: ASCII letters, digits, few signs."""
-    return _NOT_IN_NAMES.sub(" ", _letters(filename))[:_MAX_NAME_CHARS].strip() or _NO_NAME
+    return (
+        _NOT_IN_NAMES.sub(" ", _remove_accents(filename))[:_MAX_NAME_CHARS].strip() or _DEFAULT_NAME
+    )
 
 
 def _has_plain_name(filename: str) -> bool:
     """Return whether the plain name of a file differs only in punctuation and spaces."""
     return all(
-        sign.isascii() or unicodedata.category(sign)[0] in _NOT_MISSED
-        for sign in _letters(filename)
+        sign.isascii() or unicodedata.category(sign)[0] in _DROPPED_CATEGORIES
+        for sign in _remove_accents(filename)
     )
 
 
-def _letters(filename: str) -> str:
+def _remove_accents(filename: str) -> str:
     """Return a file name without its extension, and without accents."""
     has_extension = mime_type_for_filename(filename) is not None
     stem = (has_extension and filename.rpartition(".")[0]) or filename
@@ -314,7 +322,7 @@ def _letters(filename: str) -> str:
     return "".join(sign for sign in spelled if not unicodedata.combining(sign))
 
 
-def _text(text: str | None) -> list[Node]:
+def _write_text(text: str | None) -> list[Node]:
     return [{"text": text}] if text and not text.isspace() else []
 
 

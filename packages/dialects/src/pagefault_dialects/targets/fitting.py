@@ -110,7 +110,9 @@ class MediaLimits:
         rule = self._profile.media.get("image")
         encodable = ("image/jpeg", "image/png", "image/webp")
         return tuple(
-            item for item in encodable if rule and rule.accepts_type(item) and self._accepts(item)
+            item
+            for item in encodable
+            if rule and rule.accepts_type(item) and self._is_accepted_type(item)
         )
 
     def max_media(self, kind: MediaClass) -> int | None:
@@ -155,7 +157,7 @@ class MediaLimits:
         if rule is None or not has_bytes or self._check_role(ref) or not self._check_type(medium):
             return None
         wav = plan_wav_file(medium.mime_type, medium.size_bytes or 0)
-        if wav is None or not (rule.accepts_type(WAV_TYPE) and self._accepts(WAV_TYPE)):
+        if wav is None or not (rule.accepts_type(WAV_TYPE) and self._is_accepted_type(WAV_TYPE)):
             return None
         limit = rule.max_base64
         return wav if limit is None or base64_length(wav.size_bytes) <= limit else None
@@ -178,7 +180,7 @@ class MediaLimits:
                 f"{self._profile.target} takes no {medium.mime_type}.",
                 fixable_by_resize=True,
             )
-        if not self._accepts(medium.mime_type):
+        if not self._is_accepted_type(medium.mime_type):
             return Obstacle(
                 "not-accepted",
                 f"{medium.mime_type} is not among what `accept` names.",
@@ -240,7 +242,7 @@ class MediaLimits:
         is_enlargeable = self.max_side is None or longer * self.min_side <= self.max_side * shorter
         return shorter < self.min_side and is_enlargeable
 
-    def _accepts(self, mime_type: str) -> bool:
+    def _is_accepted_type(self, mime_type: str) -> bool:
         return self._options.accept is None or matches(mime_type, self._options.accept)
 
     def _find_max_side(self, rule: MediaRule, refs: Sequence[MediumRef]) -> int | None:

@@ -1,13 +1,13 @@
-"""The messages of `gemini`: `Content`s in the spelling of REST.
+"""The messages of `gemini`: `Content` objects with the names of the REST API.
 
-All answers of a turn are in one content. An answer is an object: its text under `output`, or
-`error` if the tool failed; an object that the tool returned replaces it if there is no other text.
-It includes images and documents. Audio and video follow all answers, each after a line that names
+All results of a turn are in one content. A result is an object with its text as `output`, or as
+`error` if the tool failed. If the tool returned only an object, the result is that object. A result
+includes its images and documents. Audio and video follow all results, each after a line that names
 its call.
 
-The model signs its calls, and Gemini 3 and later refuse an unsigned one in the current turn. The
-calls rendered here may be another model's, without a signature. The first call of a turn then has
-the signature that the documentation defines for calls of other models.
+The model signs its calls, and Gemini 3 and later refuse a current turn whose first call is not
+signed. If the call was made by another model, it has no signature. It then gets the signature that
+the documentation defines for calls of other models.
 
 Source: `providers`, `gemini`; types of google-genai 3.4; "Thought Signatures", FAQ.
 """
@@ -44,9 +44,9 @@ from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import Shape, fits, fits_members
 
 _ROLES = ("user", "model", "function", None)
-_MEMBERS = frozenset({"role", "parts"})
-_BESIDE = frozenset({"thought", "thoughtSignature", "thought_signature"})
-_DATA: Mapping[str, Shape] = {
+_REQUEST_MEMBERS = frozenset({"role", "parts"})
+_THOUGHT_MEMBERS = frozenset({"thought", "thoughtSignature", "thought_signature"})
+_DATA_SHAPES: Mapping[str, Shape] = {
     "text": str,
     "inlineData": {"mimeType": str, "data": str},
     "inline_data": {"mime_type": str, "data": str},
@@ -59,54 +59,56 @@ _DATA: Mapping[str, Shape] = {
     "executableCode": {"code": str},
     "executable_code": {"code": str},
 }
-_MARKS: Shape = {"thought?": bool, "thoughtSignature?": str, "thought_signature?": str}
-_WHERE = "attached after the tool results"
-_FOREIGN_CALL = "skip_thought_signature_validator"
-_OWN_MEMBERS = frozenset({"output", "error"})
-_CALLS = frozenset({"functionCall", "function_call"})
-_REFERENCE = "$ref"
+_THOUGHT_SHAPE: Shape = {"thought?": bool, "thoughtSignature?": str, "thought_signature?": str}
+_MEDIA_LOCATION = "attached after the tool results"
+_FOREIGN_CALL_SIGNATURE = "skip_thought_signature_validator"
+_RESERVED_MEMBERS = frozenset({"output", "error"})
+_CALL_MEMBERS = frozenset({"functionCall", "function_call"})
+_REFERENCE_MEMBER = "$ref"
 
-# A response is a protobuf `Struct`: a level of JSON is three messages, of which readers accept 100
-# nested ones, and every number is a double.
-_DEEPEST = 24
-_LARGEST_WHOLE = 2**53
+# Arguments and results are protobuf `Struct`s. A level of JSON takes three nested messages, and
+# readers of protobuf accept 100 of them. Every number is a double.
+_MAX_DEPTH = 24
+_MAX_INTEGER = 2**53
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as contents, without empty turns.
 
-    `detail` has no place in them.
+    `detail` is not used, since these messages have no member for it.
     """
-    return _with_calls_behind_user(
-        write_runs(turns, partial(_write, profile=profile), content="parts")
+    return _merge_calls_into_contents(
+        write_runs(turns, partial(_write_turns, profile=profile), content="parts")
     )
 
 
-def _with_calls_behind_user(contents: Sequence[Node]) -> list[Node]:
-    """Return contents with the model's calls in the same content as its text before them.
+def _merge_calls_into_contents(contents: Sequence[Node]) -> list[Node]:
+    """Return contents; a content with calls is merged into the model's content before it.
 
-    "Function call turn comes immediately after a user turn or after a function response turn."
+    The service refuses other contents: "function call turn comes immediately after a user turn or
+    after a function response turn".
     """
-    kept: list[Node] = []
+    merged: list[Node] = []
     for content in contents:
-        match kept[-1:], content:
-            case [{"role": "model", "parts": [*said]}], {"role": "model", "parts": [*parts]} if any(
-                isinstance(part, dict) and _CALLS & part.keys() for part in parts
-            ):
-                kept[-1] = {"role": "model", "parts": [*said, *parts]}
+        match merged[-1:], content:
+            case [{"role": "model", "parts": [*earlier_parts]}], {
+                "role": "model",
+                "parts": [*parts],
+            } if any(isinstance(part, dict) and _CALL_MEMBERS & part.keys() for part in parts):
+                merged[-1] = {"role": "model", "parts": [*earlier_parts, *parts]}
             case _:
-                kept.append(content)
-    return kept
+                merged.append(content)
+    return merged
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a message as requests have it; `None` if it is of another dialect, or refused."""
+    """Return a message as requests have it; `None` if they do not accept it."""
     sent = native.message
     parts = sent.get("parts")
     is_own = native.dialect in (None, "gemini") and sent.get("role") in _ROLES
     if not is_own or not isinstance(parts, list) or not parts or not all(map(_is_part, parts)):
         return None
-    return select_request_members(sent, _MEMBERS, frozenset())
+    return select_request_members(sent, _REQUEST_MEMBERS, frozenset())
 
 
 def has_part(part: JsonObject, role: TurnRole) -> bool:
@@ -118,95 +120,98 @@ def _is_part(part: JsonValue) -> bool:
     # Parts with a `type` are of the Vercel AI SDK.
     if not isinstance(part, dict) or "type" in part:
         return False
-    has_content = any(part[name] is not None for name in part.keys() - _BESIDE)
-    return has_content and fits_members(part, _DATA) and fits(part, _MARKS)
+    has_content = any(part[name] is not None for name in part.keys() - _THOUGHT_MEMBERS)
+    return has_content and fits_members(part, _DATA_SHAPES) and fits(part, _THOUGHT_SHAPE)
 
 
-def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
+def _write_turns(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
     contents: list[Node] = []
-    for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
-        if are_answers:
-            contents.append({"role": "user", "parts": _answers(group, profile)})
+    for are_results, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if are_results:
+            contents.append({"role": "user", "parts": _write_results(group, profile)})
             continue
         for role, run in groupby(group, lambda turn: turn.role):
             parts: list[Node] = []
             for turn in run:
-                parts += [*blocks_of(turn.items, _medium, _text), *_calls(turn.calls, profile)]
+                parts += [
+                    *blocks_of(turn.items, _write_medium, _write_text),
+                    *_write_calls(turn.calls, profile),
+                ]
             if parts:
                 speaker = "model" if role == "assistant" else "user"
                 contents.append({"role": speaker, "parts": parts})
     return contents
 
 
-def _text(text: str) -> list[Node]:
+def _write_text(text: str) -> list[Node]:
     return [] if text.isspace() else [{"text": text}]
 
 
-def _medium(attachment: MediaItem) -> Node:
-    return {"inlineData": _blob(attachment)}
+def _write_medium(attachment: MediaItem) -> Node:
+    return {"inlineData": _write_blob(attachment)}
 
 
-def _calls(calls: Sequence[TurnCall], profile: Profile) -> list[Node]:
+def _write_calls(calls: Sequence[TurnCall], profile: Profile) -> list[Node]:
     parts: list[Node] = []
     for call in calls:
-        # As text under one name, if the object would be read as a different one.
-        is_kept = _is_read_as_meant(call.arguments)
+        # Arguments that the service would read differently are sent as text.
+        is_exact = _is_read_exactly(call.arguments)
         written: Node = {
             "id": profile.call_id.fit(call.call_id),
             "name": profile.tool_name.fit(call.name),
-            "args": JsonLeaf(call.arguments) if is_kept else {"json": json_text(call.arguments)},
+            "args": JsonLeaf(call.arguments) if is_exact else {"json": json_text(call.arguments)},
         }
-        signed = call.thought_signature or (None if parts else _FOREIGN_CALL)
+        signed = call.thought_signature or (None if parts else _FOREIGN_CALL_SIGNATURE)
         signature: dict[str, Node] = {"thoughtSignature": signed} if signed else {}
         parts.append({"functionCall": written, **signature})
     return parts
 
 
-def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
-    answers: list[Node] = []
-    following: list[Node] = []
+def _write_results(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
+    results: list[Node] = []
+    media: list[Node] = []
     for turn in group:
         call_id = profile.call_id.fit(turn.call_id)
         answer: dict[str, Node] = {
             "id": call_id,
             "name": profile.tool_name.fit(turn.tool_name),
-            "response": _response(turn),
+            "response": _write_response(turn),
         }
-        if parts := _attached(turn.items):
+        if parts := _write_attachments(turn.items):
             answer["parts"] = parts
-        answers.append({"functionResponse": answer})
+        results.append({"functionResponse": answer})
         for item in turn.items:
-            if isinstance(item, MediaItem) and _is_beside(item):
-                following += [{"text": frame_line(turn, item, call_id)}, _medium(item)]
-    return [*answers, *following]
+            if isinstance(item, MediaItem) and _follows_results(item):
+                media += [{"text": frame_line(turn, item, call_id)}, _write_medium(item)]
+    return [*results, *media]
 
 
-def _response(turn: ResolvedTurn) -> Node:
+def _write_response(turn: ResolvedTurn) -> Node:
     if not turn.is_error and len(turn.items) == 1:
         item = turn.items[0]
         value = item.value if isinstance(item, DataItem) else None
-        # An object that the service reads exactly is the response itself.
-        is_own = isinstance(value, dict) and _OWN_MEMBERS.isdisjoint(value)
-        if is_own and _is_read_as_meant(value):
+        # An object that the service reads exactly is sent as the response.
+        is_own = isinstance(value, dict) and _RESERVED_MEMBERS.isdisjoint(value)
+        if is_own and _is_read_exactly(value):
             return JsonLeaf(value)
-    words = join_texts(map(_words, turn.items))
+    words = join_texts(map(_item_words, turn.items))
     return {"error": words or ERROR_LINE} if turn.is_error else {"output": words}
 
 
-def _words(item: ResolvedItem) -> str | None:
+def _item_words(item: ResolvedItem) -> str | None:
     if isinstance(item, MediaItem):
-        return attached_line(item, _WHERE) if _is_beside(item) else None
+        return attached_line(item, _MEDIA_LOCATION) if _follows_results(item) else None
     return text_of(item)
 
 
-def _attached(items: Sequence[ResolvedItem]) -> list[Node]:
+def _write_attachments(items: Sequence[ResolvedItem]) -> list[Node]:
     parts: list[Node] = []
     names: set[str] = set()
     for item in items:
-        if not isinstance(item, MediaItem) or _is_beside(item):
+        if not isinstance(item, MediaItem) or _follows_results(item):
             continue
-        blob = _blob(item)
-        # Names distinguish media, so the second one of a name goes without.
+        blob = _write_blob(item)
+        # A name that another medium has already would make the two look like one.
         if item.filename and (name := one_line(item.filename)) not in names:
             names.add(name)
             blob["displayName"] = name
@@ -214,24 +219,24 @@ def _attached(items: Sequence[ResolvedItem]) -> list[Node]:
     return parts
 
 
-def _blob(attachment: MediaItem) -> dict[str, Node]:
+def _write_blob(attachment: MediaItem) -> dict[str, Node]:
     mime_type = canonical_mime_type(attachment.mime_type) or attachment.mime_type
     return {"mimeType": mime_type, "data": base64_leaf(attachment)}
 
 
-def _is_beside(attachment: MediaItem) -> bool:
+def _follows_results(attachment: MediaItem) -> bool:
     return attachment.mime_type.startswith(("audio/", "video/"))
 
 
-def _is_read_as_meant(value: JsonValue) -> bool:
+def _is_read_exactly(value: JsonValue) -> bool:
     """Return whether the service accepts a value, and reads each of its numbers exactly."""
-    return all(depth <= _DEEPEST and _is_taken(node) for node, depth in iterate_values(value))
+    return all(depth <= _MAX_DEPTH and _is_exact(node) for node, depth in iterate_values(value))
 
 
-def _is_taken(node: JsonValue) -> bool:
+def _is_exact(node: JsonValue) -> bool:
     if isinstance(node, dict):
-        return _REFERENCE not in node
+        return _REFERENCE_MEMBER not in node
     if isinstance(node, int | Decimal):
         # Compared without `abs`, which rounds a `Decimal`.
-        return -_LARGEST_WHOLE <= node <= _LARGEST_WHOLE
+        return -_MAX_INTEGER <= node <= _MAX_INTEGER
     return True

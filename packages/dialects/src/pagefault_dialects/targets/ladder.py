@@ -244,9 +244,9 @@ class Ladder:
         if written is None:
             blocks = find_turn_blocks(turn, forms, self.profile, self.options)
         for item in turn.items:
-            loss += blocks.loss(item)
+            loss += blocks.take_loss(item)
             form = next(next_forms) if isinstance(item, Medium) else None
-            if (block := blocks.find(item)) is not None:
+            if (block := blocks.find_block(item)) is not None:
                 items += items_of_block(block, item, form)
                 continue
             rendered, steps = self._render_item(turn, item, form, is_written=written is not None)
@@ -283,7 +283,7 @@ class Ladder:
             restore = item.restore or make_record_request(turn, item)
             seq = item.seq or turn.seq
             return [], [make_loss_entry(item, item.pointer, item.what, item.to, restore, seq)]
-        return ([], []) if form is None else (form.items(), form.steps)
+        return ([], []) if form is None else (form.render_items(), form.steps)
 
     def _render_block(
         self, turn: ComposedTurn, block: ProviderBlock

@@ -1,8 +1,7 @@
-"""The messages of `langchain`: dicts that `convert_to_messages` takes.
+"""The messages of `langchain`: dicts that `convert_to_messages` accepts.
 
-Content is one text if there are only texts, else a list of the standard content blocks. A plain
-text file is a `file` as well: integrations read a `text-plain` block only with text in it, not
-base64.
+Content is a string if there are only texts; else it is a list of standard content blocks. A plain
+text file is a `file` block, since integrations do not read base64 in a `text-plain` block.
 
 Source: langchain-core 1, `messages.content`.
 """
@@ -24,27 +23,27 @@ from pagefault_dialects.targets.native_messages import write_runs
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import Shape, fits_type
 
-_KINDS = frozenset({"human", "ai", "system", "tool", "function"})
-_FILE: Shape = {"file_id?": str}
-_SHAPES: Mapping[str, Shape] = dict.fromkeys(("image", "audio", "video", "file"), _FILE)
-_TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
+_MESSAGE_TYPES = frozenset({"human", "ai", "system", "tool", "function"})
+_FILE_SHAPE: Shape = {"file_id?": str}
+_BLOCK_SHAPES: Mapping[str, Shape] = dict.fromkeys(("image", "audio", "video", "file"), _FILE_SHAPE)
+_ROLE_TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages, without empty turns.
 
-    `detail` has no place in them.
+    `detail` is not used, since these messages have no member for it.
     """
-    return write_runs(turns, partial(_write, profile=profile))
+    return write_runs(turns, partial(_write_turns, profile=profile))
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a message as it is; `None` if it is of another dialect, or in a wrapper."""
+    """Return a message unchanged; `None` if it is of another dialect, or in a wrapper."""
     sent = native.message
     content = sent.get("content")
     # Messages with a role are read by LangChain, but not written.
     is_own = native.dialect == "langchain" and "role" not in sent
-    is_own = is_own and text_member(sent, "type") in _KINDS
+    is_own = is_own and text_member(sent, "type") in _MESSAGE_TYPES
     is_list = isinstance(content, list) and all(map(_is_block, content))
     return sent if is_own and (is_list or isinstance(content, str)) else None
 
@@ -59,20 +58,20 @@ def _is_block(block: JsonValue) -> bool:
     if not isinstance(block, dict):
         return isinstance(block, str)
     has_type = bool(text_member(block, "type")) if "type" in block else True
-    return has_type and fits_type(block, _SHAPES)
+    return has_type and fits_type(block, _BLOCK_SHAPES)
 
 
-def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
+def _write_turns(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     for turn in turns:
-        content = content_of(turn.items, _medium)
+        content = content_of(turn.items, _write_medium)
         if content or turn.calls or turn.role == "tool":
-            messages.append(_message(turn, content, profile))
+            messages.append(_write_message(turn, content, profile))
     return messages
 
 
-def _message(turn: ResolvedTurn, content: Node, profile: Profile) -> Node:
-    message: dict[str, Node] = {"type": _TYPES.get(turn.role, turn.role), "content": content}
+def _write_message(turn: ResolvedTurn, content: Node, profile: Profile) -> Node:
+    message: dict[str, Node] = {"type": _ROLE_TYPES.get(turn.role, turn.role), "content": content}
     if turn.role == "tool":
         message["tool_call_id"] = profile.call_id.fit(turn.call_id)
         message["name"] = profile.tool_name.fit(turn.tool_name)
@@ -90,17 +89,17 @@ def _message(turn: ResolvedTurn, content: Node, profile: Profile) -> Node:
     return message
 
 
-def _medium(attachment: MediaItem) -> Node:
+def _write_medium(attachment: MediaItem) -> Node:
     is_file = attachment.kind not in ("image", "audio", "video")
     block: dict[str, Node] = {"type": "file" if is_file else attachment.kind}
-    # An image at an address may have no known type; the block itself says that it is one.
+    # The type of an image at a URL may be unknown; the type of the block says that it is an image.
     if not attachment.mime_type.endswith("/*"):
         block["mime_type"] = attachment.mime_type
     if attachment.url is not None:
         block["url"] = attachment.url
     else:
         block["base64"] = base64_leaf(attachment)
-    # Integrations read a file's name here, and warn and generate one if it is missing.
+    # Integrations read the name of a file here. Without a name, they warn, and generate one.
     if is_file or attachment.filename:
         block["extras"] = {"filename": file_name_of(attachment)}
     return block

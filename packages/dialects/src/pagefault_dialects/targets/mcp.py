@@ -1,14 +1,15 @@
 """The messages of `mcp`: results of tool calls, and messages of a prompt.
 
-An answer is a `CallToolResult`. It has no member for its call, which a connection knows; `_meta`
-has it here. Messages of users and models are `PromptMessage`s of one block each. Only a
-`SamplingMessage` can have tool calls.
+A result is a `CallToolResult`. It has no member for its call, since a connection knows the call; so
+`_meta` names it here. Messages of users and models are `PromptMessage`s with one block each. Calls
+are in a `SamplingMessage`.
 
-Before revision 2026-07-28 structured content is an object, and before 2025-06-18 there is none;
-unsupported values become text, unless the text has them already. Links exist since 2025-06-18;
-before, an address is text. Audio exists since 2025-03-26, and is a file before. A text or a medium
-with an address stays the resource or the link that it was, with its `_meta`, which blocks have
-since 2025-06-18. `resultType` is new in 2026-07-28, and ignored before.
+Structured content may be any value since revision 2026-07-28, only an object since 2025-06-18, and
+does not exist before that. Values that a revision does not support become text, unless the text has
+them already. Links exist since 2025-06-18; before that, a URL is text. Audio exists since
+2025-03-26; before that, it is a file. A text or a medium with a URI is written as the resource or
+the link that it was, with its `_meta`, which blocks have since 2025-06-18. `resultType` exists
+since 2026-07-28; older clients ignore it.
 
 Source: Model Context Protocol, revisions 2024-11-05 to 2026-07-28.
 """
@@ -50,10 +51,10 @@ from pagefault_dialects.targets.request_shapes import Shape, is_listed
 _APP = "ui://"
 _MIME_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?:;.*)?")
 _SIZE = re.compile(r"(\d{1,18}) bytes")
-_NAMES = frozenset({"pagefault/toolCallId", "pagefault/toolName"})
+_CALL_META_NAMES = frozenset({"pagefault/toolCallId", "pagefault/toolName"})
 _MEMBERS = frozenset({"role", "content", "_meta"})
 _ADDRESS = re.compile(r"[^\s\x00-\x1f\x7f]+")
-_SHAPES: Mapping[str, Shape] = {
+_BLOCK_SHAPES: Mapping[str, Shape] = {
     "text": {"text": str},
     "image": {"data": str, "mimeType": str},
     "audio": {"data": str, "mimeType": str},
@@ -62,35 +63,35 @@ _SHAPES: Mapping[str, Shape] = {
     "tool_use": {"id": str, "name": str, "input": dict},
     "tool_result": {"toolUseId": str, "content": list},
 }
-_AUDIO: McpRevision = "2025-03-26"
-_LINKS_AND_STRUCTURED_OBJECTS: McpRevision = "2025-06-18"
-_ANY_STRUCTURED_VALUE: McpRevision = "2026-07-28"
+_AUDIO_SINCE: McpRevision = "2025-03-26"
+_LINKS_AND_OBJECTS_SINCE: McpRevision = "2025-06-18"
+_ANY_STRUCTURED_SINCE: McpRevision = "2026-07-28"
 
 
-def of_revision(profile: Profile, revision: McpRevision) -> Profile:
-    """Return the profile of a revision of the protocol, narrowed from that of the newest one."""
+def narrow_to_revision(profile: Profile, revision: McpRevision) -> Profile:
+    """Return the profile of the newest revision, narrowed to what another revision accepts."""
     profile = replace(
         profile,
         revision=revision,
         takes_structured=partial(takes_structured, revision=revision),
         accepts_block=partial(accepts_block, revision=revision),
     )
-    if revision >= _LINKS_AND_STRUCTURED_OBJECTS:
+    if revision >= _LINKS_AND_OBJECTS_SINCE:
         return profile
     media = {kind: replace(rule, addresses=()) for kind, rule in profile.media.items()}
     return replace(profile, media=MappingProxyType(media))
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return resolved turns as messages; `detail` has no place in them."""
-    return write_runs(turns, partial(_write, profile=profile))
+    """Return resolved turns as messages. `detail` is not used: they have no member for it."""
+    return write_runs(turns, partial(_write_turns, profile=profile))
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a message as it is; `None` if it is of another dialect, or of another revision."""
+    """Return a message unchanged; `None` for other dialects, and for older revisions."""
     sent = native.message
     is_own = native.dialect == "mcp" or _is_sampling(sent.get("content"))
-    if not is_own or options.protocol_version < _ANY_STRUCTURED_VALUE:
+    if not is_own or options.protocol_version < _ANY_STRUCTURED_SINCE:
         return None
     if "role" in sent:
         is_said = sent["role"] in ("user", "assistant") and sent.keys() <= _MEMBERS
@@ -104,25 +105,25 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 
 
 def accepts_block(
-    block: JsonObject, role: TurnRole, revision: McpRevision = _ANY_STRUCTURED_VALUE
+    block: JsonObject, role: TurnRole, revision: McpRevision = _ANY_STRUCTURED_SINCE
 ) -> bool:
     """Return whether a revision accepts a resource or a link in a rewritten message."""
     kind = text_member(block, "type")
-    is_link = kind == "resource_link" and revision >= _LINKS_AND_STRUCTURED_OBJECTS
+    is_link = kind == "resource_link" and revision >= _LINKS_AND_OBJECTS_SINCE
     return (is_link or kind == "resource") and _is_typed(block)
 
 
 def _names_its_call(meta: JsonValue) -> bool:
     """Return whether a result names its call by id and tool, or not at all."""
-    return not isinstance(meta, dict) or len(_NAMES & meta.keys()) != 1
+    return not isinstance(meta, dict) or len(_CALL_META_NAMES & meta.keys()) != 1
 
 
 def _is_typed(block: JsonValue) -> bool:
-    return is_listed(block, _SHAPES)
+    return is_listed(block, _BLOCK_SHAPES)
 
 
 def _is_sampling(content: JsonValue) -> bool:
-    """Return whether a content has calls, or results as only MCP's sampling spells them."""
+    """Return whether content has calls, or results with the member names of MCP's sampling."""
     blocks = content if isinstance(content, list) else []
     return bool(blocks) and all(
         isinstance(block, dict) and (block.get("type") == "tool_use" or "toolUseId" in block)
@@ -130,16 +131,16 @@ def _is_sampling(content: JsonValue) -> bool:
     )
 
 
-def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
+def _write_turns(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     for turn in turns:
         if turn.role == "tool":
-            messages.append(_result(turn, profile))
+            messages.append(_write_result(turn, profile))
             continue
         messages += (
             {"role": turn.role, "content": block}
             for item in turn.items
-            for block in _blocks(item, profile.revision)
+            for block in _write_blocks(item, profile.revision)
         )
         if turn.calls:
             uses: list[Node] = [tool_use(call, profile) for call in turn.calls]
@@ -147,15 +148,16 @@ def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
     return messages
 
 
-def _result(turn: ResolvedTurn, profile: Profile) -> Node:
+def _write_result(turn: ResolvedTurn, profile: Profile) -> Node:
     if turn.structured is not None and not profile.takes_structured(turn.structured[0]):
         turn = replace(turn, structured=None)
     # `structuredContent` is repeated as text only if there is no other content, for clients that
     # read only `content`.
-    apart = [item for item in turn.items if not _is_structured(item, turn)]
+    unstructured = [item for item in turn.items if not _is_structured(item, turn)]
     result: dict[str, Node] = {
         "resultType": "complete",
-        "content": _content(turn, apart, profile) or _content(turn, turn.items, profile),
+        "content": _write_content(turn, unstructured, profile)
+        or _write_content(turn, turn.items, profile),
     }
     if turn.structured is not None:
         result["structuredContent"] = JsonLeaf(turn.structured[0])
@@ -169,71 +171,75 @@ def _result(turn: ResolvedTurn, profile: Profile) -> Node:
     }
 
 
-def _content(turn: ResolvedTurn, items: Sequence[ResolvedItem], profile: Profile) -> list[Node]:
-    """Return items as blocks, each with the annotations of its source."""
+def _write_content(
+    turn: ResolvedTurn, items: Sequence[ResolvedItem], profile: Profile
+) -> list[Node]:
+    """Return items as blocks, each with the annotations of its item."""
     content: list[Node] = []
     for item in items:
         about = item.medium if isinstance(item, MediaItem) else item
-        annotations = _annotations(turn, about.pointer, profile.revision)
+        annotations = _write_annotations(turn, about.pointer, profile.revision)
         content += (
             {**block, **annotations} if isinstance(block, dict) else block
-            for block in _blocks(item, profile.revision)
+            for block in _write_blocks(item, profile.revision)
         )
     return content
 
 
-def _blocks(item: ResolvedItem, revision: McpRevision) -> list[Node]:
-    """Return an item as blocks; with an address, as its original resource or link."""
+def _write_blocks(item: ResolvedItem, revision: McpRevision) -> list[Node]:
+    """Return an item as blocks. An item with a URI is the resource or the link that it was."""
     label = item.medium.label if isinstance(item, MediaItem) else getattr(item, "label", None)
-    blocks = blocks_of((item,), partial(_medium, revision))
+    blocks = blocks_of((item,), partial(_write_medium, revision))
     if label is None or not blocks:
         return blocks
     meta: dict[str, Node] = {"_meta": JsonLeaf(dict(label.meta))} if label.meta else {}
     if isinstance(item, TextItem) and label.uri is not None:
-        blocks = [_link_of_text(item.text, label, revision) or _resource_of_text(item.text, label)]
+        blocks = [
+            _parse_link_text(item.text, label, revision) or _write_text_resource(item.text, label)
+        ]
     is_app = (label.uri or "").startswith(_APP)
     return [
         _with_meta(block, meta, is_of_resource=is_app)
-        if isinstance(block, dict) and revision >= _LINKS_AND_STRUCTURED_OBJECTS
+        if isinstance(block, dict) and revision >= _LINKS_AND_OBJECTS_SINCE
         else block
         for block in blocks
     ]
 
 
 def _with_meta(block: dict[str, Node], meta: dict[str, Node], *, is_of_resource: bool) -> Node:
-    """Return a block with its `_meta`: that of an app belongs to its resource."""
+    """Return a block with a `_meta`, which for an app is a member of the resource in the block."""
     resource = block.get("resource")
     if is_of_resource and isinstance(resource, dict):
         return {**block, "resource": {**resource, **meta}}
     return {**block, **meta}
 
 
-def _resource_of_text(text: str, label: BlockLabel) -> Node:
-    mime_type = label.mime_type or _type_of_text(label.uri or "")
+def _write_text_resource(text: str, label: BlockLabel) -> Node:
+    mime_type = label.mime_type or _guess_text_type(label.uri or "")
     return {
         "type": "resource",
-        "resource": {"uri": _as_uri(label.uri or ""), "mimeType": mime_type, "text": text},
+        "resource": {"uri": _escape_uri(label.uri or ""), "mimeType": mime_type, "text": text},
     }
 
 
-def _type_of_text(uri: str) -> str:
-    """Return the MIME type of a text whose block declared JSON or plain text, or `""`."""
+def _guess_text_type(uri: str) -> str:
+    """Return the MIME type of a text without a declared type: JSON or plain text, by its URI."""
     name = mime_type_for_filename(uri.rpartition("/")[2])
     return name if name == "application/json" else "text/plain"
 
 
-def _link_of_text(text: str, label: BlockLabel, revision: McpRevision) -> dict[str, Node] | None:
+def _parse_link_text(text: str, label: BlockLabel, revision: McpRevision) -> dict[str, Node] | None:
     """Return the link that the lines of a text describe; `None` for the text of a resource.
 
-    The lines are the title, the name, the address, the type, the size and the description, those
-    that are present.
+    The lines are title, name, URI, MIME type, size and description, in this order. All but the name
+    and the URI are optional.
     """
-    if revision < _LINKS_AND_STRUCTURED_OBJECTS or label.name is None:
+    if revision < _LINKS_AND_OBJECTS_SINCE or label.name is None:
         return None
     titles, found, rest = text.partition(f"{label.name}\n{label.uri}")
     if not found or titles.count("\n") > 1 or (rest and not rest.startswith("\n")):
         return None
-    uri = _as_uri(label.uri or "")
+    uri = _escape_uri(label.uri or "")
     link: dict[str, Node] = {"type": "resource_link", "uri": uri, "name": label.name}
     if titles:
         link["title"] = titles.removesuffix("\n")
@@ -249,19 +255,19 @@ def _link_of_text(text: str, label: BlockLabel, revision: McpRevision) -> dict[s
     return link | ({"description": about} if about else {})
 
 
-def _annotations(turn: ResolvedTurn, pointer: str, revision: McpRevision) -> dict[str, Node]:
+def _write_annotations(turn: ResolvedTurn, pointer: str, revision: McpRevision) -> dict[str, Node]:
     """Return the member with the annotations of a block, if it has any."""
     annotations = dict(turn.annotations.get(pointer, {}))
-    if revision < _LINKS_AND_STRUCTURED_OBJECTS:
+    if revision < _LINKS_AND_OBJECTS_SINCE:
         annotations.pop("lastModified", None)
     return {"annotations": JsonLeaf(annotations)} if annotations else {}
 
 
-def takes_structured(value: JsonValue, *, revision: McpRevision = _ANY_STRUCTURED_VALUE) -> bool:
+def takes_structured(value: JsonValue, *, revision: McpRevision = _ANY_STRUCTURED_SINCE) -> bool:
     """Return whether a revision accepts a value as `structuredContent`."""
-    if revision >= _ANY_STRUCTURED_VALUE:
+    if revision >= _ANY_STRUCTURED_SINCE:
         return True
-    return revision >= _LINKS_AND_STRUCTURED_OBJECTS and isinstance(value, dict)
+    return revision >= _LINKS_AND_OBJECTS_SINCE and isinstance(value, dict)
 
 
 def _is_structured(item: ResolvedItem, turn: ResolvedTurn) -> bool:
@@ -272,27 +278,27 @@ def _is_structured(item: ResolvedItem, turn: ResolvedTurn) -> bool:
     return item.value is value or json_text(item.value) == json_text(value)
 
 
-def _medium(revision: McpRevision, attachment: MediaItem) -> Node:
-    if attachment.address is not None and revision >= _LINKS_AND_STRUCTURED_OBJECTS:
-        return _link(attachment, attachment.address)
+def _write_medium(revision: McpRevision, attachment: MediaItem) -> Node:
+    if attachment.address is not None and revision >= _LINKS_AND_OBJECTS_SINCE:
+        return _write_link(attachment, attachment.address)
     label = attachment.medium.label
     if label is not None and label.uri is not None:
-        return _resource(attachment, _as_uri(label.uri))
-    if attachment.kind == "image" or (attachment.kind == "audio" and revision >= _AUDIO):
+        return _write_resource(attachment, _escape_uri(label.uri))
+    if attachment.kind == "image" or (attachment.kind == "audio" and revision >= _AUDIO_SINCE):
         return {
             "type": attachment.kind,
             "data": base64_leaf(attachment),
             "mimeType": attachment.mime_type,
         }
-    return _resource(attachment, _uri(attachment))
+    return _write_resource(attachment, _make_uri(attachment))
 
 
-def _resource(attachment: MediaItem, uri: str) -> Node:
+def _write_resource(attachment: MediaItem, uri: str) -> Node:
     resource: Node = {"uri": uri, "mimeType": attachment.mime_type, "blob": base64_leaf(attachment)}
     return {"type": "resource", "resource": resource}
 
 
-def _link(attachment: MediaItem, address: str) -> Node:
+def _write_link(attachment: MediaItem, address: str) -> Node:
     link: dict[str, Node] = {
         "type": "resource_link",
         "uri": address.removeprefix("@") if attachment.is_reference else address,
@@ -304,15 +310,15 @@ def _link(attachment: MediaItem, address: str) -> Node:
     return link
 
 
-def _as_uri(address: str) -> str:
-    """Return an address with spaces and control characters escaped, as in URIs."""
+def _escape_uri(address: str) -> str:
+    """Return a URI with spaces and control characters percent-encoded."""
     return "".join(
         quote(sign, safe="", errors="replace") if unicodedata.category(sign)[0] in "ZC" else sign
         for sign in address
     )
 
 
-def _uri(attachment: MediaItem) -> str:
+def _make_uri(attachment: MediaItem) -> str:
     if isinstance(attachment.source, StoredBytes):
         return f"blob:{attachment.source.resource_id}"
     return f"file:///{quote(file_name_of(attachment), safe='', errors='replace')}"

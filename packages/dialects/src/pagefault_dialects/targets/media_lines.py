@@ -44,7 +44,7 @@ def size_words(size_bytes: int) -> str:
 def medium_words(medium: Medium) -> str:
     """Return the description of a medium: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
     name = bracketed_name(medium.filename) if medium.filename else medium.mime_type
-    return f"{_KIND_NAMES.get(medium.kind, 'File')}: {name}{_size(medium)}"
+    return f"{_KIND_NAMES.get(medium.kind, 'File')}: {name}{_describe_size(medium)}"
 
 
 def placeholder(medium: Medium) -> str:
@@ -105,7 +105,7 @@ def _call_line(call: TurnCall, profile: Profile) -> str:
     return f"[calls {name} {one_line(json_text(call.arguments))}]"
 
 
-def _size(medium: Medium) -> str:
+def _describe_size(medium: Medium) -> str:
     if medium.size_bytes is not None:
         return f" ({size_words(medium.size_bytes)})"
     return f" ({one_line(medium.source.url)})" if isinstance(medium.source, Address) else ""

@@ -92,7 +92,7 @@ class MediumForm:
         if obstacle is not None and self.rung == "original":
             self.step_down(obstacle, to_text=not obstacle.fixable_by_resize)
 
-    def items(self) -> list[ResolvedItem]:
+    def render_items(self) -> list[ResolvedItem]:
         """Return the items that are rendered: the attachment with its notes, or a text."""
         medium = self.ref.medium
         if self.attachment is None:

@@ -100,7 +100,7 @@ def read_chat(message: JsonObject, pointer: str) -> MessageParts:
     parts += (
         MessagePart("other", f"{pointer}/{name}") for name in _OTHER_MEMBERS if message.get(name)
     )
-    for part_pointer, call in _objects(message.get("tool_calls"), f"{pointer}/tool_calls"):
+    for part_pointer, call in _iterate_objects(message.get("tool_calls"), f"{pointer}/tool_calls"):
         function = next(
             (value for name in ("function", "custom") if isinstance(value := call.get(name), dict)),
             call,
@@ -162,7 +162,7 @@ def _read_mcp_result(result: JsonObject, pointer: str) -> MessagePart:
 def read_gemini(content: JsonObject, pointer: str) -> MessageParts:
     """Read a content of Gemini."""
     parts: list[MessagePart] = []
-    for part_pointer, part in _objects(content.get("parts"), f"{pointer}/parts"):
+    for part_pointer, part in _iterate_objects(content.get("parts"), f"{pointer}/parts"):
         signature = part.get("thoughtSignature", part.get("thought_signature"))
         call = part.get("functionCall", part.get("function_call"))
         answer = part.get("functionResponse", part.get("function_response"))
@@ -187,13 +187,13 @@ def read_gemini(content: JsonObject, pointer: str) -> MessageParts:
 def read_bedrock(message: JsonObject, pointer: str) -> MessageParts:
     """Read a message of Converse."""
     parts: list[MessagePart] = []
-    for part_pointer, block in _objects(message.get("content"), f"{pointer}/content"):
+    for part_pointer, block in _iterate_objects(message.get("content"), f"{pointer}/content"):
         if isinstance(call := block.get("toolUse"), dict):
             parts.append(
                 _make_call(part_pointer, call.get("toolUseId"), call.get("name"), call.get("input"))
             )
         elif isinstance(answer := block.get("toolResult"), dict):
-            content = _objects(answer.get("content"), part_pointer)
+            content = _iterate_objects(answer.get("content"), part_pointer)
             kinds = frozenset(
                 "text" if item.keys() <= {"text", "json"} else "other" for _, item in content
             )
@@ -212,7 +212,7 @@ def read_vercel(message: JsonObject, pointer: str) -> MessageParts:
     """Read a `ModelMessage` of the AI SDK; calls that a provider ran itself are `other` parts."""
     side = _parse_side(text_member(message, "role"))
     content = message.get("content")
-    blocks = [*_objects(content, f"{pointer}/content")]
+    blocks = [*_iterate_objects(content, f"{pointer}/content")]
     results = [block.get("toolCallId") for _, block in blocks if block.get("type") == "tool-result"]
     parts: list[MessagePart] = []
     for part_pointer, block in blocks:
@@ -233,7 +233,7 @@ def read_vercel(message: JsonObject, pointer: str) -> MessageParts:
 def read_pydantic_ai(message: JsonObject, pointer: str) -> MessageParts:
     """Read a request or a response of pydantic-ai."""
     parts: list[MessagePart] = []
-    for part_pointer, part in _objects(message.get("parts"), f"{pointer}/parts"):
+    for part_pointer, part in _iterate_objects(message.get("parts"), f"{pointer}/parts"):
         name, call_id = part.get("tool_name"), part.get("tool_call_id")
         match text_member(part, "part_kind"):
             case "tool-call":
@@ -257,7 +257,7 @@ def read_pydantic_ai(message: JsonObject, pointer: str) -> MessageParts:
 def read_otel_genai(message: JsonObject, pointer: str) -> MessageParts:
     """Read a message of the semantic conventions."""
     parts: list[MessagePart] = []
-    for part_pointer, part in _objects(message.get("parts"), f"{pointer}/parts"):
+    for part_pointer, part in _iterate_objects(message.get("parts"), f"{pointer}/parts"):
         match text_member(part, "type"):
             case "tool_call":
                 parts.append(
@@ -360,7 +360,7 @@ def _text_or_none(value: JsonValue) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _objects(value: JsonValue, pointer: str) -> Iterator[tuple[str, JsonObject]]:
+def _iterate_objects(value: JsonValue, pointer: str) -> Iterator[tuple[str, JsonObject]]:
     """Yield the objects in an array, each after its pointer; nothing for other values."""
     items: Sequence[JsonValue] = value if isinstance(value, list) else ()
     for index, item in enumerate(items):

@@ -1,9 +1,9 @@
-"""The messages of `mistral`: those of Chat Completions, in a stricter order.
+"""The messages of `mistral`: messages like those of Chat Completions, in a stricter order.
 
-Tool messages have only text, and a tool or assistant message has to follow. Media of tool results
-are sent in a user message after a line of the assistant, each behind a line that names its call. If
-a user message follows a tool message, `opening_turns` inserts a line of the assistant. System
-messages come first.
+Tool messages have only text, and have to be followed by a tool or assistant message. So the media
+of results are sent in a user message after a line of the assistant, each after a line that names
+its call. If a user message follows a tool message, `opening_turns.py` inserts a line of the
+assistant. System messages come first.
 
 Source: mistralai 3.7; `mistral-common`, `MistralRequestValidatorV3`.
 """
@@ -35,7 +35,7 @@ _THINKING_ITEMS: Mapping[str, Shape] = {
     "reference": {"reference_ids": list},
     "tool_reference": {"tool": str, "title": str},
 }
-_PLACE = "attached after the tool messages"
+_MEDIA_LOCATION = "attached after the tool messages"
 MEDIA_FOLLOW = "[The media of these results follow.]"
 
 
@@ -45,14 +45,14 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
     `detail` is written only for media that differ from the provider's default.
     """
     messages: list[Node] = []
-    for are_answers, group in groupby(turns, key=lambda turn: turn.role == "tool"):
-        if are_answers:
-            messages += _answers(group, profile)
+    for are_results, group in groupby(turns, key=lambda turn: turn.role == "tool"):
+        if are_results:
+            messages += _write_results(group, profile)
             continue
         for turn in group:
-            content = content_of(turn.items, _medium)
+            content = content_of(turn.items, _write_medium)
             if turn.calls:
-                calls: list[Node] = [_call(call, profile) for call in turn.calls]
+                calls: list[Node] = [_write_call(call, profile) for call in turn.calls]
                 messages.append({"role": turn.role, "content": content, "tool_calls": calls})
             elif content:
                 messages.append({"role": turn.role, "content": content})
@@ -60,12 +60,12 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether requests accept a block: only thoughts of the assistant."""
+    """Return whether a block is a thought of the assistant, the only block that is accepted."""
     is_thought = role == "assistant" and fits(block, _THINKING)
     return is_thought and all(is_listed(item, _THINKING_ITEMS) for item in block["thinking"])
 
 
-def _call(call: TurnCall, profile: Profile) -> Node:
+def _write_call(call: TurnCall, profile: Profile) -> Node:
     return {
         "id": profile.call_id.fit(call.call_id),
         "type": "function",
@@ -76,7 +76,7 @@ def _call(call: TurnCall, profile: Profile) -> Node:
     }
 
 
-def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
+def _write_results(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     media: list[Node] = []
     for turn in group:
@@ -84,8 +84,8 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
         texts: list[str | None] = []
         for item in turn.items:
             if isinstance(item, MediaItem):
-                texts.append(attached_line(item, _PLACE))
-                media += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
+                texts.append(attached_line(item, _MEDIA_LOCATION))
+                media += [*text_block(frame_line(turn, item, call_id)), _write_medium(item)]
             else:
                 texts.append(text_of(item))
         name = profile.tool_name.fit(turn.tool_name)
@@ -98,7 +98,7 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
     return messages
 
 
-def _medium(attachment: MediaItem) -> Node:
+def _write_medium(attachment: MediaItem) -> Node:
     if attachment.kind == "image":
         url = data_uri_of(attachment)
         image: Node = (

@@ -48,12 +48,12 @@ class TurnBlocks:
     _reported: set[int] = field(default_factory=set)
     """The `id()` of blocks whose loss entries were returned."""
 
-    def find(self, item: Item) -> NativeBlock | None:
+    def find_block(self, item: Item) -> NativeBlock | None:
         """Return the block that is written for an item; `None` if the item itself is written."""
         block = block_of(item)
         return None if block is None else self.written.get(id(block))
 
-    def loss(self, item: Item) -> list[LossEntry]:
+    def take_loss(self, item: Item) -> list[LossEntry]:
         """Return the loss entries of the block of an item, if the block is not written.
 
         They are returned once, for the first item of the block.

@@ -339,7 +339,7 @@ def _is_unchanged_item(current: Item, original: Item) -> bool:
 
 
 def _is_accepted(turn: ComposedTurn, profile: Profile, options: RenderOptions) -> bool:
-    """Return whether a target accepts a turn unchanged, apart from limits of its media."""
+    """Return whether a target accepts a turn unchanged, except for limits of its media."""
     if turn.is_error and not profile.has_error_flag:
         return False
     if not all(_is_call_accepted(call, profile) for call in turn.calls):
@@ -355,7 +355,7 @@ def _is_call_accepted(call: TurnCall, profile: Profile) -> bool:
 
 
 def is_item_accepted(item: Item, profile: Profile, options: RenderOptions) -> bool:
-    """Return whether a target accepts an item unchanged, apart from limits of media.
+    """Return whether a target accepts an item unchanged, except for limits of media.
 
     A medium is not accepted if the options require that it is written in another way.
     """

@@ -1,8 +1,7 @@
-"""The messages of `ollama`: a text, and the base64 of images next to it.
+"""The messages of `ollama`: a text and a list of images in base64.
 
-A message has its images in a separate list, in reading order; their places between the texts are
-lost. Calls have no ids: an answer names its tool, and answers follow in the order of their calls.
-Arguments are an object.
+The images are in reading order; their positions between the texts are lost. Calls have no ids: a
+result names its tool, and results are in the order of their calls. Arguments are an object.
 
 Source: ollama 0.6, `Message`; documentation of Ollama's API, "Generate a chat completion".
 """
@@ -23,28 +22,28 @@ from pagefault_dialects.targets.base64_leaves import (
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import Shape, fits
 
-_THOUGHT: Shape = {"thinking": str}
+_THOUGHT_SHAPE: Shape = {"thinking": str}
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages, without empty turns.
 
-    `detail` has no place in them.
+    `detail` is not used, since these messages have no member for it.
     """
-    messages = [_message(turn, profile) for turn in turns]
+    messages = [_write_message(turn, profile) for turn in turns]
     return [message for message in messages if _says_something(message)]
 
 
 def has_thought(block: JsonObject, role: TurnRole) -> bool:
     """Return whether Ollama accepts a member with the model's thoughts."""
-    return role == "assistant" and fits(block, _THOUGHT)
+    return role == "assistant" and fits(block, _THOUGHT_SHAPE)
 
 
 def _says_something(message: dict[str, Node]) -> bool:
     return bool(message["content"]) or not message.keys() <= {"role", "content"}
 
 
-def _message(turn: ResolvedTurn, profile: Profile) -> dict[str, Node]:
+def _write_message(turn: ResolvedTurn, profile: Profile) -> dict[str, Node]:
     message: dict[str, Node] = {"role": turn.role, "content": join_texts(map(text_of, turn.items))}
     if images := [base64_leaf(item) for item in turn.items if isinstance(item, MediaItem)]:
         message["images"] = images

@@ -1,23 +1,23 @@
 """The messages of `openai-chat`, `openai-compat` and `openai-responses`.
 
-`openai-chat`: a tool message has only text, since images in one are refused or ignored. If an
-answer has a medium, its tool message has a note, and one user message after all tool messages of
-the turn has the media, each after a line that names its call. An empty turn has no message, since
-many servers refuse an empty one; an answer always has one.
+`openai-chat`: a tool message has only text, since images in it are refused or ignored. If a result
+has a medium, its tool message has a note instead. One user message after all tool messages of the
+turn has the media, each after a line that names its call. An empty turn is left out, since many
+servers refuse an empty message; a result always has a message.
 
-`openai-compat`: images are in the tool message, as some servers accept them. User, assistant and
-system turns are those of `openai-chat`.
+`openai-compat`: images are in the tool message, since some servers accept them. Other turns are
+written as for `openai-chat`.
 
-`openai-responses`: an answer includes its images and documents. A message with only text is a
-string, the only form of an assistant's text that does not need an id of the provider's. An empty
-turn has no item; an answer always has one.
+`openai-responses`: a result includes its images and documents. A message with only text is a
+string, since the text of an assistant in blocks needs an id of the provider. An empty turn is left
+out; a result always has an item.
 
 Source: `providers`, `openai-chat` and `openai-responses`; spec 000, "Multi-block Tool Results".
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, text_member
 from pagefault_dialects.media.types import canonical_mime_type
@@ -57,24 +57,24 @@ from pagefault_dialects.targets.request_shapes import (
     fits_type,
 )
 
-_WHERE = "attached after the tool messages"
-_TEXT = frozenset({"text"})
-_BLOCKS = {
-    "system": _TEXT,
-    "developer": _TEXT,
+_MEDIA_LOCATION = "attached after the tool messages"
+_TEXT_ONLY = frozenset({"text"})
+_BLOCK_TYPES = {
+    "system": _TEXT_ONLY,
+    "developer": _TEXT_ONLY,
     "user": frozenset({"text", "image_url", "input_audio", "file"}),
     "assistant": frozenset({"text", "refusal"}),
-    "tool": _TEXT,
+    "tool": _TEXT_ONLY,
 }
-_SAID = frozenset({"role", "content", "name"})
-_MEMBERS = {
-    "system": _SAID,
-    "developer": _SAID,
-    "user": _SAID,
-    "assistant": _SAID | {"refusal", "audio", "tool_calls", "function_call"},
+_MESSAGE_MEMBERS = frozenset({"role", "content", "name"})
+_REQUEST_MEMBERS = {
+    "system": _MESSAGE_MEMBERS,
+    "developer": _MESSAGE_MEMBERS,
+    "user": _MESSAGE_MEMBERS,
+    "assistant": _MESSAGE_MEMBERS | {"refusal", "audio", "tool_calls", "function_call"},
     "tool": frozenset({"role", "content", "tool_call_id"}),
 }
-_SHAPES: Mapping[str, Shape] = {
+_BLOCK_SHAPES: Mapping[str, Shape] = {
     "text": {"text": WORDS},
     "refusal": {"refusal": WORDS},
     "image_url": {"image_url": {"url": ADDRESS}},
@@ -86,21 +86,21 @@ _SHAPES: Mapping[str, Shape] = {
         )
     },
 }
-_THOUGHTS: Mapping[str, Shape] = {
+_THOUGHT_SHAPES: Mapping[str, Shape] = {
     "reasoning": str,
     "reasoning_content": str,
     "thinking": str,
     "reasoning_details": list,
 }
-_MESSAGE: Shape = {"content?": (str, list), "name?": str, "refusal?": str}
-_ANSWER: Shape = {"content": (str, list), "tool_call_id": str}
-_FUNCTION: dict[str, Shape] = {"name": str, "arguments": str}
-_OF_RESPONSES = frozenset({"annotations", "parsed"})
-_MEMBERS_OF_CALLS = frozenset({"id", "type", "function", "custom"})
-_MEMBERS_OF_TEXTS = frozenset({"type", "role", "content", "id", "status", "phase"})
-_OF_PARSED = frozenset({"parsed_arguments", "created_by"})
-_ITEMS: Mapping[str, Shape] = {
-    "function_call": {"call_id": str, **_FUNCTION},
+_MESSAGE_SHAPE: Shape = {"content?": (str, list), "name?": str, "refusal?": str}
+_TOOL_MESSAGE_SHAPE: Shape = {"content": (str, list), "tool_call_id": str}
+_FUNCTION_SHAPE: dict[str, Shape] = {"name": str, "arguments": str}
+_RESPONSE_MEMBERS = frozenset({"annotations", "parsed"})
+_CALL_MEMBERS = frozenset({"id", "type", "function", "custom"})
+_TEXT_ITEM_MEMBERS = frozenset({"type", "role", "content", "id", "status", "phase"})
+_RESPONSE_ITEM_MEMBERS = frozenset({"parsed_arguments", "created_by"})
+_ITEM_SHAPES: Mapping[str, Shape] = {
+    "function_call": {"call_id": str, **_FUNCTION_SHAPE},
     "function_call_output": {"call_id": str, "output": (str, list)},
     "reasoning": {"id?": str, "summary": list},
     "input_text": {"text": str},
@@ -118,18 +118,18 @@ _ITEMS: Mapping[str, Shape] = {
         {"file_url": ADDRESS, "filename?": str},
     ),
 }
-_PARTS_OF_ITEMS = ("input_text", "input_image", "input_file", "input_audio", "output_text")
+_CONTENT_TYPES = ("input_text", "input_image", "input_file", "input_audio", "output_text")
 
 
 def write_chat(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages of `openai-chat`."""
     messages: list[Node] = []
-    for are_answers, group in groupby(turns, key=lambda turn: turn.role == "tool"):
-        if are_answers:
-            messages += _answers(group, profile, detail)
+    for are_results, group in groupby(turns, key=lambda turn: turn.role == "tool"):
+        if are_results:
+            messages += _write_results(group, profile, detail)
             continue
         for turn in group:
-            messages += _messages(turn, profile, detail) if turn.written is None else turn.written
+            messages += _write_turn(turn, profile, detail) if turn.written is None else turn.written
     return messages
 
 
@@ -140,10 +140,10 @@ def write_compat(
     messages: list[Node] = []
     for turn in turns:
         if turn.role != "tool":
-            messages += map(_for_any_server, _messages(turn, profile, detail))
+            messages += map(_replace_null_content, _write_turn(turn, profile, detail))
             continue
         call_id = profile.call_id.fit(turn.call_id)
-        content = content_of(turn.items, partial(_medium, detail=detail))
+        content = content_of(turn.items, partial(_write_medium, detail=detail))
         messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
     return messages
 
@@ -152,47 +152,55 @@ def write_responses(
     turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail
 ) -> list[Node]:
     """Return resolved turns as input items of `openai-responses`."""
-    return write_runs(turns, partial(_items, profile=profile, detail=detail))
+    return write_runs(turns, partial(_write_items, profile=profile, detail=detail))
 
 
-def _items(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def _write_items(
+    turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail
+) -> list[Node]:
     items: list[Node] = []
     for turn in turns:
         if turn.role == "tool":
-            content = content_of(turn.items, partial(_input, detail=detail), _input_text)
+            content = content_of(
+                turn.items, partial(_write_input_medium, detail=detail), _write_input_text
+            )
             call_id = profile.call_id.fit(turn.call_id)
             items.append({"type": "function_call_output", "call_id": call_id, "output": content})
             continue
-        for is_item, group in groupby(turn.items, _is_item):
+        for is_item, group in groupby(turn.items, _is_input_item):
             if is_item:
                 items += (
                     copy_provider_block(item) for item in group if isinstance(item, ProviderBlock)
                 )
-            elif content := content_of([*group], partial(_input, detail=detail), _input_text):
+            elif content := content_of(
+                [*group], partial(_write_input_medium, detail=detail), _write_input_text
+            ):
                 items.append({"type": "message", "role": turn.role, "content": content})
         for call in turn.calls:
             call_id = profile.call_id.fit(call.call_id)
-            items.append({"type": "function_call", "call_id": call_id, **_called(call, profile)})
+            items.append(
+                {"type": "function_call", "call_id": call_id, **_write_function(call, profile)}
+            )
     return items
 
 
-def _is_item(item: ResolvedItem) -> bool:
-    """Return whether an item is an input item of its own, rather than a part of a message."""
+def _is_input_item(item: ResolvedItem) -> bool:
+    """Return whether an item is an input item of its own, and not a part of a message."""
     if not isinstance(item, ProviderBlock):
         return False
     [form] = item.forms.values()
-    return text_member(form, "type") not in _PARTS_OF_ITEMS
+    return text_member(form, "type") not in _CONTENT_TYPES
 
 
-def _for_any_server(message: Node) -> Node:
-    """Return a message without the `null` next to calls, which some servers refuse."""
+def _replace_null_content(message: Node) -> Node:
+    """Return a message with an empty text instead of `null`, which some servers refuse."""
     if isinstance(message, dict) and message.get("content") is None:
         return {**message, "content": ""}
     return message
 
 
-def _messages(turn: ResolvedTurn, profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return the message of a turn of another role than the tool; empty for an empty turn."""
+def _write_turn(turn: ResolvedTurn, profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return the message of a turn that is not a result; no message for an empty turn."""
     thoughts: dict[str, Node] = {}
     items: list[ResolvedItem] = []
     for item in turn.items:
@@ -200,31 +208,33 @@ def _messages(turn: ResolvedTurn, profile: Profile, detail: ImageDetail) -> list
             thoughts |= copy_provider_block(item)
         else:
             items.append(item)
-    content = content_of(items, partial(_medium, detail=detail))
+    content = content_of(items, partial(_write_medium, detail=detail))
     if not turn.calls:
         message: dict[str, Node] = {"role": turn.role, "content": content, **thoughts}
         return [message] if content or thoughts else []
     calls: list[Node] = []
     for call in turn.calls:
         call_id = profile.call_id.fit(call.call_id)
-        signed = _signature(call) if profile.home == "openai-compat" else {}
-        function = {"function": _called(call, profile)}
+        signed = _write_signature(call) if profile.home == "openai-compat" else {}
+        function = {"function": _write_function(call, profile)}
         calls.append({"id": call_id, "type": "function", **function, **signed})
     return [{"role": turn.role, "content": content or None, **thoughts, "tool_calls": calls}]
 
 
-def _signature(call: TurnCall) -> dict[str, Node]:
-    """Return the member that Gemini's OpenAI-compatible endpoint requires back."""
+def _write_signature(call: TurnCall) -> dict[str, Node]:
+    """Return the member with a call's signature, which Gemini's compatible endpoint requires."""
     if call.thought_signature is None:
         return {}
     return {"extra_content": {"google": {"thought_signature": call.thought_signature}}}
 
 
-def _called(call: TurnCall, profile: Profile) -> dict[str, Node]:
+def _write_function(call: TurnCall, profile: Profile) -> dict[str, Node]:
     return {"name": profile.tool_name.fit(call.name), "arguments": json_text(call.arguments)}
 
 
-def _answers(group: Iterable[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def _write_results(
+    group: Iterable[ResolvedTurn], profile: Profile, detail: ImageDetail
+) -> list[Node]:
     messages: list[Node] = []
     media: list[Node] = []
     for turn in group:
@@ -235,8 +245,8 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile, detail: ImageDetai
         texts: list[str | None] = []
         for item in turn.items:
             if isinstance(item, MediaItem):
-                texts.append(attached_line(item, _WHERE))
-                media += [*text_block(frame_line(turn, item, call_id)), _medium(item, detail)]
+                texts.append(attached_line(item, _MEDIA_LOCATION))
+                media += [*text_block(frame_line(turn, item, call_id)), _write_medium(item, detail)]
             elif isinstance(item, ProviderBlock):
                 media += [*text_block(f"From the call {call_id}:"), copy_provider_block(item)]
             else:
@@ -245,7 +255,7 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile, detail: ImageDetai
     return [*messages, {"role": "user", "content": media}] if media else messages
 
 
-def _medium(attachment: MediaItem, detail: ImageDetail) -> Node:
+def _write_medium(attachment: MediaItem, detail: ImageDetail) -> Node:
     if attachment.kind == "image":
         image: Node = {"url": data_uri_of(attachment), "detail": attachment.detail or detail}
         return {"type": "image_url", "image_url": image}
@@ -257,7 +267,7 @@ def _medium(attachment: MediaItem, detail: ImageDetail) -> Node:
     return {"type": "file", "file": file}
 
 
-def _input(attachment: MediaItem, detail: ImageDetail) -> Node:
+def _write_input_medium(attachment: MediaItem, detail: ImageDetail) -> Node:
     if attachment.kind == "image":
         url, image_detail = data_uri_of(attachment), attachment.detail or detail
         return {"type": "input_image", "image_url": url, "detail": image_detail}
@@ -268,90 +278,93 @@ def _input(attachment: MediaItem, detail: ImageDetail) -> Node:
 
 
 def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a message as requests of `openai-chat` have it; `None` if it has no such form."""
+    """Return a message as requests of `openai-chat` have it; `None` if they do not accept it."""
     sent = native.message
     role = text_member(sent, "role")
-    blocks = _BLOCKS.get(role)
+    blocks = _BLOCK_TYPES.get(role)
     if blocks is None or native.dialect not in (None, "openai-chat"):
         return None
-    request = select_request_members(sent, _MEMBERS[role], _OF_RESPONSES)
-    shape = _ANSWER if role == "tool" else _MESSAGE
+    request = select_request_members(sent, _REQUEST_MEMBERS[role], _RESPONSE_MEMBERS)
+    shape = _TOOL_MESSAGE_SHAPE if role == "tool" else _MESSAGE_SHAPE
     if request is None or not fits(request, shape):
         return None
     if isinstance(audio := request.get("audio"), dict):
         request["audio"] = {"id": audio.get("id")}
     content, calls = request.get("content"), request.get("tool_calls")
     if isinstance(content, list):
-        is_own = bool(content) and all(_is_block(block, blocks) for block in content)
+        has_valid_content = bool(content) and all(_is_block(block, blocks) for block in content)
     else:
-        is_own = bool(content) or (not blocks.isdisjoint(("refusal",)) and content in (None, ""))
+        has_valid_content = bool(content) or (
+            not blocks.isdisjoint(("refusal",)) and content in (None, "")
+        )
     if calls is None:
         request.pop("tool_calls", None)
         has_more = request.get("refusal") or request.get("audio")
-        return request if is_own and (content or has_more) else None
-    is_own = is_own and isinstance(calls, list) and bool(calls)
-    return request if is_own and all(map(_is_call, calls)) else None
+        return request if has_valid_content and (content or has_more) else None
+    has_valid_content = has_valid_content and isinstance(calls, list) and bool(calls)
+    return request if has_valid_content and all(map(_is_call, calls)) else None
 
 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests of `openai-chat` accept a block in a rewritten message.
 
-    Blocks that an answer cannot have follow in a user message.
+    A block that a result cannot have is accepted, since it is sent in a user message after it.
     """
-    return _is_block(block, _BLOCKS["user" if role == "tool" else role])
+    return _is_block(block, _BLOCK_TYPES["user" if role == "tool" else role])
 
 
 def has_thought(block: JsonObject, role: TurnRole) -> bool:
     """Return whether `openai-compat` servers accept members with the model's thoughts."""
-    return block.keys() <= _THOUGHTS.keys() and fits_members(block, _THOUGHTS)
+    return block.keys() <= _THOUGHT_SHAPES.keys() and fits_members(block, _THOUGHT_SHAPES)
 
 
 def has_item(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether requests of `openai-responses` accept an item, or a part of one."""
-    return text_member(block, "type") != "" and fits_type(block, _ITEMS)
+    """Return whether requests of `openai-responses` accept an item, or a part of a message."""
+    return text_member(block, "type") != "" and fits_type(block, _ITEM_SHAPES)
 
 
 def _is_block(block: JsonValue, kinds: frozenset[str]) -> bool:
-    """Return whether a block has one of these types, in OpenAI's form: Mistral has bare URLs."""
+    """Return whether a block has one of these types, and the members that OpenAI requires.
+
+    Blocks of Mistral have the same types and other members.
+    """
     is_of_kind = isinstance(block, dict) and text_member(block, "type") in kinds
-    return is_of_kind and fits_type(block, _SHAPES)
+    return is_of_kind and fits_type(block, _BLOCK_SHAPES)
 
 
 def _is_call(call: JsonValue) -> bool:
     """Return whether a call has only the members of requests."""
-    if not isinstance(call, dict) or not call.keys() <= _MEMBERS_OF_CALLS:
+    if not isinstance(call, dict) or not call.keys() <= _CALL_MEMBERS:
         return False
     function = call.get("function")
     if not isinstance(function, dict):
         return call.get("type") == "custom" and isinstance(call.get("custom"), dict)
-    return call.get("type") == "function" and fits(function, _FUNCTION)
+    return call.get("type") == "function" and fits(function, _FUNCTION_SHAPE)
 
 
 def responses_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return an item as requests of `openai-responses` have it; `None` if it has no such form."""
+    """Return an item as requests of `openai-responses` have it; `None` if they do not accept it."""
     sent = native.message
     if native.dialect not in (None, "openai-responses"):
         return None
     content = sent.get("content")
     if sent.get("type", "message") == "message":
-        is_text = isinstance(content, str) and bool(content) and sent.keys() <= _MEMBERS_OF_TEXTS
+        is_text = isinstance(content, str) and bool(content) and sent.keys() <= _TEXT_ITEM_MEMBERS
         is_list = native.dialect is not None and isinstance(content, list) and bool(content)
         if not is_text and not is_list:
             return None
     elif "role" in sent and sent["type"] != "additional_tools":
         return None
-    if not all(map(_is_of_its_type, [sent, *_blocks(content), *_blocks(sent.get("output"))])):
+    output = sent.get("output")
+    blocks = (value for value in (content, output) if isinstance(value, list))
+    if not all(map(_fits_its_type, chain([sent], *blocks))):
         return None
-    return {name: value for name, value in sent.items() if name not in _OF_PARSED}
+    return {name: value for name, value in sent.items() if name not in _RESPONSE_ITEM_MEMBERS}
 
 
-def _blocks(content: JsonValue) -> list[JsonValue]:
-    return content if isinstance(content, list) else []
+def _fits_its_type(value: JsonValue) -> bool:
+    return isinstance(value, dict) and fits_type(value, _ITEM_SHAPES)
 
 
-def _is_of_its_type(value: JsonValue) -> bool:
-    return isinstance(value, dict) and fits_type(value, _ITEMS)
-
-
-def _input_text(text: str) -> list[Node]:
+def _write_input_text(text: str) -> list[Node]:
     return [{"type": "input_text", "text": text}]

@@ -1,7 +1,7 @@
-"""The lines that a target requires between turns, and the system text at the beginning.
+"""Changes of turns that a target requires: lines between turns, and system text at the beginning.
 
-Lines are inserted, with notes about them, before the turns are resolved. So they are entries of the
-loss account.
+`with_lines` inserts the lines before the media of turns are resolved. Each line has a note, so that
+it is an entry of the loss account.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +26,8 @@ from pagefault_dialects.targets.rules import code_and_reason
 
 _Item = TypeVar("_Item")
 
+# The lines, in this order: before later system text, before a conversation that does not begin with
+# the user, in an empty turn of the user, and after results without a reply of the assistant.
 FROM_THE_SYSTEM = "[Said by the system, not by the user:]"
 BEGINNING = "[The conversation begins here.]"
 NOTHING_SAID = "[The user said nothing.]"
@@ -40,13 +42,13 @@ _NO_REPLY = code_and_reason("no-reply")
 def with_lines(
     turns: Sequence[ComposedTurn], profile: Profile, *, is_whole: bool
 ) -> Sequence[ComposedTurn]:
-    """Return the conversation with the lines that the target requires, each with a note.
+    """Return a conversation with the lines that the target requires, each with a note.
 
     Args:
         turns: The conversation.
         profile: The target.
-        is_whole: Whether the conversation begins with these turns. If so, and the target requires
-            the user to speak first, a line is inserted where the user does not.
+        is_whole: True if the conversation begins with these turns. Then a line of the user is
+            inserted before them, if the target requires that the user speaks first.
     """
     leading = 0 if profile.takes_late_system else _count_leading_system(turns)
     following = [*_fill_empty_turns(_note_late_system(turns[leading:], profile), profile)]
@@ -56,7 +58,7 @@ def with_lines(
         following = [*_insert_replies(following, profile)]
     if is_whole and profile.starts_with_user and following:
         first = following[0]
-        # A fold that replaces the beginning keeps the line that was inserted before.
+        # If the beginning is folded later, the line before it stays.
         is_fold = any(isinstance(item, Omission) and item.run for item in first.items)
         if first.role != "user" or is_fold or not any(map(_has_content, first.items)):
             line = (SyntheticNote("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
@@ -67,10 +69,11 @@ def with_lines(
 def split_system_text(
     turns: Sequence[ResolvedTurn], profile: Profile
 ) -> tuple[str, Sequence[ResolvedTurn]]:
-    """Split the leading system text from the other turns, if the target has it outside of messages.
+    """Split the system text at the beginning from the other turns.
 
-    For other targets, the text is empty. Later system text stays where it is, in turns of the user,
-    after a line that marks it. Moving it to the beginning would change what was rendered before.
+    The text is empty for targets that have the system text in the list of messages. Later system
+    turns become turns of the user, with a line that marks them, if the target requires that system
+    text is at the beginning. Moving them to the beginning would change earlier messages.
 
     Args:
         turns: The conversation.
@@ -132,7 +135,7 @@ def _insert_replies(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator
 def _drop_last_thoughts(turns: Sequence[ComposedTurn], profile: Profile) -> Sequence[ComposedTurn]:
     """Return turns without the thoughts at the end of the assistant's turns.
 
-    Those at the end of the history are kept, since the text after a thought may still come.
+    Thoughts at the end of the history are kept, since the text after a thought may still come.
     """
     backwards: list[ComposedTurn] = []
     following: TurnRole | None = None

@@ -1,7 +1,7 @@
-"""The messages of `otel-genai`: those of `gen_ai.input.messages` in the semantic conventions.
+"""The messages of `otel-genai`: `gen_ai.input.messages` of OpenTelemetry's semantic conventions.
 
-A message is a role and its parts. An answer is one part with its text, or its one JSON value; its
-media are parts after it in the same message.
+A message is a role and parts. A result is a part with its text, or with its JSON value if it has
+nothing else. Its media are parts after it in the same message.
 
 Source: semantic conventions for generative AI, `gen-ai-input-messages.json`.
 """
@@ -29,21 +29,21 @@ from pagefault_dialects.targets.base64_leaves import (
 from pagefault_dialects.targets.profile import Profile, media_class
 from pagefault_dialects.targets.request_shapes import Shape, fits
 
-_THOUGHT: Shape = {"type": re.compile("reasoning"), "content": str}
+_THOUGHT_SHAPE: Shape = {"type": re.compile("reasoning"), "content": str}
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages, without empty turns.
 
-    `detail` has no place in them.
+    `detail` is not used, since these messages have no member for it.
     """
     messages: list[Node] = []
     for turn in turns:
         if turn.role == "tool":
-            parts = _answer(turn, profile)
+            parts = _write_result(turn, profile)
         else:
-            calls = [_call(call, profile) for call in turn.calls]
-            parts = [*blocks_of(turn.items, _medium, _text), *calls]
+            calls = [_write_call(call, profile) for call in turn.calls]
+            parts = [*blocks_of(turn.items, _write_medium, _write_text), *calls]
         if parts:
             messages.append({"role": turn.role, "parts": parts})
     return messages
@@ -51,11 +51,11 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 def has_thought(part: JsonObject, role: TurnRole) -> bool:
     """Return whether the conventions have a part for the model's thoughts."""
-    return role == "assistant" and fits(part, _THOUGHT)
+    return role == "assistant" and fits(part, _THOUGHT_SHAPE)
 
 
-def _answer(turn: ResolvedTurn, profile: Profile) -> list[Node]:
-    media = [_medium(item) for item in turn.items if isinstance(item, MediaItem)]
+def _write_result(turn: ResolvedTurn, profile: Profile) -> list[Node]:
+    media = [_write_medium(item) for item in turn.items if isinstance(item, MediaItem)]
     response: Node = join_texts(map(text_of, turn.items))
     if len(turn.items) == 1 and isinstance(turn.items[0], DataItem):
         response = JsonLeaf(turn.items[0].value)
@@ -63,7 +63,7 @@ def _answer(turn: ResolvedTurn, profile: Profile) -> list[Node]:
     return [{"type": "tool_call_response", "id": call_id, "response": response}, *media]
 
 
-def _call(call: TurnCall, profile: Profile) -> Node:
+def _write_call(call: TurnCall, profile: Profile) -> Node:
     return {
         "type": "tool_call",
         "id": profile.call_id.fit(call.call_id),
@@ -72,15 +72,15 @@ def _call(call: TurnCall, profile: Profile) -> Node:
     }
 
 
-def _text(text: str) -> list[Node]:
+def _write_text(text: str) -> list[Node]:
     return [{"type": "text", "content": text}]
 
 
-def _medium(attachment: MediaItem) -> Node:
-    # An image at an address may have no known type; the modality says that it is one.
-    is_known = not attachment.mime_type.endswith("/*")
+def _write_medium(attachment: MediaItem) -> Node:
+    # The type of an image at a URL may be unknown; the modality says that it is an image.
+    has_known_type = not attachment.mime_type.endswith("/*")
     described: dict[str, Node] = {
-        "mime_type": attachment.mime_type if is_known else None,
+        "mime_type": attachment.mime_type if has_known_type else None,
         "modality": media_class(attachment.kind),
     }
     if attachment.url is not None:

@@ -1,7 +1,7 @@
 """The messages of `pydantic-ai`: input of `ModelMessagesTypeAdapter.validate_python`.
 
-All answers of a turn are in one request; a system or user turn is a request of its own, since
-consecutive requests are merged. A response has bytes, and no addresses.
+All results of a turn are in one request. A system or user turn is a request of its own; the
+framework merges consecutive requests. Media in a response are bytes, never URLs.
 
 Source: pydantic-ai 2.68, `pydantic_ai.messages`.
 """
@@ -30,27 +30,28 @@ from pagefault_dialects.targets.base64_leaves import (
 from pagefault_dialects.targets.profile import Profile, media_class
 from pagefault_dialects.targets.request_shapes import Shape, fits
 
-_THOUGHT: Shape = {"part_kind": re.compile("thinking"), "content": str}
+_THOUGHT_SHAPE: Shape = {"part_kind": re.compile("thinking"), "content": str}
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages, without empty turns.
 
-    `detail` is written only for media that request it, since its name is the provider's.
+    `detail` is written only for media that have a detail of their own, since its member depends on
+    the provider.
     """
     messages: list[Node] = []
     for role, group in groupby(turns, lambda turn: turn.role):
         if role == "tool":
-            answers: list[Node] = [_answer(turn, profile) for turn in group]
-            messages.append({"parts": answers, "kind": "request"})
+            results: list[Node] = [_write_result(turn, profile) for turn in group]
+            messages.append({"parts": results, "kind": "request"})
             continue
         for turn in group:
             if role == "assistant":
-                calls = [_call(call, profile) for call in turn.calls]
-                parts = [*blocks_of(turn.items, _file, _text), *calls]
+                calls = [_write_call(call, profile) for call in turn.calls]
+                parts = [*blocks_of(turn.items, _write_file, _write_text), *calls]
                 kind = "response"
             else:
-                content = _content(turn.items)
+                content = _write_content(turn.items)
                 part_kind = "system-prompt" if role == "system" else "user-prompt"
                 parts = [{"content": content, "part_kind": part_kind}] if content else []
                 kind = "request"
@@ -61,20 +62,20 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 def has_thought(part: JsonObject, role: TurnRole) -> bool:
     """Return whether Pydantic AI has a part for the model's thoughts."""
-    return role == "assistant" and fits(part, _THOUGHT)
+    return role == "assistant" and fits(part, _THOUGHT_SHAPE)
 
 
-def _answer(turn: ResolvedTurn, profile: Profile) -> Node:
+def _write_result(turn: ResolvedTurn, profile: Profile) -> Node:
     return {
         "tool_name": profile.tool_name.fit(turn.tool_name),
-        "content": _content(turn.items),
+        "content": _write_content(turn.items),
         "tool_call_id": profile.call_id.fit(turn.call_id),
         "outcome": "failed" if turn.is_error else "success",
         "part_kind": "tool-return",
     }
 
 
-def _call(call: TurnCall, profile: Profile) -> Node:
+def _write_call(call: TurnCall, profile: Profile) -> Node:
     return {
         "tool_name": profile.tool_name.fit(call.name),
         "args": JsonLeaf(call.arguments),
@@ -83,27 +84,27 @@ def _call(call: TurnCall, profile: Profile) -> Node:
     }
 
 
-def _content(items: Sequence[ResolvedItem]) -> str | list[Node]:
+def _write_content(items: Sequence[ResolvedItem]) -> str | list[Node]:
     if any(isinstance(item, MediaItem) for item in items):
-        return blocks_of(items, _medium, lambda text: [text])
+        return blocks_of(items, _write_medium, lambda text: [text])
     return join_texts(map(text_of, items))
 
 
-def _text(text: str) -> list[Node]:
+def _write_text(text: str) -> list[Node]:
     return [{"content": text, "part_kind": "text"}]
 
 
-def _file(attachment: MediaItem) -> Node:
-    return {"content": _medium(attachment), "part_kind": "file"}
+def _write_file(attachment: MediaItem) -> Node:
+    return {"content": _write_medium(attachment), "part_kind": "file"}
 
 
-def _medium(attachment: MediaItem) -> Node:
+def _write_medium(attachment: MediaItem) -> Node:
     medium: dict[str, Node]
     if attachment.url is None:
         medium = {"data": base64_leaf(attachment), "kind": "binary"}
     else:
         medium = {"url": attachment.url, "kind": f"{media_class(attachment.kind)}-url"}
-    # An image at an address may have no known type; the kind says that it is one.
+    # The type of an image at a URL may be unknown; the kind says that it is an image.
     if not attachment.mime_type.endswith("/*"):
         medium["media_type"] = attachment.mime_type
     if attachment.detail is not None and attachment.kind == "image":

@@ -1,7 +1,7 @@
-"""The required members of the messages in a target's requests, and their types.
+"""Shapes of JSON values, by which targets check blocks and messages before they write them as sent.
 
-Members outside of a shape are not checked: providers add members and types of blocks, and messages
-with such are written as they were sent.
+A shape has the members that a provider requires, and their types. Other members are not checked,
+since providers add members.
 """
 
 import re
@@ -17,7 +17,7 @@ Members of an object whose names end in `?` may be absent or `null`.
 """
 
 ADDRESS = re.compile(r"https?://\S+|data:[^\s,]+;base64,[A-Za-z0-9+/=\s]+|@blob:[0-9a-f]{32}")
-"""The address of a medium, in a form that providers load."""
+"""A URL, a `data:` URI or a reference of a medium."""
 WORDS = re.compile(r".+", re.DOTALL)
 """A text that is not empty."""
 
@@ -38,19 +38,19 @@ def fits(value: JsonValue, shape: Shape) -> bool:
 
 
 def fits_type(value: JsonObject, shapes: Mapping[str, Shape]) -> bool:
-    """Return whether a block or an item has the shape of its `type`, if there is one."""
+    """Return whether a block has the shape of its `type`; true for a type without a shape."""
     shape = shapes.get(text_member(value, "type"))
     return shape is None or fits(value, shape)
 
 
 def is_listed(value: JsonValue, shapes: Mapping[str, Shape]) -> bool:
-    """Return whether a value is a block of a type with a shape, and has that shape."""
+    """Return whether a value is a block whose `type` has a shape, and has this shape."""
     return isinstance(value, dict) and (
         text_member(value, "type") in shapes and fits_type(value, shapes)
     )
 
 
 def fits_members(value: JsonObject, shapes: Mapping[str, Shape]) -> bool:
-    """Return whether a block has one of these members, in its shape; or none, and others."""
-    known = [name for name in shapes if value.get(name) is not None]
-    return len(known) <= 1 and all(fits(value[name], shapes[name]) for name in known)
+    """Return whether a block has at most one of these members, and this member has its shape."""
+    names = [name for name in shapes if value.get(name) is not None]
+    return len(names) <= 1 and all(fits(value[name], shapes[name]) for name in names)

@@ -1,8 +1,7 @@
-"""The rules of conversations: what each requires, and how a violation is repaired.
+"""The rules of conversations, by code: what each requires, and how a violation is repaired.
 
-A rendering follows the rules, and the loss account names omissions and additions by the codes of
-this table. The doctor reports the faults of a history by the same codes. Both repair in the same
-way, since the doctor's repair is a rendering.
+Renderings follow the rules, and the loss account names omissions and additions by these codes. The
+doctor reports the faults of a history by the same codes, and repairs a history by rendering it.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ MediaLimitName: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule."""
+    """A rule of conversations, as sentences for people."""
 
     demands: str
     """The requirement, as a sentence."""
@@ -288,7 +287,7 @@ def code_and_reason(code: str) -> tuple[str, str]:
     return code, RULES[code].reason
 
 
-_LONGEST_QUOTE = 80
+_MAX_QUOTE_CHARS = 80
 
 
 def make_finding(
@@ -317,4 +316,4 @@ def make_finding(
 
 def shorten_quote(text: str) -> str:
     """Return a text of the history, shortened so that a finding can quote it."""
-    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 1]}…"
+    return text if len(text) <= _MAX_QUOTE_CHARS else f"{text[: _MAX_QUOTE_CHARS - 1]}…"

@@ -1,4 +1,4 @@
-"""The targets: one row each. A new target is a module with a `write`, and a row here."""
+"""The table of targets. A new target is a module with a function `write`, and a row here."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -35,14 +35,14 @@ from pagefault_dialects.targets.tokens import (
 )
 
 
-def _types(family: str, *names: str) -> frozenset[str]:
+def _make_types(family: str, *names: str) -> frozenset[str]:
     return frozenset(f"{family}/{name}" for name in names)
 
 
 _MB = 1_000_000
 _HTTPS = ("https",)
 _HTTP = ("https", "http")
-_IMAGES = _types("image", "png", "jpeg", "webp", "gif")
+_IMAGES = _make_types("image", "png", "jpeg", "webp", "gif")
 _OPENAI_IMAGES = MediaRule(
     _IMAGES,
     max_base64=20 * _MB,
@@ -50,22 +50,23 @@ _OPENAI_IMAGES = MediaRule(
     addresses=_HTTPS,
 )
 _OPENAI_NAMES = IdRule(r"A-Za-z0-9_-", 64)
-_READABLE = IdRule(first=r"\S")
-_OF_OPENAI = TokenRule(tokens_by_tiles_of_512)
-_OF_GOOGLE = TokenRule(tokens_by_tiles_of_768)
-# Its tokenizer is not published, and counts more in most texts than ours.
-_OF_ANTHROPIC = TokenRule(text_percent=120)
+# Names in texts for people, which may have any characters.
+_ANY_NAME = IdRule(first=r"\S")
+_OPENAI_TOKENS = TokenRule(tokens_by_tiles_of_512)
+_GOOGLE_TOKENS = TokenRule(tokens_by_tiles_of_768)
+# Anthropic does not publish its tokenizer, which counts more tokens in most texts than ours.
+_ANTHROPIC_TOKENS = TokenRule(text_percent=120)
 _PDF = frozenset({"application/pdf"})
-# Targets that forward media to a provider whose limits are unknown.
-_ANYTHING = MediaRule(frozenset({"*/*"}), addresses=_HTTP)
-_HANDED_ON: Mapping[MediaClass, MediaRule] = MappingProxyType(
-    {"image": _ANYTHING, "audio": _ANYTHING, "video": _ANYTHING, "document": _ANYTHING}
+# Frameworks forward media to a provider whose limits are unknown here.
+_ANY_TYPE = MediaRule(frozenset({"*/*"}), addresses=_HTTP)
+_ANY_MEDIA: Mapping[MediaClass, MediaRule] = MappingProxyType(
+    {"image": _ANY_TYPE, "audio": _ANY_TYPE, "video": _ANY_TYPE, "document": _ANY_TYPE}
 )
-_EVERYBODY: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
+_ALL_ROLES: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
 
-# Common values of one family.
+# Common values of several targets.
 _openai_profile = partial(
-    Profile, tokens=_OF_OPENAI, request_bytes=50 * _MB, tool_name=_OPENAI_NAMES
+    Profile, tokens=_OPENAI_TOKENS, request_bytes=50 * _MB, tool_name=_OPENAI_NAMES
 )
 _strict_profile = partial(
     Profile,
@@ -74,7 +75,7 @@ _strict_profile = partial(
     starts_with_user=True,
     takes_blank_texts=False,
 )
-_framework_profile = partial(Profile, media=_HANDED_ON, media_roles=_EVERYBODY, has_error_flag=True)
+_framework_profile = partial(Profile, media=_ANY_MEDIA, media_roles=_ALL_ROLES, has_error_flag=True)
 
 _ROWS = (
     _openai_profile(
@@ -123,7 +124,7 @@ _ROWS = (
         accepts_block=anthropic.accepts_block,
         continues_thoughts=True,
         mark_cached=anthropic.mark_cached,
-        tokens=_OF_ANTHROPIC,
+        tokens=_ANTHROPIC_TOKENS,
         media={
             "image": MediaRule(
                 _IMAGES,
@@ -147,15 +148,15 @@ _ROWS = (
         as_request=gemini.as_request,
         accepts_block=gemini.has_part,
         ids_are_optional=True,
-        tokens=_OF_GOOGLE,
+        tokens=_GOOGLE_TOKENS,
         media={
-            "image": MediaRule(_types("image", "png", "jpeg", "webp")),
+            "image": MediaRule(_make_types("image", "png", "jpeg", "webp")),
             "document": MediaRule(_PDF | {"text/plain"}, max_base64=50 * _MB),
             "audio": MediaRule(
-                _types("audio", "wav", "mpeg", "aiff", "aac", "ogg", "flac"),
+                _make_types("audio", "wav", "mpeg", "aiff", "aac", "ogg", "flac"),
             ),
             "video": MediaRule(
-                _types(
+                _make_types(
                     *("video", "mp4", "mpeg", "quicktime", "x-msvideo", "x-flv", "webm", "3gpp"),
                 )
             ),
@@ -172,7 +173,7 @@ _ROWS = (
         as_request=bedrock.as_request,
         accepts_block=bedrock.accepts_block,
         mark_cached=bedrock.mark_cached,
-        tokens=_OF_ANTHROPIC,
+        tokens=_ANTHROPIC_TOKENS,
         media={
             "image": MediaRule(
                 frozenset(bedrock.FORMATS["image"]),
@@ -198,7 +199,7 @@ _ROWS = (
         media={
             "image": MediaRule(_IMAGES, max_base64=13 * _MB, max_count=8, addresses=_HTTPS),
             "document": MediaRule(_PDF, addresses=_HTTPS),
-            "audio": MediaRule(_types("audio", "wav", "mpeg")),
+            "audio": MediaRule(_make_types("audio", "wav", "mpeg")),
         },
         has_system_first=True,
         has_assistant_after_results=True,
@@ -211,7 +212,7 @@ _ROWS = (
         ollama.write,
         home="ollama",
         accepts_block=ollama.has_thought,
-        media={"image": MediaRule(_types("image", "png", "jpeg", "webp"))},
+        media={"image": MediaRule(_make_types("image", "png", "jpeg", "webp"))},
     ),
     _framework_profile(
         "mcp",
@@ -265,25 +266,25 @@ _ROWS = (
         otel_genai.write,
         home="otel-genai",
         accepts_block=otel_genai.has_thought,
-        media=_HANDED_ON,
-        media_roles=_EVERYBODY,
+        media=_ANY_MEDIA,
+        media_roles=_ALL_ROLES,
     ),
     Profile(
         "text",
         "people, and models that take nothing but text",
         write_text,
-        call_id=_READABLE,
-        tool_name=_READABLE,
+        call_id=_ANY_NAME,
+        tool_name=_ANY_NAME,
         text_file_chars=0,
     ),
 )
 
 TARGETS: Mapping[str, Profile] = MappingProxyType({row.target: row for row in _ROWS})
-"""Every target, by its name, in the order of the documentation."""
+"""The profile of each target by name, in the order of the documentation."""
 
 
 def find_profile(target: str, options: RenderOptions) -> Profile:
-    """Return a target, narrowed to the requested image size and revision.
+    """Return the profile of a target, narrowed to the requested image size and revision of MCP.
 
     Raises:
         InvalidPayloadError: The target is unknown.
@@ -295,5 +296,5 @@ def find_profile(target: str, options: RenderOptions) -> Profile:
             faults=[Fault("/target", f"must be one of {', '.join(TARGETS)}")],
         )
     if target == "mcp":
-        profile = mcp.of_revision(profile, options.protocol_version)
+        profile = mcp.narrow_to_revision(profile, options.protocol_version)
     return limit_image_size(profile, options)

@@ -1,4 +1,7 @@
-"""Thoughts, which are returned only to the model that wrote them, as far as it is known."""
+"""Thoughts (reasoning), which may be sent only to the model that wrote them.
+
+If that model or the model of the request is unknown, thoughts are sent.
+"""
 
 import re
 from collections.abc import Iterable
@@ -13,26 +16,27 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import RenderOptions
 
-# A Bedrock name has a region and a provider before the model's name, and a version after it.
+# On Bedrock, a region and a provider precede the name of a model, and a version follows it.
 _MODEL = re.compile(
     r"(?:[a-z-]+\.)*(?P<name>.+?)"
     r"(?:[-@](?P<snapshot>\d{3,8}|\d{4}-\d{2}-\d{2}|latest))?(?:-v\d+:\d+)?",
     re.DOTALL,
 )
-_NEWEST = (None, "latest")
+# Names without a date mean the newest snapshot.
+_NEWEST_SNAPSHOT = (None, "latest")
 
 
 def is_same_model(name: str, other: str) -> bool:
-    """Return whether two names are of one model.
+    """Return whether two names are names of the same model.
 
-    Requests name a model as `claude-sonnet-4-5`, responses name its snapshot. A prefix is the
-    provider's name.
+    A request may name a model as `claude-sonnet-4-5`, and the response names its dated snapshot.
+    The name of a provider before a slash is ignored.
     """
-    found, other_match = (_MODEL.fullmatch(item.rpartition("/")[2]) for item in (name, other))
-    if found is None or other_match is None or found["name"] != other_match["name"]:
+    match, other_match = (_MODEL.fullmatch(item.rpartition("/")[2]) for item in (name, other))
+    if match is None or other_match is None or match["name"] != other_match["name"]:
         return name == other
-    snapshots = (found["snapshot"], other_match["snapshot"])
-    return snapshots[0] == snapshots[1] or not set(snapshots).isdisjoint(_NEWEST)
+    snapshots = (match["snapshot"], other_match["snapshot"])
+    return snapshots[0] == snapshots[1] or not set(snapshots).isdisjoint(_NEWEST_SNAPSHOT)
 
 
 def takes_thought(model: str | None, options: RenderOptions) -> bool:

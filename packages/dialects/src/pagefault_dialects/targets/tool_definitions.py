@@ -1,4 +1,4 @@
-"""Definitions of tools as each target takes them in its request, under the name `tools`.
+"""Definitions of tools as each target accepts them in the member `tools` of a request.
 
 Source: `agents`, "Tools for models"; types of each provider, see `table`.
 """
@@ -10,74 +10,81 @@ from typing import TypeAlias
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.tool import ToolDefinition
 
-_Written: TypeAlias = dict[str, JsonValue]
+_Definition: TypeAlias = dict[str, JsonValue]
 
 
-def _chat(tool: ToolDefinition) -> _Written:
-    return {"type": "function", "function": _responses_members(tool)}
+def _write_chat_tool(tool: ToolDefinition) -> _Definition:
+    return {"type": "function", "function": _write_function(tool)}
 
 
-def _responses_members(tool: ToolDefinition) -> _Written:
-    return _named(tool, parameters=dict(tool.parameters), strict=True)
+def _write_function(tool: ToolDefinition) -> _Definition:
+    return _make_definition(tool, parameters=dict(tool.parameters), strict=True)
 
 
-def _named(tool: ToolDefinition, **parameters: JsonValue) -> _Written:
+def _make_definition(tool: ToolDefinition, **parameters: JsonValue) -> _Definition:
+    """Return the name, the description, and the member with the schema of the parameters."""
     return {"name": tool.name, "description": tool.description, **parameters}
 
 
-def _mcp(tool: ToolDefinition) -> _Written:
-    return _named(tool, inputSchema=dict(tool.parameters))
+def _write_mcp_tool(tool: ToolDefinition) -> _Definition:
+    return _make_definition(tool, inputSchema=dict(tool.parameters))
 
 
-def _openapi(schema: _Written) -> _Written:
-    """Return a schema in Gemini's subset of OpenAPI 3.0: no lists of types."""
-    written: _Written = {}
+def _convert_schema(schema: _Definition) -> _Definition:
+    """Return a JSON schema in Gemini's subset of OpenAPI 3.0, which has no lists of types."""
+    converted: _Definition = {}
     for key, value in schema.items():
         if key == "type" and isinstance(value, list):
-            written |= {"type": str(value[0]).upper(), "nullable": True}
+            converted |= {"type": str(value[0]).upper(), "nullable": True}
         elif key == "type":
-            written["type"] = str(value).upper()
+            converted["type"] = str(value).upper()
         elif key == "enum" and isinstance(value, list):
-            written["enum"] = [item for item in value if item is not None]
+            converted["enum"] = [item for item in value if item is not None]
         elif key == "properties" and isinstance(value, dict):
-            written[key] = {
-                name: _openapi(item) for name, item in value.items() if isinstance(item, dict)
+            converted[key] = {
+                name: _convert_schema(item)
+                for name, item in value.items()
+                if isinstance(item, dict)
             }
         elif key != "additionalProperties":
-            written[key] = value
-    return written
+            converted[key] = value
+    return converted
 
 
-_WRITERS: Mapping[str, Callable[[ToolDefinition], _Written]] = MappingProxyType(
+_WRITERS: Mapping[str, Callable[[ToolDefinition], _Definition]] = MappingProxyType(
     {
-        "openai-chat": _chat,
-        "openai-compat": _chat,
-        "openai-responses": lambda tool: {"type": "function", **_responses_members(tool)},
-        "anthropic": lambda tool: _named(tool, input_schema=dict(tool.parameters)),
-        "gemini": lambda tool: _named(tool, parameters=_openapi(dict(tool.parameters))),
+        "openai-chat": _write_chat_tool,
+        "openai-compat": _write_chat_tool,
+        "openai-responses": lambda tool: {"type": "function", **_write_function(tool)},
+        "anthropic": lambda tool: _make_definition(tool, input_schema=dict(tool.parameters)),
+        "gemini": lambda tool: _make_definition(
+            tool, parameters=_convert_schema(dict(tool.parameters))
+        ),
         "bedrock": lambda tool: {
-            "toolSpec": _named(tool, inputSchema={"json": dict(tool.parameters)})
+            "toolSpec": _make_definition(tool, inputSchema={"json": dict(tool.parameters)})
         },
-        "mistral": _chat,
+        "mistral": _write_chat_tool,
         "ollama": lambda tool: {
             "type": "function",
-            "function": _named(tool, parameters=dict(tool.parameters)),
+            "function": _make_definition(tool, parameters=dict(tool.parameters)),
         },
-        "mcp": _mcp,
-        "langchain": _chat,
-        "vercel": lambda tool: {"type": "function", **_mcp(tool)},
-        "vercel-6": lambda tool: {"type": "function", **_mcp(tool)},
-        "pydantic-ai": lambda tool: _named(tool, parameters_json_schema=dict(tool.parameters)),
+        "mcp": _write_mcp_tool,
+        "langchain": _write_chat_tool,
+        "vercel": lambda tool: {"type": "function", **_write_mcp_tool(tool)},
+        "vercel-6": lambda tool: {"type": "function", **_write_mcp_tool(tool)},
+        "pydantic-ai": lambda tool: _make_definition(
+            tool, parameters_json_schema=dict(tool.parameters)
+        ),
         "otel-genai": lambda tool: {
             "type": "function",
-            **_named(tool, parameters=dict(tool.parameters)),
+            **_make_definition(tool, parameters=dict(tool.parameters)),
         },
-        "text": lambda tool: _named(tool, parameters=dict(tool.parameters)),
+        "text": lambda tool: _make_definition(tool, parameters=dict(tool.parameters)),
     }
 )
 
 
 def write_tools(target: str, definitions: Sequence[ToolDefinition]) -> list[JsonValue]:
-    """Return definitions in the dialect of a target, for its request."""
-    written: list[JsonValue] = [_WRITERS[target](definition) for definition in definitions]
-    return [{"functionDeclarations": written}] if target == "gemini" else written
+    """Return definitions as the member `tools` of a request to a target has them."""
+    tools: list[JsonValue] = [_WRITERS[target](definition) for definition in definitions]
+    return [{"functionDeclarations": tools}] if target == "gemini" else tools

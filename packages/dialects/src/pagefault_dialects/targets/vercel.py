@@ -1,15 +1,15 @@
 """The messages of `vercel` and `vercel-6`: `ModelMessage`s of the AI SDK, as JSON.
 
-The SDK has URLs as `URL` objects, which JSON lacks. In files of a user or an assistant a string is
-accepted; in the output of a tool only the older `file-url` accepts one. Errors have an output of
-their own for text and for JSON, but not for media; there the first text says so.
+The SDK has `URL` objects, which JSON does not have. A file of a user or an assistant may have a
+string instead; in the output of a tool, only the older `file-url` may. There are outputs for errors
+with text or JSON, but not for errors with media. There, the first text says that the tool failed.
 
-JSON with numbers that JavaScript would round, such as long ids, is sent as text; such arguments of
-a call are sent under the name `json`, since they have to be an object.
+JSON with numbers that JavaScript would round, such as long ids, is sent as text. Arguments of a
+call have to be an object, so their text is the member `json` of an object.
 
-Version 6 of the SDK differs in files in the output of a tool: an image is an `image-data` or
-`image-url`, without a name, and any other file a `file-data`. Its providers do not send images of a
-`file-data` to a model.
+In version 6 of the SDK, an image in the output of a tool is an `image-data` or `image-url`, without
+a name, and any other file is a `file-data`. Its providers do not send images in a `file-data` to a
+model.
 
 Source: ai 7 and ai 6, `modelMessageSchema`.
 """
@@ -53,13 +53,13 @@ from pagefault_dialects.targets.request_shapes import WORDS, Shape, fits_type, i
 
 _ROLES = ("user", "assistant", "tool")
 _MEMBERS = frozenset({"role", "content", "providerOptions"})
-_PARTS = frozenset(
+_PART_TYPES = frozenset(
     {
         *("text", "image", "file", "reasoning", "reasoning-file", "custom"),
         *("tool-call", "tool-result", "tool-approval-request", "tool-approval-response"),
     }
 )
-_SHAPES: Mapping[str, Shape] = {
+_PART_SHAPES: Mapping[str, Shape] = {
     "text": {"text": WORDS},
     "reasoning": {"text": str},
     "image": {"image": str},
@@ -67,23 +67,23 @@ _SHAPES: Mapping[str, Shape] = {
     "tool-call": {"toolCallId": str, "toolName": str, "input": dict},
     "tool-result": {"toolCallId": str, "toolName": str, "output": {"type": str}},
 }
-_OUTPUTS: Mapping[str, Shape] = {
+_OUTPUT_SHAPES: Mapping[str, Shape] = {
     "text": {"value": str},
     "error-text": {"value": str},
     "content": {"value": list},
 }
-_NAMED_FILE: Shape = {"fileId": (str, dict)}
-_REFERRED_FILE: Shape = {"providerReference": dict}
-_OUTPUT_PARTS_6: Mapping[str, Shape] = {
-    "file-id": _NAMED_FILE,
-    "image-file-id": _NAMED_FILE,
+_FILE_ID_SHAPE: Shape = {"fileId": (str, dict)}
+_FILE_REFERENCE_SHAPE: Shape = {"providerReference": dict}
+_OUTPUT_PART_SHAPES_6: Mapping[str, Shape] = {
+    "file-id": _FILE_ID_SHAPE,
+    "image-file-id": _FILE_ID_SHAPE,
     "custom": {},
 }
-_OUTPUT_PARTS: Mapping[str, Shape] = {
-    **_OUTPUT_PARTS_6,
+_OUTPUT_PART_SHAPES: Mapping[str, Shape] = {
+    **_OUTPUT_PART_SHAPES_6,
     "file": {"data": dict, "mediaType": str},
-    "file-reference": _REFERRED_FILE,
-    "image-file-reference": _REFERRED_FILE,
+    "file-reference": _FILE_REFERENCE_SHAPE,
+    "image-file-reference": _FILE_REFERENCE_SHAPE,
 }
 _LARGEST_SAFE_INTEGER = 2**53 - 1
 
@@ -91,18 +91,20 @@ _LARGEST_SAFE_INTEGER = 2**53 - 1
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages, without empty turns.
 
-    `detail` has no place in them.
+    `detail` is not used, since these messages have no member for it.
     """
-    return write_runs(turns, partial(_messages, profile=profile, output_file=_output_file))
+    return write_runs(turns, partial(_write_turns, profile=profile, output_file=_write_output_file))
 
 
 def write_6(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages of version 6; see `write`."""
-    return write_runs(turns, partial(_messages, profile=profile, output_file=_output_file_6))
+    return write_runs(
+        turns, partial(_write_turns, profile=profile, output_file=_write_output_file_6)
+    )
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a `ModelMessage` as it is; `None` for other messages."""
+    """Return a `ModelMessage` unchanged; `None` for other messages."""
     sent = native.message
     if sent.get("role") not in _ROLES or native.dialect not in (None, "vercel"):
         return None
@@ -115,7 +117,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 
 
 def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a `ModelMessage` of version 6 as it is; `None` if it may be of version 7."""
+    """Return a `ModelMessage` of version 6 unchanged; `None` if it may be of version 7."""
     content = native.message.get("content")
     parts = content if isinstance(content, list) else []
     return None if any(map(_has_files, parts)) else as_request(native, options)
@@ -123,18 +125,18 @@ def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | 
 
 def has_part(part: JsonObject, role: TurnRole) -> bool:
     """Return whether the SDK accepts a part in a rewritten message or output."""
-    return is_listed(part, _OUTPUT_PARTS) if role == "tool" else _is_part(part)
+    return is_listed(part, _OUTPUT_PART_SHAPES) if role == "tool" else _is_part(part)
 
 
 def has_part_6(part: JsonObject, role: TurnRole) -> bool:
     """Return whether version 6 of the SDK accepts a part; see `has_part`."""
     if role == "tool":
-        return is_listed(part, _OUTPUT_PARTS_6)
+        return is_listed(part, _OUTPUT_PART_SHAPES_6)
     return _is_part(part) and not _has_files(part)
 
 
 def _has_files(part: JsonValue) -> bool:
-    """Return whether a part has files in the output of a tool, or a file as text."""
+    """Return whether a part may have files in the form of version 7, which version 6 refuses."""
     if not isinstance(part, dict):
         return False
     output = part.get("output")
@@ -143,25 +145,25 @@ def _has_files(part: JsonValue) -> bool:
 
 
 def _is_part(part: JsonValue) -> bool:
-    if not isinstance(part, dict) or text_member(part, "type") not in _PARTS:
+    if not isinstance(part, dict) or text_member(part, "type") not in _PART_TYPES:
         return False
     output = part.get("output")
-    is_output = not isinstance(output, dict) or fits_type(output, _OUTPUTS)
-    return is_output and fits_type(part, _SHAPES)
+    is_output = not isinstance(output, dict) or fits_type(output, _OUTPUT_SHAPES)
+    return is_output and fits_type(part, _PART_SHAPES)
 
 
-def _messages(
+def _write_turns(
     turns: Sequence[ResolvedTurn], profile: Profile, output_file: WriteMedium
 ) -> list[Node]:
     messages: list[Node] = []
-    for is_answered, group in groupby(turns, lambda turn: turn.role == "tool"):
-        if is_answered:
+    for are_results, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if are_results:
             results: list[Node] = [
                 {
                     "type": "tool-result",
                     "toolCallId": profile.call_id.fit(turn.call_id),
                     "toolName": profile.tool_name.fit(turn.tool_name),
-                    "output": _output(turn, output_file),
+                    "output": _write_output(turn, output_file),
                 }
                 for turn in group
             ]
@@ -170,41 +172,43 @@ def _messages(
             messages += (
                 {"role": turn.role, "content": content}
                 for turn in group
-                if (content := _content(turn, profile))
+                if (content := _write_content(turn, profile))
             )
     return messages
 
 
-def _content(turn: ResolvedTurn, profile: Profile) -> str | list[Node]:
+def _write_content(turn: ResolvedTurn, profile: Profile) -> str | list[Node]:
     if not turn.calls:
-        return content_of(turn.items, _file)
-    calls = (_call(call, profile) for call in turn.calls)
-    return [*blocks_of(turn.items, _file), *calls]
+        return content_of(turn.items, _write_file)
+    calls = (_write_call(call, profile) for call in turn.calls)
+    return [*blocks_of(turn.items, _write_file), *calls]
 
 
-def _call(call: TurnCall, profile: Profile) -> Node:
+def _write_call(call: TurnCall, profile: Profile) -> Node:
     arguments = call.arguments
     return {
         "type": "tool-call",
         "toolCallId": profile.call_id.fit(call.call_id),
         "toolName": profile.tool_name.fit(call.name),
-        "input": JsonLeaf(arguments) if _is_kept(arguments) else {"json": json_text(arguments)},
+        "input": JsonLeaf(arguments)
+        if _is_read_exactly(arguments)
+        else {"json": json_text(arguments)},
     }
 
 
-def _output(turn: ResolvedTurn, output_file: WriteMedium) -> Node:
+def _write_output(turn: ResolvedTurn, output_file: WriteMedium) -> Node:
     own = (MediaItem, ProviderBlock)
     items = [item for item in turn.items if isinstance(item, own) or text_of(item)]
     if any(isinstance(item, own) for item in items):
         first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
         return {"type": "content", "value": [*first, *blocks_of(items, output_file)]}
     kind = "error-" if turn.is_error else ""
-    if len(items) == 1 and isinstance(items[0], DataItem) and _is_kept(items[0].value):
+    if len(items) == 1 and isinstance(items[0], DataItem) and _is_read_exactly(items[0].value):
         return {"type": f"{kind}json", "value": JsonLeaf(items[0].value)}
     return {"type": f"{kind}text", "value": join_texts(map(text_of, items))}
 
 
-def _is_kept(value: JsonValue) -> bool:
+def _is_read_exactly(value: JsonValue) -> bool:
     """Return whether JavaScript reads every number of a JSON value exactly."""
     return all(_is_exact(node) for node, _ in iterate_values(value))
 
@@ -215,31 +219,31 @@ def _is_exact(node: JsonValue) -> bool:
     return not isinstance(node, int) or abs(node) <= _LARGEST_SAFE_INTEGER
 
 
-def _file(attachment: MediaItem) -> Node:
+def _write_file(attachment: MediaItem) -> Node:
     data = base64_leaf(attachment) if attachment.url is None else attachment.url
-    return {"type": "file", "data": data, **_described(attachment)}
+    return {"type": "file", "data": data, **_describe_file(attachment)}
 
 
-def _output_file(attachment: MediaItem) -> Node:
+def _write_output_file(attachment: MediaItem) -> Node:
     if attachment.url is not None:
         return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
     data: Node = {"type": "data", "data": base64_leaf(attachment)}
-    return {"type": "file", "data": data, **_described(attachment)}
+    return {"type": "file", "data": data, **_describe_file(attachment)}
 
 
-def _output_file_6(attachment: MediaItem) -> Node:
+def _write_output_file_6(attachment: MediaItem) -> Node:
     is_image = attachment.mime_type.startswith("image/")
     if attachment.url is None:
         data = base64_leaf(attachment)
         if is_image:
             return {"type": "image-data", "data": data, "mediaType": attachment.mime_type}
-        return {"type": "file-data", "data": data, **_described(attachment)}
+        return {"type": "file-data", "data": data, **_describe_file(attachment)}
     if is_image:
         return {"type": "image-url", "url": attachment.url}
     return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
 
 
-def _described(attachment: MediaItem) -> dict[str, Node]:
+def _describe_file(attachment: MediaItem) -> dict[str, Node]:
     described: dict[str, Node] = {"mediaType": attachment.mime_type}
     if attachment.filename:
         described["filename"] = attachment.filename
