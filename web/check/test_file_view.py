@@ -214,7 +214,9 @@ def test_other_conversation_of_that_name_stays(tab: Tab, writer: httpx.Client) -
     assert writer.post(path, json=message).status_code == 201
     drop(tab, "claude.jsonl", CLAUDE_CODE)
     tab.page.get_by_role("button", name="Store this session").click()
-    expect(tab.page.locator(".file-banner").get_by_role("alert")).to_be_visible()
+    alert = tab.page.locator(".file-banner").get_by_role("alert").first
+    expect(alert).to_contain_text("There is a session of this name that has something else")
+    expect(alert.locator("details p").first).to_be_hidden()
     expect(not_stored(tab)).to_be_visible()
     assert len(writer.get(path).json()["items"]) == 1
 

@@ -1,4 +1,5 @@
 /** Says that a session is not stored, and stores it. */
+import { ConflictError } from "@pagefault/client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
@@ -78,7 +79,12 @@ export function StoreFile({ file, session: { format, sessionId } }: StoreFilePro
           {isBusy ? FILE.storing : FILE.store}
         </button>
       </form>
-      {failure !== null && <Refused {...{ failure }} what={FILE.storable} />}
+      {failure !== null && (
+        <Refused
+          failure={failure}
+          what={failure instanceof ConflictError ? FILE.taken : FILE.storable}
+        />
+      )}
     </div>
   );
 }

@@ -7,7 +7,7 @@ import { SHELL } from "../words/shell";
 
 export { Failure };
 
-const REFUSED = [415, 422];
+const REFUSED = [409, 415, 422];
 
 interface RefusedProps {
   readonly failure: unknown;

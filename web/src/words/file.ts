@@ -11,6 +11,8 @@ export const FILE = {
   refused: (name: string) => `${name} is not shown`,
   takes:
     "This page reads a .jsonl of Claude Code or Codex, the JSON of a request or a response of a provider, a list of messages (JSON, or one on each line), and a bundle (.zip) that was exported here. Choose such a file. If this is one, it is damaged or has messages of an unknown form.",
+  taken:
+    "There is a session of this name that has something else, and it was not changed. Store the file under another name; if it is a bundle, delete that session first.",
   storable:
     "The file cannot be stored as it is: some of its messages are incomplete or of an unknown form. The doctor finds out which; give it the file, and store the healed history.",
   notStored: "Not stored",
