@@ -72,7 +72,7 @@ class SessionCounts(EntryCounts, kw_only=True):
     images: int
     """The resources that are images."""
     failures: int
-    """The tool results that are errors."""
+    """The results that are errors; those in messages are counted once these are indexed."""
 
 
 class CopiedEntries(ImportedEntries, kw_only=True):

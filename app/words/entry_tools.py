@@ -1,25 +1,38 @@
-"""The tools of records: those that a message calls, and those whose results it has. Pure."""
+"""The tools that a record calls, those whose results it has, and its failed results. Pure."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.models.search_entry import EntrySource
 from app.models.session import MAX_TOOL_NAME_CHARS
 from app.words.entry_texts import message_turns_of
 
 
-def tools_of(source: EntrySource) -> Sequence[str]:
-    """Return the names of the tools that a record calls, or whose results it has.
+@dataclass(frozen=True, slots=True)
+class EntryTools:
+    """The tools that a record calls, or whose results it has, and its number of failed results.
 
-    The calls of a message that is cut are unknown. Names that no list shows are omitted: empty or
-    long ones, and those with characters that cannot be printed.
+    `failures` counts the results of a message. Tool results have their own column.
     """
-    names: list[str | None] = []
-    if source.kind == "tool_result":
-        names = [source.name]
-    elif source.kind == "message":
-        for turn in message_turns_of(source) or ():
-            names += [turn.tool_name, *(call.name for call in turn.calls)]
-    return [name for name in dict.fromkeys(names) if name and is_listed(name)]
+
+    names: Sequence[str]
+    failures: int
+
+
+def entry_tools(source: EntrySource) -> EntryTools:
+    """Return the tools and the failures of a record.
+
+    The calls and results of a message that is cut are unknown. Names that no list shows are
+    omitted: empty or long ones, and those with characters that cannot be printed.
+    """
+    names: list[str | None] = [source.name] if source.kind == "tool_result" else []
+    turns = message_turns_of(source) or () if source.kind == "message" else ()
+    for turn in turns:
+        names += [turn.tool_name, *(call.name for call in turn.calls)]
+    return EntryTools(
+        [name for name in dict.fromkeys(names) if name and is_listed(name)],
+        sum(turn.role == "tool" and turn.is_error for turn in turns),
+    )
 
 
 def is_listed(name: str) -> bool:

@@ -35,7 +35,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedRecord
 from app.telemetry.metrics import Metrics
 from app.words.entry_texts import entry_texts
-from app.words.entry_tools import tools_of
+from app.words.entry_tools import entry_tools
 from app.words.search_terms import search_words
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import MODALITIES
@@ -222,7 +222,7 @@ async def _prepare(source: EntrySource | None) -> tuple[IndexedRecord | None, fl
 def _index_words(source: EntrySource) -> tuple[IndexedRecord, float]:
     began = time.thread_time()
     kind = resource_kind(source.mime_type) if source.mime_type else None
-    texts = entry_texts(source)
+    texts, tools = entry_texts(source), entry_tools(source)
     page = IndexedRecord(
         search_words(texts.searchable),
         source.session_id,
@@ -230,6 +230,7 @@ def _index_words(source: EntrySource) -> tuple[IndexedRecord, float]:
         source.kind,
         source.other_sessions,
         found_as="tool_result" if source.kind == "message" and texts.title == "tool" else None,
-        tools=tools_of(source),
+        tools=tools.names,
+        failures=tools.failures,
     )
     return page, time.thread_time() - began

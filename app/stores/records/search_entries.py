@@ -23,7 +23,7 @@ from app.stores.records.statements import (
     scoped_select,
     scoped_update,
 )
-from app.stores.records.tables import projects, session_tools
+from app.stores.records.tables import messages, projects, session_tools
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
@@ -60,6 +60,7 @@ _SET_INDEXED = (
     .where(is_among(_NUMBER, "numbers"))
     .values(indexed=search_entries.c.revision, form=FORM)
 )
+_SET_FAILURES = scoped_update(messages, by={"message_id": "entry_id"})
 _LOCK_STEMLESS = (
     scoped_select(stemless_pages, stemless_pages.c.page_number)
     .order_by(stemless_pages.c.page_number.desc())
@@ -108,7 +109,7 @@ class SearchEntryRecords(Repository):
     def index(self, prepared: Mapping[WaitingEntry, IndexedRecord | None]) -> int:
         """Index the entries that still wait or are outdated, with the same revision.
 
-        The tools of their sessions are stored as well.
+        The tools of their sessions, and the failures of messages, are stored as well.
 
         Args:
             prepared: The words of each entry; `None` if it is not searchable.
@@ -134,6 +135,10 @@ class SearchEntryRecords(Repository):
             {"tool_name": tool, "session_id": session_id} for tool, session_id in sorted(called)
         ]
         self._scope.insert_absent(session_tools, rows_of_tools, returning=["project_id"])
+        for number, page in indexed.items():
+            if page is not None and page.failures:
+                message_id = numbers[number].entry_id
+                self._scope.run(_SET_FAILURES, entry_id=message_id, failures=page.failures)
         return len(indexed)
 
     def find_by_id(self, entry_ids: Collection[str], kinds: Collection[str]) -> list[WaitingEntry]:

@@ -42,8 +42,9 @@ search_entries = Table(
     Column("entry_id", String, nullable=False),
     Column("revision", Integer, nullable=False, server_default="1"),
     Column("indexed", Integer, nullable=False, server_default="0"),
-    # The version of the index that has indexed it. Version 1 also stores the tools of sessions, and
-    # finds messages that are results among the tool results. Lower ones are indexed once more.
+    # The version of the index that has indexed it. Version 1 also stores the tools of sessions and
+    # the failures of messages, and finds messages that are results among the tool results. Entries
+    # of lower ones are indexed once more.
     Column("form", Integer, nullable=False, server_default="0"),
     UniqueConstraint("project_id", "entry_id", "kind"),
     Index(None, "project_id", "entry_number"),

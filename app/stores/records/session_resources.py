@@ -1,5 +1,6 @@
 """The resources of sessions, the sizes of sessions, and the entries that make their titles."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from sqlalchemy import (
     case,
     cast,
     func,
+    literal_column,
     or_,
 )
 
@@ -39,6 +41,7 @@ from app.stores.records.statements import (
 )
 from app.stores.records.tables import (
     history_entries,
+    messages,
     pages,
     resource_links,
     resources,
@@ -131,6 +134,13 @@ _HISTORY_BYTES = (
     .group_by(history_entries.c.session_id)
 )
 _COUNT_FAILURES = _count(tool_results, tool_results.c.success.is_(False))
+_COUNT_FAILURES_OF_MESSAGES = (
+    scoped_select(messages, messages.c.session_id, func.sum(messages.c.failures).label("rows"))
+    .where(
+        is_among(messages.c.session_id, "session_ids"), messages.c.failures > literal_column("0")
+    )
+    .group_by(messages.c.session_id)
+)
 _SELECT_USE = _select_use()
 _LINKED = (
     scoped_select(resource_links, *resources.c, by=["session_id"])
@@ -188,7 +198,8 @@ class SessionResourceRecords(Repository):
     def measure_use(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
         """Return the pages, failures, files and tokens of at most 1,000 sessions, by session id."""
         counts = self._counts(_COUNT_PAGES, session_ids)
-        failures = self._counts(_COUNT_FAILURES, session_ids)
+        failures = Counter(self._counts(_COUNT_FAILURES, session_ids))
+        failures.update(self._counts(_COUNT_FAILURES_OF_MESSAGES, session_ids))
         sizes = self._counts(_HISTORY_BYTES, session_ids)
         used = {
             row.session_id: row for row in self._scope.all(_SELECT_USE, session_ids=[*session_ids])
@@ -196,7 +207,7 @@ class SessionResourceRecords(Repository):
         return {
             key: SessionUse(
                 counts.get(key, 0),
-                failures=failures.get(key, 0),
+                failures=failures[key],
                 **_use_of_row(used.get(key), sizes.get(key, 0)),
             )
             for key in session_ids

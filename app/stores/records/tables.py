@@ -40,6 +40,7 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
     false,
+    literal_column,
 )
 from sqlalchemy.schema import SchemaItem
 
@@ -352,7 +353,16 @@ messages = _project_table(
     # These two are as in `tool_results`.
     Column("whole_call_id", ClientText),
     Column("is_apart", Boolean),
+    # The number of failed results in the message, written when it is indexed for searches.
+    Column("failures", Integer, nullable=False, server_default="0"),
     Index(None, "project_id", "session_id", "tool_call_id"),
+)
+Index(
+    "ix_messages_failures",
+    messages.c.project_id,
+    messages.c.session_id,
+    sqlite_where=messages.c.failures > literal_column("0"),
+    postgresql_where=messages.c.failures > literal_column("0"),
 )
 
 interactions = _project_table(

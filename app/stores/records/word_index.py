@@ -68,6 +68,8 @@ class IndexedRecord:
     """Another kind by which it is found."""
     tools: Sequence[str] = ()
     """The tools that it calls, or whose results it has."""
+    failures: int = 0
+    """The number of failed results in a message."""
 
 
 @dataclass(frozen=True, slots=True)
