@@ -557,6 +557,21 @@ def test_first_run_shows_three_ways_to_copy_and_loads_a_sample(
     expect(page.locator(".session-row", has_text="What time is it?")).to_contain_text("2 entries")
 
 
+def test_first_run_on_a_phone_loads_a_sample(open_service: LiveService, open_tab: OpenTab) -> None:
+    tab = add_axe(open_tab(open_service, viewport={"width": 390, "height": 844}))
+    page = tab.page
+    tab.open("/sessions")
+    page.get_by_role("tab", name="Python").click()
+    panel = page.get_by_role("tabpanel")
+    expect(panel).to_contain_text("import Pagefault")
+    expect(panel.get_by_role("button", name="Copy")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert_accessible(tab)
+    page.get_by_role("button", name="Load a sample session").click()
+    expect(page).to_have_url(f"{open_service.base_url}/sessions/sample")
+    expect(tab.entries).to_have_count(8)
+
+
 def test_session_is_pinned_tagged_and_annotated_in_its_header(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

@@ -15,6 +15,7 @@ import { useSkipTarget } from "../shell/skipTargets";
 import { KEYS } from "../words/keys";
 import { SESSIONS } from "../words/sessions";
 import { SHELL } from "../words/shell";
+import { FirstRun } from "./FirstRun";
 import { ImportBundle } from "./ImportBundle";
 import { ListChips, ListSort } from "./ListOrderBar";
 import { SessionRow, useOpenSession } from "./SessionRow";
@@ -228,10 +229,13 @@ function NoneFound({ q, isFiltered }: { q: string; isFiltered: boolean }) {
     );
   }
   return q === "" ? (
-    <Empty title={SESSIONS.noneTitle}>
-      <p>{SESSIONS.none}</p>
-      <pre className="code session-example">{SESSIONS.example(window.location.origin)}</pre>
-    </Empty>
+    <>
+      <Empty title={SESSIONS.noneTitle} />
+      {/* Wider screens have it in the pane beside the list. */}
+      <div className="first-run-here">
+        <FirstRun />
+      </div>
+    </>
   ) : (
     <Empty title={SESSIONS.noneFoundTitle}>
       <p>{SESSIONS.noneFound(visibleName(q))}</p>

@@ -8,7 +8,6 @@ export const SESSIONS = {
   more: "More sessions",
   loading: "the sessions",
   noneTitle: "No session yet",
-  none: "The first tool result, message or page that names a session makes it. For example:",
   example: (origin: string) => `curl ${origin}/api/tool-results -H 'content-type: application/json' \\
   -d '{"sessionId": "hello", "toolName": "clock", "toolCallId": "call_1", "result": "It is ten."}'`,
   noneFoundTitle: "No session found",
