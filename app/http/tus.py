@@ -135,7 +135,7 @@ async def read_piece(request: Request) -> UploadPiece:
     checksums = request.headers.getlist("upload-checksum")
     return UploadPiece(
         offset=offset,
-        announced_bytes=parse_byte_count(announced) if _NUMBER.match(announced) else None,
+        declared_bytes=parse_byte_count(announced) if _NUMBER.match(announced) else None,
         checksum=parse_checksum(", ".join(checksums)) if checksums else None,
     )
 

@@ -30,7 +30,7 @@ class ResumableUpload:
     """An alias for the resource."""
 
     @property
-    def left_bytes(self) -> int:
+    def missing_bytes(self) -> int:
         """The number of bytes still to be received."""
         return self.length_bytes - self.received_bytes
 

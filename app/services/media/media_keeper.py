@@ -1,4 +1,4 @@
-"""Stores media: their bytes in the blob store, their type and hints in descriptors."""
+"""Stores media: their bytes in the blob store, and their type and size in descriptors."""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -22,17 +22,17 @@ _SMALL_BYTES = 64 * 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class KeptMedium:
-    """A medium that was processed: a stored resource, or a small image as plain base64.
-
-    A medium with `damage` is stored like any other.
-    """
+class ProcessedMedium:
+    """A medium of a tool result, after it was stored or was found to be small."""
 
     mime_type: str
     filename: str | None
     resource: Resource | None
+    """The stored resource; `None` for a small image."""
     inline_base64: str | None = None
+    """The bytes of a small image as base64."""
     damage: Damage | None = None
+    """The damage, if there is any. A damaged medium is stored like any other."""
 
     @property
     def reference(self) -> str:
@@ -41,7 +41,7 @@ class KeptMedium:
 
 
 class BlobPuts(Protocol):
-    """The part of a `BlobStore` that keeps media."""
+    """The part of a `BlobStore` that stores media."""
 
     async def put_all(
         self,
@@ -59,7 +59,7 @@ class MediaKeeper:
     """Stores the media of one request."""
 
     blobs: BlobPuts
-    """The store of the bytes."""
+    """Stores the bytes."""
     project_id: str
     """The project of the media."""
     limit_bytes: int
@@ -68,25 +68,27 @@ class MediaKeeper:
     """The `created_at` of new descriptors."""
     checks: MediaChecks | None = None
     """Caches the damage of each medium, so that it is not read again."""
-    _kept: dict["_Identity", KeptMedium] = field(init=False, default_factory=dict)
+    _processed: dict["_Identity", ProcessedMedium] = field(init=False, default_factory=dict)
 
-    async def keep_all(self, media: Sequence[NormalizedMedia]) -> list[KeptMedium]:
-        """Store media together; images below 1,024 bytes stay inline.
+    async def process_all(self, media: Sequence[NormalizedMedia]) -> list[ProcessedMedium]:
+        """Store media with one call of the blob store. Images below 1,024 bytes are not stored.
+
+        Equal media are stored once.
 
         Raises:
-            PayloadTooLargeError: One is larger than the limit.
-            StoreUnavailableError: The blob store did not store one.
+            PayloadTooLargeError: A medium is larger than the limit.
+            StoreUnavailableError: The blob store could not store a medium.
         """
-        identities = [_identity(medium) for medium in media]
+        identities = [_identify(medium) for medium in media]
         to_store: dict[_Identity, _ExaminedMedium] = {}
         for identity, medium in zip(identities, media, strict=True):
-            if identity in self._kept or identity in to_store:
+            if identity in self._processed or identity in to_store:
                 continue
             source, filename = medium.source, safe_file_name(medium.filename)
             mime_type = detect_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
             examined = _ExaminedMedium(source, mime_type, filename)
             if _may_stay_inline(medium, examined.mime_type):
-                self._kept[identity] = examined.inline()
+                self._processed[identity] = examined.encode_inline()
             else:
                 to_store[identity] = examined
         if to_store:
@@ -94,13 +96,13 @@ class MediaKeeper:
             for (identity, examined), resource in zip(to_store.items(), resources, strict=True):
                 if self.checks is not None:
                     self.checks.remember(resource.digest, examined.mime_type, examined.damage)
-                self._kept[identity] = KeptMedium(
+                self._processed[identity] = ProcessedMedium(
                     examined.mime_type, examined.filename, resource, damage=examined.damage
                 )
-        return [self._kept[identity] for identity in identities]
+        return [self._processed[identity] for identity in identities]
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
-        """Store the bytes of a medium whose type is known, and describe them."""
+        """Store the bytes of a medium whose type is known; return its descriptor."""
         medium = _ExaminedMedium(source, mime_type, filename, is_checked=False)
         return (await self._store_all([medium]))[0]
 
@@ -144,33 +146,33 @@ class _ExaminedMedium:
     damage: Damage | None = None
 
     def examine(self) -> None:
-        """Read the bytes for hints and damage; blocks."""
+        """Find the hints and the damage. Reads the bytes, so call it in a thread."""
         self.hints = probe_media(self.source.head(HEAD_BYTES), self.source, self.mime_type)
         if self.is_checked:
             self.damage = check_source_soundness(self.source, self.mime_type)
 
-    def inline(self) -> KeptMedium:
-        """Return the medium as plain base64."""
+    def encode_inline(self) -> ProcessedMedium:
+        """Return the medium as base64, without storing it."""
         data = base64.b64encode(self.source.head(INLINE_LIMIT_BYTES)).decode()
         damage = check_source_soundness(self.source, self.mime_type)
-        return KeptMedium(self.mime_type, self.filename, None, data, damage)
+        return ProcessedMedium(self.mime_type, self.filename, None, data, damage)
 
 
 _Identity: TypeAlias = tuple[object, str | None, str | None, bool]
 """The bytes of a small medium or the source of a large one, the declared type and the name."""
 
 
-def _identity(medium: NormalizedMedia) -> _Identity:
+def _identify(medium: NormalizedMedia) -> _Identity:
     source = medium.source
     is_small = source.size_bytes <= _SMALL_BYTES
-    # Results repeat icons and thumbnails; each is written once.
+    # Results repeat icons and thumbnails. By their bytes, each of them is stored once.
     data = source.head(source.size_bytes) if is_small else source
     return data, source.declared_mime_type, medium.filename, medium.must_be_stored
 
 
 @dataclass(frozen=True, slots=True)
 class MediaKeepers:
-    """The settings of all keepers; see `MediaKeeper`."""
+    """Makes the `MediaKeeper` of a request; see there for the fields."""
 
     blobs: BlobStore
     limit_bytes: int
@@ -195,7 +197,7 @@ def _may_stay_inline(medium: NormalizedMedia, mime_type: str) -> bool:
 async def describe_stored(
     blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str, filename: str | None
 ) -> Resource:
-    """Describe a stored blob whose type is known; the resource has no row yet."""
+    """Return the descriptor of a stored blob whose type is known. It is not written to a row."""
     return Resource(
         resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
         digest=blob.digest,

@@ -1,4 +1,4 @@
-"""Stage one: converts any JSON value into typed parts and media; pure."""
+"""Stage one of storing a tool result: converts any JSON value into typed parts and media. Pure."""
 
 from pagefault_dialects import NormalizedToolResult, normalize
 
@@ -9,12 +9,13 @@ def normalize_tool_result(
     """Return a tool result as typed parts and media; see `pagefault_dialects.normalize`.
 
     Args:
-        result: Any JSON value, in which strings may be replaced by a `MediaSource`.
-        call_id: The call that it answers. If it has several answers, that of this call is used.
-        tool_name: The tool that was called.
+        result: Any JSON value. A `MediaSource` may be in place of a long string.
+        call_id: The id of the call. If the value has the results of several calls, the result of
+            this call is used.
+        tool_name: The name of the tool.
 
     Raises:
-        InvalidPayloadError: It has several answers, but none to this call.
+        InvalidPayloadError: The value has the results of several calls, but not of this call.
 
     Source: spec 002, "Sanitization Pipeline", step 1.
     """

@@ -1,4 +1,4 @@
-"""Stage three: builds the canonical record and its bytes."""
+"""Stage three of storing a tool result: builds the canonical record and its bytes."""
 
 from typing import Any
 
@@ -18,20 +18,20 @@ from pagefault_dialects.json.values import json_text
 def build_sanitized_tool_result(
     persisted: PersistedToolResult, *, tool_name: str, tool_call_id: str, success: bool
 ) -> SanitizedToolResult:
-    """Combine parts, descriptors and meta into the canonical record.
+    """Combine parts, descriptors of resources, and meta into the canonical record.
 
     Args:
-        persisted: Parts whose media are stored.
-        tool_name: The tool that was called.
-        tool_call_id: The call that the result answers.
-        success: The caller's value; ignored if the result is an error.
+        persisted: The result of stage two, whose media are stored.
+        tool_name: The name of the tool.
+        tool_call_id: The id of the call.
+        success: The value in the request; ignored if the result is an error.
 
     Returns:
-        The record, with every distinct resource once, in order of first use.
+        The record. Each resource is in it once, in order of first use.
     Source: spec 002, "Sanitization Pipeline", step 3.
     """
     parts = _drop_repeated_extracts(persisted.parts)
-    claims = {
+    declared_types = {
         f"/parts/{index}": part.claimed_mime_type
         for index, part in enumerate(parts)
         if part.claimed_mime_type
@@ -50,27 +50,27 @@ def build_sanitized_tool_result(
             meta=persisted.meta,
             envelope=persisted.envelope,
             warnings=tuple(
-                ToolResultWarning(code=w.code, pointer=w.pointer, detail=w.detail)
-                for w in persisted.warnings
+                ToolResultWarning(code=warning.code, pointer=warning.pointer, detail=warning.detail)
+                for warning in persisted.warnings
             )
             or None,
-            declared_mime_type=claims or None,
+            declared_mime_type=declared_types or None,
             **extras,
         ),
     )
 
 
 def encode_sanitized(sanitized: SanitizedToolResult) -> bytes:
-    """Return the bytes of a record, which are stored and sent to every reader."""
+    """Return the bytes of a record. These bytes are stored, and sent to every reader."""
     return json_text(sanitized.wire()).encode()
 
 
 def _drop_repeated_extracts(parts: tuple[PersistedPart, ...]) -> list[PersistedPart]:
-    """Drop extracted parts with a medium that another part has."""
-    media = {_reference_of(part) for part in parts if not part.extracted}
+    """Return the parts without those extracted parts whose medium another part has."""
+    media = {_find_reference(part) for part in parts if not part.extracted}
     kept = []
     for part in parts:
-        medium = _reference_of(part)
+        medium = _find_reference(part)
         if part.extracted and medium in media:
             continue
         media.add(medium)
@@ -78,7 +78,7 @@ def _drop_repeated_extracts(parts: tuple[PersistedPart, ...]) -> list[PersistedP
     return kept
 
 
-def _reference_of(part: PersistedPart) -> str | None:
+def _find_reference(part: PersistedPart) -> str | None:
     match part.part:
         case ImagePart(image=reference) | FilePart(data=reference):
             return reference

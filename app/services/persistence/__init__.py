@@ -1,4 +1,4 @@
-"""Stage two: move media of a result into the blob store, and replace them by references."""
+"""Stage two of storing a tool result: moves its media into the blob store."""
 
 from app.services.persistence.stage import persist_tool_media
 

@@ -1,8 +1,8 @@
-"""Merges a medium that a result contains twice, in a block and in a structure, into one.
+"""Merges duplicates: a medium that a result has both in a block and in its structured content.
 
-Servers repeat the media of their blocks in `structuredContent`. If one of the two has the type, and
-the other the file name, they would be stored as two resources. Two blocks with the same bytes and
-different names are two files, and are not merged.
+MCP servers repeat the media of their blocks in `structuredContent`. If one of the two has the type,
+and the other has the file name, they would be stored as two resources. Two blocks with the same
+bytes and different names are two files, and are not merged.
 """
 
 from collections import defaultdict
@@ -18,18 +18,20 @@ from pagefault_dialects.model.normalized import (
     NormalizedToolResult,
 )
 
-# The beginning of a draft, which it has in memory.
+# A draft has this many of its first bytes in memory, so they are fast to compare.
 _HEAD_BYTES = 4_096
 
 
 def may_have_duplicates(normalized: NormalizedToolResult) -> bool:
-    """Return whether two media may have the same bytes, by their sizes and first bytes."""
-    beginnings = {_beginning(medium.source) for medium in normalized.media}
+    """Return True if two media have the same size and the same first bytes."""
+    beginnings = {_read_beginning(medium.source) for medium in normalized.media}
     return len(beginnings) < len(normalized.media)
 
 
 def merge_duplicates(normalized: NormalizedToolResult) -> NormalizedToolResult:
-    """Give media that the result contains twice the same name and type. Blocks.
+    """Return a result whose duplicate media have the same source, name and type.
+
+    Reads media, so call it in a thread.
 
     Raises:
         StoreUnavailableError: A draft cannot be read.
@@ -41,67 +43,72 @@ def merge_duplicates(normalized: NormalizedToolResult) -> NormalizedToolResult:
     }
     media = list(normalized.media)
     for group in _group_by_bytes(media):
-        for twins in _twins(group, media, block_media):
-            _merge(twins, media)
+        for duplicates in _find_duplicates(group, media, block_media):
+            _merge(duplicates, media)
     return replace(normalized, media=tuple(media))
 
 
 def _group_by_bytes(media: Sequence[NormalizedMedia]) -> list[list[int]]:
-    """Return groups of media with the same bytes. Only media with the same beginning are read."""
+    """Return the indexes of media in groups with the same bytes.
+
+    Only media with the same beginning are read.
+    """
     alike: dict[tuple[int, bytes], list[int]] = defaultdict(list)
-    for number, medium in enumerate(media):
-        alike[_beginning(medium.source)].append(number)
+    for index, medium in enumerate(media):
+        alike[_read_beginning(medium.source)].append(index)
     groups: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for (size, _), numbers in alike.items():
-        for number in numbers if len(numbers) > 1 else ():
-            groups[size, digest_of(media[number].source)].append(number)
-    return [numbers for numbers in groups.values() if len(numbers) > 1]
+    for (size, _), indexes in alike.items():
+        for index in indexes if len(indexes) > 1 else ():
+            groups[size, digest_of(media[index].source)].append(index)
+    return [indexes for indexes in groups.values() if len(indexes) > 1]
 
 
-def _beginning(source: MediaSource) -> tuple[int, bytes]:
+def _read_beginning(source: MediaSource) -> tuple[int, bytes]:
+    """Return the size and the first bytes of a medium."""
     return source.size_bytes, source.head(min(_HEAD_BYTES, source.size_bytes))
 
 
-def _twins(group: list[int], media: list[NormalizedMedia], in_blocks: set[int]) -> list[list[int]]:
-    """Return the media to be merged, of a group with the same bytes.
+def _find_duplicates(
+    group: list[int], media: list[NormalizedMedia], block_media: set[int]
+) -> list[list[int]]:
+    """Return, for a group of media with the same bytes, lists of media to be merged.
 
-    A medium in a structure is merged with the block that has its name, or with the first block.
-    Without blocks, media without a name are merged with the first one that has a name.
+    A medium in structured content is merged with the block that has its name, or with the first
+    block. If there are no blocks, media without a name are merged with the first one with a name.
     """
-    targets = [number for number in group if number in in_blocks]
-    in_structures = [number for number in group if number not in in_blocks]
+    targets = [index for index in group if index in block_media]
+    in_structures = [index for index in group if index not in block_media]
     if not targets:
-        targets = [number for number in in_structures if media[number].filename][
+        targets = [index for index in in_structures if media[index].filename][:1] or in_structures[
             :1
-        ] or in_structures[:1]
+        ]
         in_structures = [
-            number
-            for number in in_structures
-            if not media[number].filename and number != targets[0]
+            index for index in in_structures if not media[index].filename and index != targets[0]
         ]
     by_name: dict[str | None, list[int]] = defaultdict(list)
     for target in targets:
         by_name[media[target].filename].append(target)
     first = by_name[media[targets[0]].filename]
-    joined: dict[int, list[int]] = {}
-    for number in in_structures:
-        twins = by_name.get(media[number].filename, first)
-        twins.append(number)
-        joined[id(twins)] = twins
-    return list(joined.values())
+    merged: dict[int, list[int]] = {}
+    for index in in_structures:
+        duplicates = by_name.get(media[index].filename, first)
+        duplicates.append(index)
+        merged[id(duplicates)] = duplicates
+    return list(merged.values())
 
 
-def _merge(twins: list[int], media: list[NormalizedMedia]) -> None:
-    filename = next((media[twin].filename for twin in twins if media[twin].filename), None)
-    declared = [media[twin].source.declared_mime_type for twin in twins]
+def _merge(duplicates: list[int], media: list[NormalizedMedia]) -> None:
+    """Give duplicates one source, with the first file name and the first specific type."""
+    filename = next((media[index].filename for index in duplicates if media[index].filename), None)
+    declared = [media[index].source.declared_mime_type for index in duplicates]
     unspecific = (None, OCTET_STREAM)
     specific = (item for item in declared if item and canonical_mime_type(item) not in unspecific)
     mime_type = next(specific, declared[0])
-    # They share one source, so it is stored once.
-    source = _with_type(media[twins[0]].source, mime_type)
-    for twin in twins:
-        # A structure needs a reference, so even a small medium is stored.
-        media[twin] = replace(media[twin], source=source, filename=filename, must_be_stored=True)
+    # Media with the same source are stored once.
+    source = _with_type(media[duplicates[0]].source, mime_type)
+    for index in duplicates:
+        # Structured content has references to media, so even a small medium is stored.
+        media[index] = replace(media[index], source=source, filename=filename, must_be_stored=True)
 
 
 def _with_type(source: MediaSource, mime_type: str | None) -> MediaSource:

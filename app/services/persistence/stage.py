@@ -1,4 +1,4 @@
-"""The persistence stage: from normalized parts to parts with `@blob:` references."""
+"""The persistence stage: stores the media of normalized parts, which get `@blob:` references."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from app.models.tool_result import (
     PersistedToolResult,
     TextPart,
 )
-from app.services.media.media_keeper import KeptMedium, MediaKeeper
+from app.services.media.media_keeper import MediaKeeper, ProcessedMedium
 from app.services.persistence.duplicate_media import may_have_duplicates, merge_duplicates
 from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, MediaSlot, TextTemplate, json_text
@@ -57,29 +57,31 @@ async def persist_tool_media(
     Only blobs are written. If the result is not stored afterwards, a sweep removes them.
 
     Args:
-        normalized: The normalized result; parts keep their order.
-        keeper: Stores media for the result's project.
-        session_resources: Resources of the result's session, by id. A tool may only refer to these.
+        normalized: The normalized result. The parts keep their order.
+        keeper: Stores media in the project of the result.
+        session_resources: The resources of the session, by id. A tool may only refer to these.
         limits: The limits of media and parts.
 
     Returns:
         The parts with references, and the resources that they use.
 
     Raises:
-        PayloadTooLargeError: A medium is too large, or there are too many media or parts; nothing
+        PayloadTooLargeError: A medium is too large, or there are too many media or parts. Nothing
             was written.
-        StoreUnavailableError: The blob store did not answer; the caller must not write rows.
+        StoreUnavailableError: The blob store did not answer. The caller must not write rows.
     Source: spec 002, "Sanitization Pipeline", step 2.
     """
     _check_parts(normalized.parts, limits)
     _check_media(normalized.media, limits)
     if may_have_duplicates(normalized):
         normalized = await anyio.to_thread.run_sync(merge_duplicates, normalized)
-    kept = await keeper.keep_all(normalized.media)
-    references = [medium.reference for medium in kept]
-    warnings = [*normalized.warnings, *_warn_of_damage(normalized.media, kept)]
-    stage = _ResultPersister(normalized, keeper, kept, session_resources, references, warnings)
-    return await stage.run()
+    processed = await keeper.process_all(normalized.media)
+    references = [medium.reference for medium in processed]
+    warnings = [*normalized.warnings, *_warn_of_damage(normalized.media, processed)]
+    persister = _ResultPersister(
+        normalized, keeper, processed, session_resources, references, warnings
+    )
+    return await persister.run()
 
 
 def _check_parts(parts: Sequence[NormalizedPart], limits: Limits) -> None:
@@ -114,13 +116,18 @@ class _ResultPersister:
 
     normalized: NormalizedToolResult
     keeper: MediaKeeper
-    kept: Sequence[KeptMedium]
+    processed: Sequence[ProcessedMedium]
+    """The media, stored or inline, in the order of `normalized.media`."""
     session_resources: Mapping[str, Resource]
     references: Sequence[str]
+    """The references of these media, in the same order."""
     warnings: list[BodyWarning]
+    """The warnings so far. Methods add to them."""
     meta_resources: list[Resource] = field(default_factory=list)
+    """Resources that are used outside of parts. Methods add to them."""
 
     async def run(self) -> PersistedToolResult:
+        """Return the result with references, after storing its long texts and values."""
         normalized = self.normalized
         parts = []
         for index, part in enumerate(normalized.parts):
@@ -146,7 +153,7 @@ class _ResultPersister:
         )
 
     async def _persist_part(self, part: NormalizedPart) -> PersistedPart:
-        members = await self._members(part.provenance)
+        members = await self._persist_members(part.provenance)
         match part:
             case NormalizedText():
                 return await self._persist_text(part.template, part.mime_type, members)
@@ -156,14 +163,14 @@ class _ResultPersister:
                 return await self._persist_reference(part, members)
             case NormalizedLink():
                 name = safe_file_name(part.filename)
-                media = _media_part(part.url, part.mime_type, name, part.kind, members)
+                media = _make_media_part(part.url, part.mime_type, name, part.kind, members)
                 return PersistedPart(media)
 
     async def _persist_text(
         self, template: TextTemplate, mime_type: str, members: dict[str, Any]
     ) -> PersistedPart:
         text = _fill(template, self.references)
-        resources = self._resources_of(slot for slot in template if isinstance(slot, MediaSlot))
+        resources = self._find_resources(slot for slot in template if isinstance(slot, MediaSlot))
         if needs_preview(text):
             whole = await self.keeper.store(InMemoryMedia(text.encode()), mime_type, None)
             text = preview(text, whole.uri)
@@ -171,15 +178,17 @@ class _ResultPersister:
         return PersistedPart(TextPart(type="text", text=text, **members), resources)
 
     def _persist_medium(self, part: NormalizedMediaPart, members: dict[str, Any]) -> PersistedPart:
-        kept = self.kept[part.slot.index]
+        processed = self.processed[part.slot.index]
         source = self.normalized.media[part.slot.index].source
-        claimed = canonical_mime_type(source.declared_mime_type or "")
-        kind = resource_kind(kept.mime_type)
-        media = _media_part(kept.reference, kept.mime_type, kept.filename, kind, members)
+        declared_type = canonical_mime_type(source.declared_mime_type or "")
+        kind = resource_kind(processed.mime_type)
+        media = _make_media_part(
+            processed.reference, processed.mime_type, processed.filename, kind, members
+        )
         return PersistedPart(
             media,
-            (kept.resource,) if kept.resource else (),
-            claimed if claimed != kept.mime_type else None,
+            (processed.resource,) if processed.resource else (),
+            declared_type if declared_type != processed.mime_type else None,
             part.extracted,
         )
 
@@ -188,7 +197,7 @@ class _ResultPersister:
     ) -> PersistedPart:
         resource = self.session_resources.get(part.resource_id or "")
         if resource is None:
-            # A text that only looks like a reference is a text, without a warning.
+            # If the tool did not declare a reference, the text only looks like one: no warning.
             if part.is_claimed and len(self.warnings) < _MAX_WARNINGS:
                 self.warnings.append(
                     BodyWarning(
@@ -199,7 +208,7 @@ class _ResultPersister:
                 )
             return await self._persist_text((part.literal,), "text/plain", members)
         mime_type, filename = resource.mime_type, resource.filename
-        media = _media_part(resource.reference, mime_type, filename, resource.kind, members)
+        media = _make_media_part(resource.reference, mime_type, filename, resource.kind, members)
         return PersistedPart(media, (resource,))
 
     async def _persist_value(self, value: JsonValue, key: str) -> JsonValue:
@@ -208,23 +217,24 @@ class _ResultPersister:
         filled, text = await anyio.to_thread.run_sync(self._fill_value, value)
         return await self._store_if_long(filled, text, key)
 
-    async def _members(self, provenance: Provenance) -> dict[str, Any]:
+    async def _persist_members(self, provenance: Provenance) -> dict[str, Any]:
         """Return the members of a part other than its content, with references in them."""
         members: dict[str, Any] = {"uri": provenance.uri, "name": provenance.name}
         for key, value in (("annotations", provenance.annotations), ("meta", provenance.meta)):
-            kept = (
-                None if value is None else await self._store_if_long(*self._fill_value(value), key)
-            )
-            members[key] = _as_object(kept)
+            members[key] = None
+            if value is not None:
+                filled = await self._store_if_long(*self._fill_value(value), key)
+                members[key] = _as_object(filled)
         return members
 
     def _fill_value(self, value: JsonValue) -> tuple[JsonValue, str]:
-        self.meta_resources.extend(self._resources_of(_slots_in(value)))
+        """Return a value with references in its slots, and the JSON text of it."""
+        self.meta_resources.extend(self._find_resources(_find_slots(value)))
         filled = _fill_slots(value, self.references)
         return filled, json_text(filled)
 
     async def _store_if_long(self, value: JsonValue, text: str, key: str) -> JsonValue:
-        """Return the value, or a reference if it is too long to be copied with the record."""
+        """Return a value, or a reference to a resource with the value if it is too long."""
         if len(text) <= META_LIMIT_CHARS:
             return value
         whole = await self.keeper.store(InMemoryMedia(text.encode()), "application/json", None)
@@ -238,12 +248,13 @@ class _ResultPersister:
         )
         return whole.reference
 
-    def _resources_of(self, slots: Iterable[MediaSlot]) -> tuple[Resource, ...]:
-        kept = (self.kept[slot.index].resource for slot in slots)
-        return tuple(resource for resource in kept if resource)
+    def _find_resources(self, slots: Iterable[MediaSlot]) -> tuple[Resource, ...]:
+        """Return the resources of the media in slots, without those that stay inline."""
+        resources = (self.processed[slot.index].resource for slot in slots)
+        return tuple(resource for resource in resources if resource)
 
 
-def _media_part(
+def _make_media_part(
     reference: str,
     mime_type: str,
     filename: str | None,
@@ -266,14 +277,15 @@ def _media_part(
 
 
 def _warn_of_damage(
-    media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]
+    media: Sequence[NormalizedMedia], processed: Sequence[ProcessedMedium]
 ) -> Iterator[BodyWarning]:
-    """Yield a warning for each damaged medium that is not sent to models, at its first pointer.
+    """Yield a warning for each medium that is not sent to models because it is damaged.
 
-    After the first 50, a last warning has the number of the others.
+    A medium gets one warning, at its first pointer. After the first 50 warnings, one more has the
+    number of the others.
     """
     warned: set[str] = set()
-    for medium, item in zip(media, kept, strict=True):
+    for medium, item in zip(media, processed, strict=True):
         damage = item.damage
         if damage is None or not damage.is_certain or item.reference in warned:
             continue
@@ -285,13 +297,13 @@ def _warn_of_damage(
 
 
 def _as_object(value: JsonValue) -> JsonValue:
-    """Return an object that has the reference, if the value is one; else the value."""
+    """Return a value that has to be an object: a reference becomes `{"stored": reference}`."""
     return {"stored": value} if isinstance(value, str) else value
 
 
-def _slots_in(value: JsonValue) -> Iterator[MediaSlot]:
+def _find_slots(value: JsonValue) -> Iterator[MediaSlot]:
     """Yield the `MediaSlot` leaves of a value, in document order."""
-    # A stack instead of recursion, here and below: values may have a thousand levels.
+    # Values may have a thousand levels, so there is a stack instead of recursion, here and below.
     stack = [value]
     while stack:
         node = stack.pop()
@@ -304,8 +316,8 @@ def _slots_in(value: JsonValue) -> Iterator[MediaSlot]:
 
 
 def _fill_slots(value: JsonValue, references: Sequence[str]) -> JsonValue:
-    """Return the value with references in its slots, or the value itself if it has none."""
-    if next(_slots_in(value), None) is None:
+    """Return a value with references in its slots, or the value itself if it has no slots."""
+    if next(_find_slots(value), None) is None:
         return value
     root: list[JsonValue] = [value]
     stack: list[JsonValue] = [root]
@@ -320,7 +332,10 @@ def _fill_slots(value: JsonValue, references: Sequence[str]) -> JsonValue:
 
 
 def _fill(node: JsonValue, references: Sequence[str]) -> JsonValue:
-    """Return a copy of a container, a leaf with its slots filled, or the leaf itself."""
+    """Return a leaf with references in its slots, or a copy of a container.
+
+    The members of a container are not filled.
+    """
     if isinstance(node, MediaSlot):
         return references[node.index]
     if isinstance(node, tuple):

@@ -1,13 +1,14 @@
 """Stores the bodies of uploads as segments: blobs of up to 64 MiB, each with a row.
 
 A segment is committed by one transaction, which adds its row and advances the offset of the upload.
-Before that, its blob is garbage. If a process is killed, its current segment is lost. If a body
+A sweep removes blobs without a row. If a process is killed, its current segment is lost. If a body
 ends early for another reason, a shorter segment is stored.
 
-A connection may be dead long before the service notices. If the client reconnects meanwhile and
-asks for the offset, the bytes of the dead request are not committed yet. The client would send them
-again, and be refused once they are committed. So a request for the offset first ends all bodies of
-the upload in this process. Of bodies in several processes, the first to commit wins.
+The service may notice only after minutes that a connection is dead. If the client reconnects before
+that and asks for the offset, the last bytes of the dead request are not committed yet. The client
+would send them again, and get an error if they are committed in between. So a request for the
+offset first ends all bodies of the upload in this process. If several processes receive bodies of
+one upload, the first one that commits wins.
 """
 
 import hashlib
@@ -32,17 +33,17 @@ from app.stores.records.uploads import UploadRecords
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 
 SEGMENT_BYTES = 64 * 1024 * 1024
-# The wait until an ended body is committed; after that, the offset is returned anyway.
+# The longest wait until an ended body is committed. After that, the offset is returned anyway.
 _COMMIT_WAIT_SECONDS = 20.0
 _log = structlog.get_logger(__name__)
 
 
 class UploadBody:
-    """The bytes of one request, read in pieces up to the end of the file.
+    """The body of one request, which is read in pieces.
 
     Args:
         chunks: The bytes as they arrive.
-        missing_bytes: The number of bytes after the offset of the upload.
+        missing_bytes: The number of bytes that the upload lacks. A longer body is an error.
         checksum: The checksum of the bytes, if the client sent one.
     """
 
@@ -60,16 +61,16 @@ class UploadBody:
         self.has_ended = False
 
     def stop(self) -> None:
-        """End the body: current and later calls of `next` raise."""
+        """End the body. Calls of `next` raise a ConflictError from now on, also the current one."""
         self._is_stopped = True
         if self._reading is not None:
             self._reading.cancel()
 
     async def next(self, max_bytes: int) -> bytes:
-        """Return up to `max_bytes` bytes; an empty result at the end of the body.
+        """Return up to `max_bytes` bytes; no bytes at the end of the body.
 
         Raises:
-            PayloadTooLargeError: A chunk goes beyond the length of the upload; it is dropped.
+            PayloadTooLargeError: A chunk exceeds the length of the upload. The chunk is dropped.
             ConflictError: The body was stopped.
         """
         if not self._buffer and max_bytes and not self.has_ended:
@@ -78,7 +79,7 @@ class UploadBody:
         return piece
 
     def verify_at_end(self) -> None:
-        """Compare the bytes with their checksum, if the whole body was read.
+        """Compare the bytes with their checksum, if the whole body was read and has a checksum.
 
         Raises:
             ChecksumMismatchError: The bytes have another checksum.
@@ -95,7 +96,7 @@ class UploadBody:
             async for chunk in self._chunks:
                 self._missing_bytes -= len(chunk)
                 if self._missing_bytes < 0:
-                    raise beyond_end_error()
+                    raise too_long_error()
                 if chunk:
                     if self._hash:
                         self._hash.update(chunk)
@@ -106,14 +107,15 @@ class UploadBody:
 
 
 class ReceivingBodies:
-    """The bodies that this process is receiving, by project and upload."""
+    """The bodies that this process is receiving."""
 
     def __init__(self) -> None:
+        # By project and upload: the bodies, each with an event that is set when it has ended.
         self._bodies: dict[tuple[str, str], dict[UploadBody, anyio.Event]] = {}
 
     @contextmanager
     def register(self, project_id: str, upload_id: str, body: UploadBody) -> Iterator[None]:
-        """Register a body for the length of the block."""
+        """Register a body during the block."""
         key = (project_id, upload_id)
         bodies = self._bodies.setdefault(key, {})
         ended = bodies[body] = anyio.Event()
@@ -126,7 +128,7 @@ class ReceivingBodies:
                 self._bodies.pop(key, None)
 
     async def interrupt(self, project_id: str, upload_id: str) -> None:
-        """Stop all bodies of an upload, and wait until their bytes are committed."""
+        """Stop all bodies of an upload; wait up to 20 seconds until their bytes are committed."""
         interrupted = dict(self._bodies.get((project_id, upload_id), {}))
         for body in interrupted:
             body.stop()
@@ -140,27 +142,27 @@ class SegmentWriter:
     """Stores bodies as segments."""
 
     records: Records
-    """The records of segments."""
+    """Stores the rows of segments."""
     blobs: BlobStore
-    """The store of segments."""
+    """Stores the bytes of segments."""
     lifetime: timedelta
-    """The time until an upload expires after its last segment."""
+    """The time after its last segment at which an upload expires."""
     segment_bytes: int
-    """The largest segment."""
+    """The maximum size of a segment."""
 
     async def receive(self, project_id: str, upload: ResumableUpload, *, body: UploadBody) -> None:
-        """Store a body. If it ends early, the bytes so far are committed.
+        """Store a body. If it ends early, the bytes that have arrived are committed.
 
-        A body with a checksum is only committed as a whole, if the checksum matches.
+        A body with a checksum is committed as a whole, and only if the checksum matches.
 
         Raises:
             ChecksumMismatchError: The checksum does not match.
-            ConflictError: Another request has advanced the offset; later bytes are dropped.
-            NotFoundError: The upload was removed meanwhile.
-            Exception: The error that ended the body early, after its bytes were committed.
+            ConflictError: Another request has advanced the offset. The later bytes are dropped.
+            NotFoundError: The upload was removed while the body was received.
+            Exception: The error that has ended the body early. Its bytes are committed.
         """
         offset, upload_id = upload.received_bytes, upload.upload_id
-        # Segments that are committed when the checksum of the whole body matches.
+        # These segments are committed once the checksum of the whole body matches.
         uncommitted: list[Segment] = []
 
         async def store(draft: _SegmentDraft) -> None:
@@ -169,20 +171,21 @@ class SegmentWriter:
             if body.checksum is None:
                 await self._commit(project_id, upload_id, [segment])
             else:
-                # Added at once, so that the segment is removed if the request is cancelled.
+                # From now on, the segment is removed if the request is cancelled.
                 uncommitted.append(segment)
 
         try:
             while not body.has_ended:
                 async with self.blobs.writer(project_id, limit_bytes=self.segment_bytes) as writer:
                     draft = _SegmentDraft(writer, start=offset)
-                    is_valid = body.checksum is None
+                    may_be_partial = body.checksum is None
+                    is_valid = False
                     try:
                         await draft.fill(body, self.segment_bytes)
                         body.verify_at_end()
                         is_valid = True
                     finally:
-                        if is_valid and draft.can_be_committed:
+                        if (is_valid or may_be_partial) and draft.can_be_committed:
                             await run_to_completion(store(draft))
                 offset += draft.size_bytes
             if uncommitted:
@@ -192,7 +195,7 @@ class SegmentWriter:
             raise
 
     async def _remove(self, project_id: str, segments: Sequence[Segment]) -> None:
-        """Remove uncommitted segments at once, instead of in the next sweep."""
+        """Remove the blobs of uncommitted segments now, and not only in the next sweep."""
         removal = BlobRemoval(self.records, self.blobs)
         with anyio.CancelScope(shield=True):
             try:
@@ -202,6 +205,7 @@ class SegmentWriter:
                 _log.warning("pieces left for the next sweep", code=exc.problem_code)
 
     async def _commit(self, project_id: str, upload_id: str, segments: Sequence[Segment]) -> None:
+        """Add the rows of segments, and advance the offset of the upload."""
         expires_at = utc_now() + self.lifetime
 
         def advance(unit: UnitOfWork) -> None:
@@ -224,13 +228,13 @@ class _SegmentDraft:
 
     @property
     def can_be_committed(self) -> bool:
-        """True if there are bytes, and the store has written all of them."""
+        """True if the segment has bytes, and the store has written all of them."""
         return self._is_complete and self.size_bytes > 0
 
     async def fill(self, body: UploadBody, max_bytes: int) -> None:
         """Write up to `max_bytes` bytes of a body."""
         while chunk := await body.next(max_bytes - self.size_bytes):
-            # A writer whose write is cancelled cannot be committed.
+            # If a write were cancelled, the segment could not be committed.
             await run_to_completion(self._write(chunk))
 
     async def _write(self, chunk: bytes) -> None:
@@ -257,8 +261,8 @@ def _superseded_error() -> ConflictError:
     )
 
 
-def beyond_end_error() -> PayloadTooLargeError:
-    """Return the error for bytes past the length that an upload was created with."""
+def too_long_error() -> PayloadTooLargeError:
+    """Return the error for a body that exceeds the length of the upload."""
     return PayloadTooLargeError(
         "The body goes beyond the length of the upload. The bytes beyond it were dropped."
     )

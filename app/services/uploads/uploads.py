@@ -1,9 +1,9 @@
 """Resumable uploads: a large file is received in many requests.
 
-The request with the last byte joins the segments into one file, and stores it as a resource. If the
-process is killed meanwhile, the next request for the upload completes it: nothing is recorded
-before the end, and completing an upload twice has the same result. If a segment is damaged, the
-offset is set back to its beginning, and the client sends it again.
+The request with the last byte completes the upload: it joins the segments into one file, and stores
+this as a resource. If the process is killed before the end, nothing is recorded, and the next
+request completes the upload. Completing an upload twice has the same result. If a segment is
+damaged, the offset is set back to its beginning, and the client sends it again.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ from app.services.uploads.segments import (
     ReceivingBodies,
     SegmentWriter,
     UploadBody,
-    beyond_end_error,
+    too_long_error,
     wrong_offset_error,
 )
 from app.stores.blobs.store import BlobMissingError, BlobStore, StoredBlob, read_whole
@@ -58,13 +58,11 @@ _COMPLETION_FAILED = (
 
 @dataclass(frozen=True, slots=True)
 class UploadDraft:
-    """The description of a file that a client sends before its bytes.
-
-    `metadata` is the header as it was sent. `filename`, `mime_type` and `alias` are its values.
-    """
+    """The description of a file that a client sends before the bytes."""
 
     length_bytes: int
     metadata: str | None
+    """The header `Upload-Metadata` as it was sent. The other fields have its values."""
     filename: str | None
     mime_type: str | None
     alias: str | None = None
@@ -72,11 +70,14 @@ class UploadDraft:
 
 @dataclass(frozen=True, slots=True)
 class UploadPiece:
-    """The description of a piece: its offset, and its length if known."""
+    """The description of a piece of a file, from the headers of its request."""
 
     offset: int
-    announced_bytes: int | None
+    """The position of the piece in the file."""
+    declared_bytes: int | None
+    """The length of the piece, if the request has it."""
     checksum: Checksum | None
+    """The checksum of the piece, if the request has one."""
 
 
 @dataclass(eq=False)
@@ -91,17 +92,17 @@ class Uploads:
     """Receives files in pieces."""
 
     records: Records
-    """The records of uploads."""
+    """Stores the rows of uploads."""
     blobs: BlobStore
-    """The store of their bytes."""
+    """Stores their bytes."""
     limits: Limits
-    """The largest file, and the lifetime of an upload."""
+    """Limits the size of a file and the lifetime of an upload."""
     segment_bytes: int = SEGMENT_BYTES
-    """The size of a segment. A killed process loses at most this part of an upload."""
+    """The size of a segment. If a process is killed, an upload loses at most this many bytes."""
     stored_bytes: StorageQuota | None = None
     """The quota of stored bytes, if there is one."""
     _receiving: ReceivingBodies = field(init=False, default_factory=ReceivingBodies)
-    # Completing an upload copies gigabytes, so repeated requests of a client wait for the first.
+    # Completing an upload copies gigabytes, so only the first of several requests does it.
     _completing: WeakValueDictionary[tuple[str, str], anyio.Lock] = field(
         init=False, default_factory=WeakValueDictionary
     )
@@ -111,7 +112,7 @@ class Uploads:
 
         Raises:
             InvalidPayloadError: The alias is invalid.
-            ConflictError: The alias names a file of another length.
+            ConflictError: The alias belongs to a file of another length.
             PayloadTooLargeError: The file is longer than the limit.
             StoredBytesQuotaError: The file does not fit into the quota of the project.
         """
@@ -151,7 +152,7 @@ class Uploads:
         return await self._complete_received(project_id, upload)
 
     async def resume(self, project_id: str, upload_id: str) -> ResumableUpload:
-        """End the bodies that this process receives for an upload, then return the upload.
+        """Stop the bodies that this process receives for an upload, and return the upload.
 
         Raises:
             NotFoundError, GoneError: See `get`.
@@ -162,7 +163,7 @@ class Uploads:
     async def describe(
         self, project_id: str, upload_id: str
     ) -> tuple[ResumableUpload, Resource | None]:
-        """Return an upload as `get` does, and its resource unless that was deleted."""
+        """Return an upload as `get` does, and its resource if it exists."""
         upload = await self.get(project_id, upload_id)
         resource = None
         if resource_id := upload.resource_id:
@@ -176,14 +177,14 @@ class Uploads:
     ) -> ResumableUpload:
         """Store a piece while it arrives. The last piece completes the upload.
 
-        If a piece without a checksum ends early, its bytes so far are stored. A piece with a
-        checksum is only stored as a whole.
+        If a piece without a checksum ends early, the bytes that have arrived are stored. A piece
+        with a checksum is only stored as a whole.
 
         Raises:
             NotFoundError, GoneError: See `get`.
-            ConflictError: The piece does not begin at the offset of the upload; or another request
-                has resumed the upload; or all bytes are stored, but the alias is in use.
-            PayloadTooLargeError: The piece goes beyond the length of the upload.
+            ConflictError: The piece does not begin at the offset of the upload. Or another request
+                has resumed the upload. Or all bytes are stored, but the alias is in use.
+            PayloadTooLargeError: The piece exceeds the length of the upload.
             ChecksumMismatchError: The checksum does not match; the piece is dropped.
             StoreUnavailableError: A store did not answer, or has no room for the whole file. The
                 next `get` returns the offset.
@@ -191,9 +192,9 @@ class Uploads:
         upload = await self._find(project_id, upload_id)
         if piece.offset != upload.received_bytes:
             raise wrong_offset_error(upload)
-        if piece.announced_bytes is not None and piece.announced_bytes > upload.left_bytes:
-            raise beyond_end_error()
-        body = UploadBody(chunks, missing_bytes=upload.left_bytes, checksum=piece.checksum)
+        if piece.declared_bytes is not None and piece.declared_bytes > upload.missing_bytes:
+            raise too_long_error()
+        body = UploadBody(chunks, missing_bytes=upload.missing_bytes, checksum=piece.checksum)
         writer = SegmentWriter(
             self.records,
             self.blobs,
@@ -206,12 +207,12 @@ class Uploads:
         try:
             return await self.get(project_id, upload_id)
         except StoreUnavailableError as exc:
-            # The default detail is for requests that have stored nothing.
+            # The default text says that nothing was stored.
             exc.detail = _COMPLETION_FAILED
             raise
 
     async def remove(self, project_id: str, upload_id: str) -> None:
-        """Delete an upload; its resource stays.
+        """Delete an upload. Its resource is not deleted.
 
         Raises:
             NotFoundError: The project has no such upload.
@@ -233,23 +234,23 @@ class Uploads:
         return upload
 
     async def _complete_received(self, project_id: str, upload: ResumableUpload) -> ResumableUpload:
-        """Complete an upload if all its bytes are stored.
+        """Complete an upload if all its bytes are stored, and return it.
 
         Raises:
-            NotFoundError: The upload was removed meanwhile.
-            ConflictError: The alias names another resource.
-            BlobSweptError: A sweep has removed the whole file meanwhile.
+            NotFoundError: The upload was removed by another request.
+            ConflictError: The alias belongs to another resource.
+            BlobSweptError: A sweep has removed the joined file, because it has no row yet.
             StoreUnavailableError: A store did not answer.
         """
-        if upload.resource_id is not None or upload.left_bytes:
+        if upload.resource_id is not None or upload.missing_bytes:
             return upload
         lock = self._completing.setdefault((project_id, upload.upload_id), anyio.Lock())
         async with lock:
             return await self._complete(project_id, upload.upload_id)
 
     async def _complete(self, project_id: str, upload_id: str) -> ResumableUpload:
-        # Read the segments first: another process that completes the upload drops them in its
-        # commit.
+        # The segments are read before the upload. If another process completes the upload between
+        # the two reads, the upload has a resource, and the segments are not needed.
         segments, found = await self.records.read(
             project_id,
             lambda unit: (
@@ -262,7 +263,7 @@ class Uploads:
             return upload
         alias = upload.alias
         if alias is not None:
-            # Checked before gigabytes are copied.
+            # `assign_alias` checks this again, but only after gigabytes were copied.
             with _explain_alias_conflict():
                 await self.records.read(
                     project_id, lambda unit: check_alias_size(unit, alias, upload.length_bytes)
@@ -270,7 +271,7 @@ class Uploads:
         try:
             blob = await self._join_segments(project_id, upload, segments)
         except _DamagedSegmentError as exc:
-            # The client sends the damaged segment again, and continues from there.
+            # The client sends the damaged segment, and all after it, again.
             start = exc.segment.start
             await self.records.write(
                 project_id, lambda unit: unit[UploadRecords].set_back(upload_id, start)
@@ -281,8 +282,10 @@ class Uploads:
         except BlobMissingError as exc:
             # No row refers to the blob yet, so a sweep may have removed it.
             raise BlobSweptError from exc
-        claim = Upload(upload.mime_type, upload.filename, digest=None)
-        resource = await describe_blob(self.blobs, project_id, blob=blob, upload=claim, head=head)
+        metadata = Upload(upload.mime_type, upload.filename, digest=None)
+        resource = await describe_blob(
+            self.blobs, project_id, blob=blob, upload=metadata, head=head
+        )
 
         def complete(unit: UnitOfWork) -> None:
             stored, _ = unit[ResourceRecords].ensure(resource)
@@ -298,7 +301,7 @@ class Uploads:
     async def _join_segments(
         self, project_id: str, upload: ResumableUpload, segments: Sequence[Segment]
     ) -> StoredBlob:
-        """Return the blob of the file: the only segment, or a new blob of all segments."""
+        """Return the blob of the file: the only segment, or a new blob with all segments."""
         if len(segments) == 1:
             async with aclosing(self._read_verified(project_id, segments[0])) as pieces:
                 async for _ in pieces:
@@ -314,7 +317,11 @@ class Uploads:
     async def _read_verified(
         self, project_id: str, segment: Segment
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a segment; raise if it is missing or, at the end, if it is damaged."""
+        """Yield the bytes of a segment.
+
+        Raises:
+            _DamagedSegmentError: The segment is missing, or (after its last byte) is damaged.
+        """
         hashing = hashlib.sha256()
         try:
             async with aclosing(await self.blobs.open(project_id, segment.digest)) as pieces:
@@ -329,7 +336,7 @@ class Uploads:
 
 @contextmanager
 def _explain_alias_conflict() -> Iterator[None]:
-    """Replace the detail of alias errors: all bytes are stored already."""
+    """Replace the text of alias errors, which says that nothing was stored."""
     try:
         yield
     except ConflictError as exc:

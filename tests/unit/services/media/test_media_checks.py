@@ -63,7 +63,7 @@ async def test_what_is_kept_is_judged_for_all_who_show_it(tmp_path: Path) -> Non
     checks = MediaChecks(blobs)
     keeper = MediaKeeper(blobs, "p", limit_bytes=len(PNG), now=utc_now(), checks=checks)
     cut = NormalizedMedia(InMemoryMedia(PNG[:-50]), must_be_stored=True)
-    (kept,) = await keeper.keep_all([cut])
+    (kept,) = await keeper.process_all([cut])
     assert kept.resource is not None
     await blobs.delete("p", kept.resource.digest)
     stored = medium(StoredBytes("a" * 32, kept.resource.digest), len(PNG) - 50)

@@ -9,7 +9,7 @@ import pytest
 
 from app.models.identity import utc_now
 from app.models.resource_descriptor import derive_resource_id
-from app.services.media.media_keeper import KeptMedium, MediaKeeper
+from app.services.media.media_keeper import MediaKeeper, ProcessedMedium
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.model.media import InMemoryMedia
@@ -49,7 +49,7 @@ async def test_media_are_kept_in_their_order_and_small_images_stay_inline(tmp_pa
     blobs = FilesystemBlobStore(tmp_path)
     draft = blobs.draft(PROJECT, limit_bytes=2**20)
     await anyio.to_thread.run_sync(draft.append, LONG)
-    kept = await keeper(blobs).keep_all(
+    kept = await keeper(blobs).process_all(
         [
             NormalizedMedia(InMemoryMedia(ICON)),
             NormalizedMedia(InMemoryMedia(PICTURE), must_be_stored=True),
@@ -59,12 +59,12 @@ async def test_media_are_kept_in_their_order_and_small_images_stay_inline(tmp_pa
         ]
     )
     await draft.discard()
-    icon = KeptMedium("image/png", None, None, base64.b64encode(ICON).decode())
+    icon = ProcessedMedium("image/png", None, None, base64.b64encode(ICON).decode())
     assert kept == [
         icon,
-        KeptMedium("image/png", None, resource(PICTURE, (40, 30))),
-        KeptMedium("image/png", "long.png", resource(LONG, (8, 6), "long.png")),
-        KeptMedium("image/png", None, resource(CUT, (40, 30)), damage=DAMAGE),
+        ProcessedMedium("image/png", None, resource(PICTURE, (40, 30))),
+        ProcessedMedium("image/png", "long.png", resource(LONG, (8, 6), "long.png")),
+        ProcessedMedium("image/png", None, resource(CUT, (40, 30)), damage=DAMAGE),
         icon,
     ]
     digests = {item.resource.digest for item in kept if item.resource}
@@ -78,7 +78,7 @@ async def test_medium_is_kept_once_however_often_it_comes(tmp_path: Path) -> Non
         NormalizedMedia(source, must_be_stored=True)
         for source in (InMemoryMedia(ICON), long, InMemoryMedia(ICON), long)
     ]
-    first = await keeping.keep_all(media)
-    again = await keeping.keep_all(media)
+    first = await keeping.process_all(media)
+    again = await keeping.process_all(media)
     assert {id(item) for item in again} == {id(item) for item in first[:2]}
     assert again == first == [*first[:2], *first[:2]]
