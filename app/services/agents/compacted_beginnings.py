@@ -1,8 +1,9 @@
 """Beginnings of conversations that a compaction item replaces, and their handles.
 
-The item has a signed handle of a stored session up to an entry. A conversation that contains it is
-compared from that entry on, and may continue the session or a fork of it. So nothing is lost, and
-each rendering evicts old steps within its own budget.
+A compaction item has a signed handle, which names a stored session and the last entry that the item
+replaces. If a conversation contains the item, only its messages after the item are compared with
+the session, or with a fork of it. So nothing is lost, and each rendering evicts old steps within
+its own budget.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,24 +25,29 @@ _INVALID_TOKEN = (ValueError, KeyError, TypeError)
 
 @dataclass(frozen=True, slots=True)
 class CompactionGrant:
-    """The handle of a stored conversation, up to an entry, within a number of tokens."""
+    """The claims in a handle."""
 
     project_id: str
     session_id: str
     incarnation: str | None
     """Distinguishes the session from a later one with the same id."""
     last_seq: int
+    """The `seq` of the last entry that the compaction item replaces."""
     max_tokens: int
+    """The budget of renderings of the conversation."""
     expires_at: datetime
 
     def sign(self, signer: LinkSigner) -> str:
-        """Return the handle."""
+        """Return the handle with these claims."""
         *claims, expires_at = astuple(self)
         return signer.sign_claims(_PURPOSE, claims, expires_at)
 
     @classmethod
     def verify(cls, signer: LinkSigner, handle: str) -> "CompactionGrant | None":
-        """Return the grant in a handle, expired or not; `None` if it was not signed here."""
+        """Return the claims in a handle; `None` if this service has not signed it.
+
+        An expired handle is not an error.
+        """
         try:
             *claims, expires = signer.read_claims(_PURPOSE, handle, None)
             project_id, session_id, incarnation, last_seq, max_tokens = claims
@@ -53,21 +59,28 @@ class CompactionGrant:
 
 @dataclass(frozen=True, slots=True)
 class CompactedBeginning:
-    """The grant of a compaction item, and the index of the item in a list of messages."""
+    """The beginning of a conversation that a compaction item replaces."""
 
     grant: CompactionGrant
+    """The claims in the handle of the item."""
     index: int
+    """The index of the item in the list of messages."""
     pointer: str
+    """The JSON pointer of the item."""
     earlier: tuple["CompactedBeginning", ...] = ()
-    """The items before it, one for each part of a session."""
+    """The beginnings of the compaction items before this item, one for each part of a session."""
 
     def check(self, origin: StoredConversation) -> None:
-        """Raise InvalidPayloadError if the session of the handle no longer exists."""
+        """Check that the session of the handle still exists.
+
+        Raises:
+            InvalidPayloadError: The session was deleted.
+        """
         is_same = origin.exists and origin.incarnation == self.grant.incarnation
         if not is_same or origin.last_seq < self.grant.last_seq:
             raise InvalidPayloadError(
                 f"The session of this compaction item was deleted. {_NOT_EXPANDED}",
-                faults=[_fault(self.pointer, "leads to a deleted session")],
+                faults=[_make_fault(self.pointer, "leads to a deleted session")],
                 code="expired-compaction",
             )
 
@@ -77,11 +90,11 @@ class CompactedBeginning:
         """Check that all messages before the item are part of the session.
 
         Raises:
-            InvalidPayloadError: One is not, and would be lost.
+            InvalidPayloadError: A message is not, so it would be lost.
         """
-        stored_keys = {_key(unit) for unit in origin.up_to(self.grant.last_seq).units}
+        stored_keys = {_get_key(unit) for unit in origin.up_to(self.grant.last_seq).units}
         for unit in sent:
-            if unit.position < self.index and _key(unit) not in stored_keys:
+            if unit.position < self.index and _get_key(unit) not in stored_keys:
                 raise InvalidPayloadError(
                     "A message before the compaction item is not part of the conversation that the "
                     "item replaces. Put new messages after the item. Nothing was appended.",
@@ -89,26 +102,32 @@ class CompactedBeginning:
                 )
 
     def check_in(self, stored: StoredConversation, origin: StoredConversation) -> None:
-        """Raise InvalidPayloadError if a session does not begin as that of the handle."""
+        """Check that a session begins as the session of the handle.
+
+        Raises:
+            InvalidPayloadError: The beginnings differ, or the session of the handle was deleted.
+        """
         self.check(origin)
         if not self.has_same_beginning(stored, origin):
             raise InvalidPayloadError(
                 "The conversation that this compaction item replaces is not part of that of the "
                 "last item, and would be lost. Nothing was stored: send each conversation by "
                 "itself, or the messages that this item replaces after the last item.",
-                faults=[_fault(self.pointer, "leads to another conversation")],
+                faults=[_make_fault(self.pointer, "leads to another conversation")],
             )
 
     def has_same_beginning(self, stored: StoredConversation, origin: StoredConversation) -> bool:
-        """Return whether a session has the same beginning as that of the handle."""
+        """Return True if a session has the same beginning as the session of the handle."""
         end = self.grant.last_seq
-        return [*map(_key, stored.up_to(end).units)] == [*map(_key, origin.up_to(end).units)]
+        return [*map(_get_key, stored.up_to(end).units)] == [
+            *map(_get_key, origin.up_to(end).units)
+        ]
 
     def compare(self, stored: Sequence[Unit], sent: Sequence[Unit], messages: int) -> Comparison:
-        """Compare the messages after the item with the stored ones after the beginning."""
+        """Compare the messages after the item with the stored messages after the beginning."""
         later = [unit for unit in stored if unit.position > self.grant.last_seq]
         comparison = compare(later, [unit for unit in sent if unit.position > self.index], messages)
-        # Messages without content are new in any case, also those before the item.
+        # Messages without content are always new. Those before the item are left out.
         new = tuple(index for index in comparison.new if index > self.index)
         return replace(comparison, new=new)
 
@@ -116,12 +135,12 @@ class CompactedBeginning:
 def find_beginning(
     signer: LinkSigner, project_id: str, items: Iterable[tuple[str, JsonValue]]
 ) -> CompactedBeginning | None:
-    """Return the beginning that the last compaction item of this service replaces, if any.
+    """Return the beginning that the last compaction item in a list of messages replaces, if any.
 
     Args:
         signer: Verifies the handle.
         project_id: The caller's project.
-        items: The messages, each with its pointer.
+        items: The messages, each with its JSON pointer.
 
     Raises:
         InvalidPayloadError: A handle was changed, belongs to another project, or has expired.
@@ -136,13 +155,13 @@ def find_beginning(
             raise InvalidPayloadError(
                 "The content of this compaction item was not created for this project, or was "
                 f"changed. {_NOT_EXPANDED}",
-                faults=[_fault(pointer, "is no handle of this project")],
+                faults=[_make_fault(pointer, "is no handle of this project")],
                 code="invalid-compaction",
             )
         if grant.expires_at <= utc_now():
             raise InvalidPayloadError(
                 f"This compaction item has expired. {_NOT_EXPANDED}",
-                faults=[_fault(pointer, "has expired")],
+                faults=[_make_fault(pointer, "has expired")],
                 code="expired-compaction",
             )
         found = CompactedBeginning(grant, index, pointer)
@@ -152,10 +171,10 @@ def find_beginning(
     return replace(found, earlier=(*parts.values(),))
 
 
-def _fault(pointer: str, detail: str) -> Fault:
+def _make_fault(pointer: str, detail: str) -> Fault:
     return Fault(f"{pointer}/encrypted_content", detail)
 
 
-def _key(unit: Unit) -> tuple[str, str | bytes]:
-    # The record of a result matches any answer to its call.
+def _get_key(unit: Unit) -> tuple[str, str | bytes]:
+    # A stored answer matches any answer to the same call.
     return unit.kind, unit.call_id if unit.kind == "answer" else unit.digest

@@ -1,8 +1,8 @@
 """Compaction of conversations without a model, for clients of the Responses API.
 
-A conversation is stored as a session, and the response has a handle of the session instead of its
-items. When a client sends the handle, `app.services.agents.compacted_beginnings` expands it, and
-the budget of the rendering evicts old steps.
+A conversation is stored as a session, and the response has a handle of the session in place of the
+items. If a client sends the handle later, `compacted_beginnings` finds the session, and a rendering
+within the budget evicts old steps.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -60,13 +60,17 @@ _STORED_MEMBERS = ("input", "instructions", "model", "tools")
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A request, and its items."""
+    """A request of the Responses API."""
 
     members: JsonObject
+    """The members that are stored."""
     items: list[JsonValue]
+    """The items of `input`."""
     identity: str
+    """A digest of the members. Equal requests have the same one."""
 
     def with_pointers(self) -> Iterator[tuple[str, JsonValue]]:
+        """Yield the items, each with its JSON pointer."""
         for index, item in enumerate(self.items):
             yield f"/input/{index}", item
 
@@ -84,21 +88,21 @@ class Compactions:
     signer: LinkSigner
     """Signs handles."""
     limits: Limits
-    """The limits of the JSON of a request."""
+    """Limits the JSON of a request."""
     max_tokens: int
-    """The default budget of expansions."""
+    """The default budget of renderings of a compacted conversation."""
 
     async def compact(
         self, project_id: str, body: AsyncIterator[bytes], max_tokens: int | None
     ) -> Compaction:
-        """Store a conversation; return its user messages, and a handle of it.
+        """Store a conversation; return its user messages, and a compaction item with its handle.
 
-        A conversation that begins with a handle continues the session of that handle.
+        If a conversation begins with a compaction item, it continues the session of that item.
 
         Args:
             project_id: The caller's project.
             body: A request of the Responses API.
-            max_tokens: The budget of expansions, if it is not the default.
+            max_tokens: The budget of renderings of the conversation, if it is not the default.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The request is invalid, a
@@ -106,9 +110,9 @@ class Compactions:
             StoreUnavailableError: A store did not answer.
         """
         budget = max_tokens or self.max_tokens
-        async with self.bodies.read(body, self._read) as request:
+        async with self.bodies.read(body, self._parse) as request:
             session_id, last_seq = await self._put(project_id, request)
-            messages = [*_user_messages(request)]
+            messages = [*_find_user_messages(request)]
             trailing = await self.renders.resolver.run(partial(_find_trailing_items, request.items))
         now = utc_now()
         stored = await self.puts.stored.load(project_id, session_id)
@@ -116,8 +120,10 @@ class Compactions:
         grant = CompactionGrant(
             project_id, session_id, stored.incarnation, last_seq, budget, expires_at
         )
-        whole = await self._count_session(grant, None)
-        kept = whole if whole <= budget else await self._count_session(grant, budget)
+        input_tokens = await self._count_session(grant, None)
+        output_tokens = input_tokens
+        if input_tokens > budget:
+            output_tokens = await self._count_session(grant, budget)
         item = make_compaction_item(f"cmp_{new_id()}", grant.sign(self.signer))
         return Compaction(
             id=f"resp_{new_id()}",
@@ -125,21 +131,24 @@ class Compactions:
             created_at=int(now.timestamp()),
             output=[*map(raw_json, [*messages, item, *trailing])],
             usage=CompactionUsage(
-                input_tokens=whole,
+                input_tokens=input_tokens,
                 input_tokens_details=InputTokensDetails(cached_tokens=0, cache_write_tokens=0),
-                output_tokens=kept,
+                output_tokens=output_tokens,
                 output_tokens_details=OutputTokensDetails(reasoning_tokens=0),
-                total_tokens=whole + kept,
+                total_tokens=input_tokens + output_tokens,
             ),
         )
 
     async def count(self, project_id: str, body: AsyncIterator[bytes]) -> InputTokenCount:
-        """Return the estimated tokens of a request, with its handle expanded within its budget.
+        """Return the estimated tokens of a request. Nothing is stored.
 
-        Raises as `compact` does. Nothing is stored.
+        A compaction item counts as the messages that it replaces, within its budget.
+
+        Raises:
+            Exception: See `compact`.
         """
-        async with self.bodies.read(body, self._read) as request:
-            # This raises for items of no dialect, whose tokens could not be counted.
+        async with self.bodies.read(body, self._parse) as request:
+            # This raises for items of no dialect, whose tokens cannot be counted.
             await self.renders.resolver.run(partial(read_conversation, request.members))
             beginning = find_beginning(self.signer, project_id, request.with_pointers())
             tokens, items = 0, request.items
@@ -152,7 +161,7 @@ class Compactions:
                 tokens += _PROFILE.tokens.count_text(json_text(tools))
         return InputTokenCount(object="response.input_tokens", input_tokens=tokens)
 
-    def _read(self, body: bytes) -> _Request:
+    def _parse(self, body: bytes) -> _Request:
         value = BodyReader(self.limits).read(body)
         validate_model(
             ResponsesRequest,
@@ -172,7 +181,7 @@ class Compactions:
         return _Request(members, items, json_digest(members).removeprefix(SCHEME)[:32])
 
     async def _put(self, project_id: str, request: _Request) -> tuple[str, int]:
-        """Store a conversation; return its session, and its last `seq`."""
+        """Store a conversation; return the id of its session, and the `seq` of its last entry."""
         beginning = find_beginning(self.signer, project_id, request.with_pointers())
         session_id = (
             f"compaction-{request.identity}" if beginning is None else beginning.grant.session_id
@@ -189,7 +198,7 @@ class Compactions:
 
         async def fit(loaded: LoadedSession) -> int:
             fitted = await self.renders.fit(grant.project_id, loaded, profile, query)
-            return await self.renders.resolver.run(partial(_tokens, fitted.resolved, profile))
+            return await self.renders.resolver.run(partial(_count_tokens, fitted.resolved, profile))
 
         async with self.renders.slots.slot(grant.project_id):
             return await self.renders.load_and_render(
@@ -206,10 +215,10 @@ class Compactions:
         resolved, _ = await resolver.fit(
             project_id, history.turns, _PROFILE, RenderOptions(), NOTHING_EVICTED, is_whole=True
         )
-        return await resolver.run(partial(_tokens, resolved, _PROFILE))
+        return await resolver.run(partial(_count_tokens, resolved, _PROFILE))
 
 
-def _tokens(resolved: ResolvedTurns, profile: Profile) -> int:
+def _count_tokens(resolved: ResolvedTurns, profile: Profile) -> int:
     system, turns = split_system_text(resolved.turns, profile)
     return profile.tokens.count_turns(turns, system)
 
@@ -229,7 +238,7 @@ def _find_trailing_items(items: Sequence[JsonValue]) -> Sequence[JsonObject]:
     return end[::-1]
 
 
-def _user_messages(request: _Request) -> Iterator[JsonObject]:
+def _find_user_messages(request: _Request) -> Iterator[JsonObject]:
     """Yield the messages of the user as items of a response."""
     for index, item in enumerate(request.items):
         if not isinstance(item, dict) or item.get("role") != "user":

@@ -1,12 +1,13 @@
 """Appends the new messages of a client's conversation to a session.
 
-The sent messages are compared with the stored ones, and new messages are appended in one
-transaction. Media of stored messages are neither decoded nor stored again. If the conversations
-differ, nothing is changed, or new messages are appended to a fork with the common beginning.
+The sent messages are compared with the stored messages, and new messages are appended in one
+transaction. The media of messages that are stored already are not decoded again. If a sent message
+differs from a stored one, nothing is appended. With a fork id, the new messages are appended to a
+fork instead, which has the common beginning.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
 from app.errors import ConflictError
@@ -51,64 +52,74 @@ from pagefault_dialects.messages.entry_reading import read_entry
 from pagefault_dialects.streams.json_digests import json_digest
 
 MAX_NEW_MESSAGES = 10_000
-"""The maximum of messages in one transaction, which takes seconds and blocks other writers."""
-# Attempts to append while other requests write to the session.
+"""The maximum number of new messages in one transaction, which blocks other writers for seconds."""
+# The number of attempts to append, if other requests write to the session at the same time.
 _ATTEMPTS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationQuery:
-    """The options of a request that puts a conversation.
-
-    If the conversations differ, `fork_id` is the id of the fork. `render` and `since` are the
-    options of a rendering.
-    """
+    """The options of a request that puts a conversation."""
 
     expected_seq: int | None = None
+    """The `seq` that the last entry of the session must have."""
     fork_id: str | None = None
+    """The id of the fork that is created if the conversations differ."""
     render: RenderQuery | None = None
+    """The rendering to return."""
     since: int = 0
+    """See `SessionRenders.render_session`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """The result of a request, stored so that a repeated request returns it again."""
+    """The result of a request. It is stored, so that a repeated request returns it again."""
 
     digest: str
+    """The digest of the request."""
     appended: int
+    """The number of appended messages."""
     last_seq: int
+    """The `seq` of the last entry after the request."""
     expected_seq: int
+    """The `seq` of the last entry before the request."""
     system_changed: bool = False
+    """True if the request has replaced the system messages of the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Put:
-    """A request in progress, with the messages that are prepared so far."""
+    """A request in progress."""
 
     project_id: str
     request: StreamedRequest[SentConversation]
     units: Sequence[Unit]
+    """The units of the sent messages."""
     query: ConversationQuery
     beginning: CompactedBeginning | None = None
+    """The beginning that a compaction item in the messages replaces."""
     prepared: dict[tuple[str, int, bool], PreparedMessage] = field(default_factory=dict)
+    """The messages that are prepared so far, for the next attempt; see `_prepare` for the key."""
 
     @property
     def sent(self) -> SentConversation:
-        """Return the sent conversation."""
+        """The sent conversation."""
         return self.request.value
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The session to write to, with its stored conversation; `origin` is set for a new fork."""
+    """The session to which a request appends."""
 
     session_id: str
     stored: StoredConversation
+    """The stored conversation. For a new fork, it is the beginning that will be copied."""
     origin: str | None = None
+    """The id of the session to fork; `None` if the session is no new fork."""
 
 
 class _MovedOnError(Exception):
-    """Ends a transaction, because the session has changed since it was read."""
+    """The session has changed since it was read. Ends the transaction; nothing is written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +127,7 @@ class ConversationPuts:
     """Appends conversations to the sessions of a project."""
 
     records: Records
-    """The records of sessions."""
+    """Writes sessions."""
     messages: SessionMessages
     """Prepares messages."""
     stored: StoredConversations
@@ -128,7 +139,7 @@ class ConversationPuts:
     signer: LinkSigner
     """Verifies the handles of compaction items."""
     limits: Limits
-    """The limits of a body."""
+    """Limits the JSON of a body."""
     _sent_units: SentUnits = field(init=False, default_factory=SentUnits)
 
     async def put(
@@ -140,7 +151,8 @@ class ConversationPuts:
     ) -> RenderedBody:
         """Append the new messages of a conversation; return a `HistoryReceipt` as JSON.
 
-        Raises as `append` does.
+        Raises:
+            Exception: See `append`.
         """
         if query.render is not None:
             self.renders.check(query.render, since=query.since)
@@ -173,14 +185,14 @@ class ConversationPuts:
             read_sent,
             media_of=lambda sent: [
                 medium.uri
-                for medium in self._sent_units.find_movable(sent)
+                for medium in self._sent_units.find_media_strings(sent)
                 if medium.uri is not None
             ],
             identity_prefix=session_id.encode() + b"\0",
         )
         async with reading as request:
             units = await run_in_loop_if(
-                request.is_quick, self._sent_units.units, request.value, request.media
+                request.is_quick, self._sent_units.make, request.value, request.media
             )
             sent = ((message.pointer, message.value) for message in request.value.messages)
             beginning = find_beginning(self.signer, project_id, sent)
@@ -196,7 +208,7 @@ class ConversationPuts:
         )
 
     async def _put(self, put: _Put, session_id: str) -> tuple[str, _Receipt]:
-        """Append new messages; return the session that has them, and the receipt."""
+        """Append new messages; return the id of the session that has them, and the receipt."""
         for _ in range(_ATTEMPTS):
             target = await self._find_target(put, session_id)
             if (receipt := _find_repeated(put, target)) is not None:
@@ -223,11 +235,11 @@ class ConversationPuts:
     async def load_beginning(
         self, project_id: str, beginning: CompactedBeginning
     ) -> StoredConversation:
-        """Return the session that a compaction item leads to.
+        """Return the conversation of the session that a compaction item replaces.
 
         Raises:
-            InvalidPayloadError: It, or the session of an item before it, was deleted, or an item
-                before it replaces another conversation.
+            InvalidPayloadError: The session was deleted. Or the session of an earlier item was
+                deleted, or is another conversation.
         """
         grant = beginning.grant
         origin = await self.stored.load(project_id, grant.session_id)
@@ -240,7 +252,7 @@ class ConversationPuts:
         return origin
 
     async def _find_target(self, put: _Put, session_id: str) -> _Target:
-        """Return the session, or a fork of the session that a compaction item leads to."""
+        """Return the session, or a new fork of the session that a compaction item replaces."""
         stored = await self.stored.load(put.project_id, session_id)
         beginning = put.beginning
         if beginning is None:
@@ -261,10 +273,10 @@ class ConversationPuts:
     async def _compare(self, put: _Put, target: _Target) -> Comparison:
         stored, count = target.stored.units, len(put.sent.messages)
         if put.beginning is not None:
-            work = partial(put.beginning.compare, stored, put.units, count)
+            compare_units = partial(put.beginning.compare, stored, put.units, count)
         else:
-            work = partial(compare, stored, put.units, count, continues=put.sent.continues)
-        return await run_in_loop_if(put.request.is_quick, work)
+            compare_units = partial(compare, stored, put.units, count, continues=put.sent.continues)
+        return await run_in_loop_if(put.request.is_quick, compare_units)
 
     async def _find_fork(self, put: _Put, session_id: str, difference: Difference) -> _Target:
         """Return the fork for the new messages: an existing one, or a new one."""
@@ -292,6 +304,7 @@ class ConversationPuts:
         return _Target(fork_id, stored.up_to(up_to), origin=session_id)
 
     async def _append(self, put: _Put, target: _Target, comparison: Comparison) -> _Receipt:
+        """Append the new messages of a comparison to a session, and store the receipt."""
         if len(comparison.new) > MAX_NEW_MESSAGES:
             raise PayloadTooLargeError(
                 f"The session lacks {len(comparison.new):,} of these messages, and "
@@ -318,10 +331,12 @@ class ConversationPuts:
                 message, is_new = item.append(unit)
                 last_seq, appended = max(last_seq, message.seq), appended + is_new
             receipt = _Receipt(
-                *(put.request.identity.digest, appended, last_seq, stored.last_seq, is_changed)
+                put.request.identity.digest, appended, last_seq, stored.last_seq, is_changed
             )
-            dumped = json_text({name: getattr(receipt, name) for name in _Receipt.__slots__})
-            unit[SessionPromptRecords].put(target.session_id, replace(prompt, receipt=dumped), now)
+            receipt_json = json_text(asdict(receipt))
+            unit[SessionPromptRecords].put(
+                target.session_id, replace(prompt, receipt=receipt_json), now
+            )
             return receipt
 
         size_bytes = sum(len(entry.message.message) for entry in prepared)
@@ -331,16 +346,19 @@ class ConversationPuts:
     async def _prepare(
         self, put: _Put, target: _Target, index: int, comparison: Comparison
     ) -> PreparedMessage:
-        """Prepare a message; if the stored one has grown, only its new blocks are appended."""
-        is_grown = index == comparison.grown
-        key = (target.session_id, index, is_grown)
+        """Prepare the message at an index, unless an earlier attempt has done it.
+
+        If the message is the last stored one with more blocks, only its new blocks are appended.
+        """
+        has_new_blocks = index == comparison.grown
+        key = (target.session_id, index, has_new_blocks)
         if key in put.prepared:
             return put.prepared[key]
         message = put.sent.messages[index]
-        if is_grown:
-            read = partial(make_message_units, media=put.request.media)
+        if has_new_blocks:
+            make = partial(make_message_units, media=put.request.media)
             blocks = await run_in_loop_if(
-                put.request.is_quick, keep_new_blocks, message.value, read, target.stored.units
+                put.request.is_quick, keep_new_blocks, message.value, make, target.stored.units
             )
             if blocks is None:
                 raise _diverged_error(put, Difference(index, "", target.stored.last_seq))
@@ -355,7 +373,7 @@ class ConversationPuts:
 
 
 def _find_repeated(put: _Put, target: _Target) -> _Receipt | None:
-    """Return the receipt of an equal request, if it was the last write to the session."""
+    """Return the receipt of an equal request, if that request was the last write to the session."""
     prompt = target.stored.prompt
     if target.origin is not None or prompt is None or prompt.receipt is None:
         return None
@@ -368,7 +386,7 @@ def _find_repeated(put: _Put, target: _Target) -> _Receipt | None:
 
 
 def _choose_prompt(sent: SentConversation, stored: SessionPrompt | None) -> SessionPrompt:
-    """Return the sent prompt, or the stored one if that is equal or no prompt was sent."""
+    """Return the sent prompt; or the stored one, if they are equal or no prompt was sent."""
     current = stored or SessionPrompt(sent.dialect, b"{}")
     if not sent.prompt or is_same_prompt(sent.prompt, parse_stored_json(current.prompt)):
         return current

@@ -1,8 +1,8 @@
-"""Conversations as units, by which sent messages are compared with stored ones.
+"""Conversations as units, by which sent messages are compared with stored messages.
 
 Units are defined in `pagefault_dialects.messages.comparison`. A history only grows, and each step
-of an agent sends all messages again. So units are cached, and each step only processes new entries
-and messages.
+of an agent sends all messages again. So units are cached, and each step only reads new entries and
+messages.
 """
 
 import hashlib
@@ -35,44 +35,48 @@ from pagefault_dialects.model.resource import Resource
 
 MESSAGES = "messages"
 """The member of a prompt with the system messages at the beginning."""
-# About ten megabytes of memory.
+# The maximum number of messages in the cache, which take about ten megabytes.
 _MAX_MESSAGES = 20_000
+# Messages with more units are not cached.
 _MAX_CACHED_UNITS = 8
 _CACHE_MARKS = ("cache_control", "cachePoint", "cache_point")
 
 
 @dataclass(frozen=True)
 class SentMessage:
-    """A message of a conversation, with its pointer into the body.
-
-    Both properties are computed on first access. `read` is only used for new messages.
-    """
+    """A message of a sent conversation. Its properties are computed on first access."""
 
     pointer: str
+    """The JSON pointer of the message in the body."""
     value: JsonObject
     reading: EntryReading
 
     @cached_property
     def parsed(self) -> ParsedMessage:
-        """The message as it is stored."""
+        """The message, as `read_message` returns it. Only new messages need it."""
         return build_parsed_message(self.value, self.reading)
 
     @cached_property
     def digest(self) -> bytes:
-        """The digest of its JSON."""
+        """The SHA-256 of the JSON of the message."""
         return hashlib.sha256(json_text(self.value).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class SentConversation:
-    """A sent conversation. `end` is the pointer that the next message would have."""
+    """A conversation in the body of a request."""
 
     messages: Sequence[SentMessage]
+    """The messages without leading system messages."""
     dialect: str | None
     prompt: JsonObject
+    """The other members of the body, with the leading system messages in `messages`."""
     continues: bool
+    """True if the messages follow the stored messages, and do not repeat them."""
     end: str
+    """The JSON pointer that one more message would have."""
     passed_over: int = 0
+    """The number of elements that are not messages, and are not stored."""
 
 
 def read_sent(value: JsonValue) -> SentConversation:
@@ -81,7 +85,7 @@ def read_sent(value: JsonValue) -> SentConversation:
     System messages at the beginning are part of the prompt.
 
     Raises:
-        InvalidPayloadError: No dialect knows a part of the body.
+        InvalidPayloadError: A part of the body belongs to no dialect, or the body has no message.
     """
     reading = read_conversation(value)
     first = 0
@@ -107,39 +111,40 @@ def read_sent(value: JsonValue) -> SentConversation:
 
 
 class SentUnits:
-    """Units of sent messages, with a cache for messages without media.
+    """Makes the units of sent messages, with a cache for messages without media.
 
-    Each step of an agent sends the messages of all steps before it. The units of a message only
-    depend on its JSON, so the digest of the JSON is the key of the cache.
+    Each step of an agent sends the messages of all steps before it. The units of a message depend
+    only on its JSON, so the digest of the JSON is the key of the cache. The methods may be slow, so
+    call them in a thread if the request is long.
     """
 
     def __init__(self) -> None:
         self._cache: OrderedDict[bytes, Sequence[Unit]] = OrderedDict()
         self._lock = Lock()
 
-    def find_movable(self, conversation: SentConversation) -> Sequence[MovableString]:
-        """Return the media to be moved out of messages that are not cached; blocks."""
+    def find_media_strings(self, conversation: SentConversation) -> Sequence[MovableString]:
+        """Return the strings with media in those messages that are not cached."""
         return [
-            medium
+            string
             for message in conversation.messages
             if self._find(message.digest) is None
-            for medium in message.parsed.media_strings
+            for string in message.parsed.media_strings
         ]
 
-    def units(self, conversation: SentConversation, media: StreamedMedia) -> Sequence[Unit]:
-        """Return the units of the messages; blocks.
+    def make(self, conversation: SentConversation, media: StreamedMedia) -> Sequence[Unit]:
+        """Return the units of the messages. `position` of a unit is the index of its message.
 
         Args:
             conversation: The sent conversation.
-            media: The media in drafts.
+            media: The media of the request that are in temporary files.
         """
         return [
             unit._replace(position=index)
             for index, message in enumerate(conversation.messages)
-            for unit in self._units_of(message, media)
+            for unit in self._make_message_units(message, media)
         ]
 
-    def _units_of(self, message: SentMessage, media: StreamedMedia) -> Sequence[Unit]:
+    def _make_message_units(self, message: SentMessage, media: StreamedMedia) -> Sequence[Unit]:
         cached = self._find(message.digest)
         if cached is not None:
             return cached
@@ -160,8 +165,14 @@ class SentUnits:
         return units
 
 
-def make_units(reading: EntryReading, place: int, media: StreamedMedia) -> list[Unit]:
-    """Return the units of one message; blocks."""
+def make_units(reading: EntryReading, position: int, media: StreamedMedia) -> list[Unit]:
+    """Return the units of one message. May be slow.
+
+    Args:
+        reading: The message.
+        position: The position that the units get.
+        media: The media of the request that are in temporary files.
+    """
 
     def digest_of(data: bytes) -> str:
         string = media.get(data)
@@ -170,11 +181,11 @@ def make_units(reading: EntryReading, place: int, media: StreamedMedia) -> list[
     turns = read_entry_turns(
         reading, 0, "", {}, audience="everyone", moved_out=frozenset(), finds_media=True
     )
-    return split_into_units(turns, place, digest_of)
+    return split_into_units(turns, position, digest_of)
 
 
 def make_message_units(message: JsonObject, media: StreamedMedia) -> Sequence[Unit]:
-    """Return the units of a message; an empty list if it has no content; blocks."""
+    """Return the units of a message; an empty list if it has no content. May be slow."""
     try:
         return make_units(read_entry(message), 0, media)
     except InvalidPayloadError:
@@ -182,7 +193,7 @@ def make_message_units(message: JsonObject, media: StreamedMedia) -> Sequence[Un
 
 
 def is_same_prompt(one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]) -> bool:
-    """Return whether two prompts are equal, apart from cache marks."""
+    """Return True if two prompts are equal, apart from marks for a provider's cache."""
     return _without_marks(one) == _without_marks(other)
 
 
@@ -201,10 +212,10 @@ def _without_marks(prompt: Mapping[str, JsonValue]) -> JsonObject:
 
 
 async def join_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield lines of JSON values as the chunks of one JSON array.
+    """Yield the chunks of a JSON array with the JSON values that are on separate lines of a body.
 
-    Strings in JSON have no line breaks, so every line break separates values. Line breaks are
-    kept, so that an error has the right line number.
+    Strings in JSON have no line breaks, so every line break separates two values. The array has
+    the same line breaks, so that the line number in an error is right.
     """
     yield b"["
     is_at_start, has_values = True, False
@@ -223,24 +234,24 @@ async def join_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 _ENTRIES_AT_ONCE = 200
 _QUICK_ENTRIES = 8
 MAX_UNITS = 100_000
-"""The maximum of units in the cache, about 200 bytes each."""
+"""The maximum number of units in the cache, each of about 200 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredConversation:
-    """A stored conversation: its prompt, and its units in the order of `seq`.
-
-    If `exists` is false, all other members are empty.
-    """
+    """The conversation in a session."""
 
     incarnation: str | None = None
+    """Distinguishes the session from a later one with the same id."""
     last_seq: int = 0
     units: Sequence[Unit] = ()
+    """The units of its messages. `position` of a unit is the `seq` of its entry."""
     prompt: SessionPrompt | None = None
     exists: bool = False
+    """True if the session exists. Otherwise, all other fields are empty."""
 
     def up_to(self, seq: int) -> "StoredConversation":
-        """Return the conversation of a fork that ends with an entry."""
+        """Return the conversation up to an entry, as a fork would have it."""
         units = tuple(unit for unit in self.units if unit.position <= seq)
         return StoredConversation(None, seq, units, self.prompt, exists=True)
 
@@ -261,6 +272,7 @@ class StoredConversations:
     """Reads stored conversations, and caches them in each process."""
 
     records: Records
+    """Reads histories."""
     _cache: OrderedDict[tuple[str, str], StoredConversation] = field(
         init=False, default_factory=OrderedDict
     )
@@ -276,7 +288,7 @@ class StoredConversations:
         units = list(cached.units) if cached is not None else []
         after_seq = cached.last_seq if cached is not None else 0
         while True:
-            read = partial(_read, session_id=session_id, after_seq=after_seq)
+            read = partial(_read_part, session_id=session_id, after_seq=after_seq)
             part = await self.records.read(project_id, read)
             if part is None:
                 return StoredConversation()
@@ -286,7 +298,7 @@ class StoredConversations:
                 # The session was deleted, and its id is used again.
                 cached, units, after_seq = None, [], 0
                 continue
-            units += await self._units(part)
+            units += await self._make_units(part)
             after_seq = part.entries[-1].seq if part.entries else part.last_seq
             if len(part.entries) < _ENTRIES_AT_ONCE and after_seq >= part.last_seq:
                 break
@@ -298,10 +310,10 @@ class StoredConversations:
         self._add_to_cache(key, stored)
         return stored
 
-    async def _units(self, part: _Part) -> Sequence[Unit]:
+    async def _make_units(self, part: _Part) -> Sequence[Unit]:
         if len(part.entries) <= _QUICK_ENTRIES:
-            return _units_of(part)
-        return await anyio.to_thread.run_sync(_units_of, part)
+            return _make_part_units(part)
+        return await anyio.to_thread.run_sync(_make_part_units, part)
 
     def _add_to_cache(self, key: tuple[str, str], stored: StoredConversation) -> None:
         self._cache.pop(key, None)
@@ -312,7 +324,8 @@ class StoredConversations:
             self._cache.popitem(last=False)
 
 
-def _read(unit: UnitOfWork, session_id: str, after_seq: int) -> _Part | None:
+def _read_part(unit: UnitOfWork, session_id: str, after_seq: int) -> _Part | None:
+    """Return the next entries of a history; `None` if there is no such session."""
     head = unit[SessionHistory].history_head(session_id)
     if head is None:
         return None
@@ -320,17 +333,20 @@ def _read(unit: UnitOfWork, session_id: str, after_seq: int) -> _Part | None:
     ids = find_referenced_ids(entries, TurnCache())
     resources = unit[ResourceRecords].find_in_session(ids, session_id) if ids else {}
     prompt = unit[SessionPromptRecords].find(session_id)
-    # Entries that were appended since the head was read are part of the conversation.
+    # Entries that were appended after the head was read are part of the conversation.
     last_seq = max(head.last_seq, entries[-1].seq if entries else 0)
     return _Part(head.incarnation, last_seq, prompt, entries, resources)
 
 
-def _units_of(part: _Part) -> Sequence[Unit]:
+def _make_part_units(part: _Part) -> Sequence[Unit]:
     return [unit for entry in part.entries for unit in make_entry_units(entry, part.resources)]
 
 
 def make_entry_units(entry: StoredEntry, resources: Mapping[str, Resource]) -> Sequence[Unit]:
-    """Return the units of an entry: one for a tool result or page fault, none for interactions."""
+    """Return the units of an entry.
+
+    A tool result or page fault is one unit, and an interaction has none.
+    """
     if isinstance(entry, StoredMessage):
         return [record_unit(entry.tool_call_id, entry.seq)]
     if not isinstance(entry, StoredHistoryMessage):

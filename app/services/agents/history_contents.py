@@ -1,4 +1,4 @@
-"""Reads what a handle of a history names: an entry, an argument, a medium, a list of entries."""
+"""Reads the content that a handle names: an entry, an argument, a medium, or a list of entries."""
 
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _TEXT = "text/plain"
 
 @dataclass(frozen=True, slots=True)
 class HistoryContent:
-    """Bytes of a history, and their MIME type."""
+    """The content that a handle names."""
 
     mime_type: str
     data: bytes
@@ -26,12 +26,12 @@ class HistoryContents:
     """Reads contents of histories by handle."""
 
     texts: HistoryTexts
-    """Reads the texts."""
+    """Reads texts of histories."""
 
     async def read(
         self, project_id: str, session_id: str, reference: str, *, max_bytes: int
     ) -> HistoryContent | str:
-        """Return the content of a reference, or the reason why there is none.
+        """Return the content of a reference; or, as a string, the reason why there is none.
 
         Raises:
             PayloadTooLargeError: The content has more than `max_bytes`.

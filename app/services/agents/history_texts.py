@@ -1,7 +1,7 @@
-"""Texts of a session's history for models: of an entry, of an argument, of a list.
+"""Texts of the history of a session for models: an entry, an argument, or a list of entries.
 
-A list has a line for each entry. Its lines are made from a few entries at a time while it is read,
-and are never stored.
+A list has a line for each entry. The lines are made while the list is read, from a few entries at a
+time, and are never stored.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -35,18 +35,21 @@ _ROWS_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class EntryLine:
-    """The line of an entry in a list, with the `seq` of the entry."""
+    """The line of an entry in a list."""
 
     seq: int
+    """The `seq` of the entry."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ListStart:
-    """The number of lines of a list, and the entry before one of its lines."""
+    """The size of a list, and where to start reading it."""
 
     total_lines: int
+    """The number of lines of the list."""
     after_seq: int
+    """The `seq` of the entry before the requested line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,12 +57,12 @@ class HistoryTexts:
     """Reads the texts of `@entry:` and `@entries:` references."""
 
     records: Records
-    """The records of histories."""
+    """Reads histories."""
     blobs: BlobStore
-    """Long values of entries."""
+    """Reads long values of entries."""
 
     async def find(self, project_id: str, session_id: str, ref: str) -> tuple[str, str] | None:
-        """Return the name and the text of an `@entry:`; `None` for other references.
+        """Return the name and the text of an `@entry:` reference; `None` for other references.
 
         Raises:
             WrongArgumentsError: The session has no such entry, call or argument.
@@ -110,7 +113,7 @@ class HistoryTexts:
     async def measure(
         self, project_id: str, session_id: str, entries: EntryRange, line: int = 1
     ) -> ListStart:
-        """Count the lines of a list and find one of them, without reading entries.
+        """Count the lines of a list, and find the entry before one of them. Entries are not read.
 
         Raises:
             WrongArgumentsError: The list is empty.
@@ -132,7 +135,7 @@ class HistoryTexts:
                     return ListStart(total, start)
                 after_seq = seqs[-1]
 
-        # In a thread, because the rows would block the event loop.
+        # `read_snapshot` runs in a thread, because so many rows would block the event loop.
         found = await self.records.read_snapshot(project_id, count)
         if not found.total_lines:
             raise await self._missing_error(project_id, session_id, "no entry with such a number")
@@ -150,7 +153,7 @@ class HistoryTexts:
     async def _missing_error(
         self, project_id: str, session_id: str, what: str
     ) -> WrongArgumentsError:
-        """Return the error for missing entries; it names the existing ones."""
+        """Return the error for missing entries, which names the existing entries."""
         head = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )

@@ -29,7 +29,7 @@ _MAX_REF_CHARS = 100
 
 
 async def find_resource(records: Records, context: ToolContext, ref: str) -> Resource | None:
-    """Return the resource of a handle, which may be part of a longer text."""
+    """Return the resource of the handle in a text, if there is one in the scope of the call."""
     match = MEDIUM_HANDLE.search(ref)
     if match is None:
         return None
@@ -58,7 +58,7 @@ def missing_ref_error(ref: str) -> WrongArgumentsError:
 
 @dataclass(frozen=True, slots=True)
 class InlineMedium:
-    """A medium in an entry, with its handle and its bytes."""
+    """A medium whose bytes are in the entry of a history, and not in the blob store."""
 
     medium: Medium
     handle: str
@@ -73,7 +73,7 @@ class InlineMedium:
         """Return the medium as a text, with its charset.
 
         Raises:
-            WrongArgumentsError: The medium is no text.
+            WrongArgumentsError: The medium is not a text.
         """
         mime_type = self.medium.mime_type
         decoded = decode_any_text(self.data, self.medium.declared_type)
@@ -82,7 +82,7 @@ class InlineMedium:
         return decoded
 
     def to_result(self, level: Level) -> ToolCallResult:
-        """Return the medium as a result; at a level above REDUCED, only its description."""
+        """Return the medium as the result of a call. ABSTRACT and REFERENCE only describe it."""
         line = format_medium(self.medium, self.handle)
         if is_textual(self.medium.mime_type):
             return build_text_result(f"{line}\nIt is a text: use read_text.")
@@ -119,7 +119,7 @@ async def find_inline_medium(
 
 
 def _find_in_entry(loaded: LoadedSession, seq: int, handle: str) -> InlineMedium | None:
-    # A model only knows handles of media that it may see, so no audience is left out.
+    # A model only has handles of media that it may see, so the media of all audiences are searched.
     for turn in loaded.read_first_entry_turns("everyone"):
         for item in turn.items:
             if (

@@ -1,7 +1,7 @@
 """Runs the tools that models call on the pages and resources of a project.
 
 Handles name resources of the session or, with the scope `project`, of the project. The handle of a
-small medium names its entry, which stores the bytes. Page ids are also accepted in quotes, in a
+small medium names the entry that has the bytes. Page ids are also accepted in quotes, in a
 citation, or with a dot after them.
 
 Source: `agents`, "Tools for models".
@@ -53,13 +53,14 @@ from pagefault_dialects.tools.tool_arguments import (
     WrongArgumentsError,
 )
 
+# The kinds of matches that `search_pages` lists after the pages.
 _OTHER_KINDS: frozenset[SearchKind] = frozenset({"tool_result", "message", "interaction", "file"})
-_OTHER_MATCHES = 3
+_MAX_OTHER_MATCHES = 3
 _OTHER_MATCHES_READ = 20
-_LISTED = 20
-_OWNERS = 20
-_LONGEST_ID_CHARS = 100
-# Tokens of the lines after a list: matches outside of pages, and the number of omitted lines.
+_MAX_LISTED = 20
+_MAX_OWNERS = 20
+_QUOTED_CHARS = 100
+# The tokens of the lines after a list: matches outside of pages, and the number of omitted lines.
 _LIST_END_TOKENS = 60
 
 
@@ -68,9 +69,9 @@ class MemoryTools:
     """The tools that models call."""
 
     records: Records
-    """The records of resources and sessions."""
+    """Finds resources."""
     blobs: BlobStore
-    """The bytes of media."""
+    """Reads long values of entries."""
     faults: PageFaults
     """Runs page faults."""
     lists: PageLists
@@ -85,8 +86,8 @@ class MemoryTools:
     async def run(
         self, context: ToolContext, arguments: ToolArguments
     ) -> ToolCallResult | PreparedFault:
-        """See `Tools.run`."""
-        runs: dict[type[ToolArguments], Callable[[ToolContext, Any], Any]] = {
+        """Run a call; see `Tools.run`."""
+        tools: dict[type[ToolArguments], Callable[[ToolContext, Any], Any]] = {
             PageFaultArguments: self._page_fault,
             SearchPagesArguments: self._search_pages,
             ReadTextArguments: self._read_text,
@@ -94,7 +95,7 @@ class MemoryTools:
             SavePageArguments: self._save_page,
             ListMediaArguments: self._list_media,
         }
-        result: ToolCallResult | PreparedFault = await runs[type(arguments)](context, arguments)
+        result: ToolCallResult | PreparedFault = await tools[type(arguments)](context, arguments)
         return result
 
     async def _page_fault(
@@ -135,18 +136,16 @@ class MemoryTools:
         )
         if hits:
             notice = [] if hits[0].has_all else ["No page has all of these words. These have some:"]
-            # Counting the tokens of the first line loads a vocabulary.
+            # To count tokens, the vocabulary may have to be loaded, so this runs in a thread.
             lines = await anyio.to_thread.run_sync(format_hits, hits)
             fitting = await _fit_lines(
                 context, lines, "{} more hits do not fit this answer: add a word."
             )
             return build_text_result("\n".join([*notice, *fitting, *other_lines]))
-        words = quote_short(arguments.query, _LONGEST_ID_CHARS)
-        notice_none = f"No page has any of these words: {words}."
+        words = quote_short(arguments.query, _QUOTED_CHARS)
+        no_hits = f"No page has any of these words: {words}."
         return build_text_result(
-            "\n".join(
-                [notice_none, *other_lines] if other_lines else [f"{notice_none} Try others."]
-            )
+            "\n".join([no_hits, *other_lines]) if other_lines else f"{no_hits} Try others."
         )
 
     async def _find_outside_pages(self, context: ToolContext, query: str) -> Sequence[str]:
@@ -156,7 +155,7 @@ class MemoryTools:
             context.project_id, request, cursor=None, limit=_OTHER_MATCHES_READ
         )
         matches = (match for match in found.hits if not _is_memory_call(match))
-        lines = list(map(format_match, islice(matches, _OTHER_MATCHES)))
+        lines = list(map(format_match, islice(matches, _MAX_OTHER_MATCHES)))
         return ["Not in a page, but in this session:", *lines] if lines else []
 
     async def _read_text(
@@ -187,7 +186,7 @@ class MemoryTools:
         """Return a line that names a page about a medium, if there is one."""
         owners = await self.records.read(
             context.project_id,
-            lambda unit: unit[ResourceRecords].owners(resource.resource_id, limit=_OWNERS),
+            lambda unit: unit[ResourceRecords].owners(resource.resource_id, limit=_MAX_OWNERS),
         )
         page_id = next((owner_id for kind, owner_id in owners if kind == "page"), None)
         if page_id is None:
@@ -218,7 +217,7 @@ class MemoryTools:
         if arguments.page_type is not None:
             page["page_type"] = arguments.page_type
 
-        # A repeated call does not create a second page.
+        # With this key, a repeated call does not create a second page.
         key = key_in_session(context.session_id, context.call_id)
         written = await self.pages.create(
             context.project_id, encode_body(page), idempotency_key=key
@@ -237,18 +236,18 @@ class MemoryTools:
         found = await self.records.read(
             context.project_id,
             lambda unit: unit[SessionResourceRecords].newest(
-                session_id, kind=arguments.kind, limit=_LISTED + 1
+                session_id, kind=arguments.kind, limit=_MAX_LISTED + 1
             ),
         )
         if not found:
             kind = f" of kind {arguments.kind}" if arguments.kind else ""
             return build_text_result(f"There are no stored media{kind}.")
-        lines = [format_resource(item) for item in found[:_LISTED]]
+        lines = [format_resource(item) for item in found[:_MAX_LISTED]]
         fitting = await _fit_lines(
             context, lines, "{} more do not fit this answer: ask for one kind."
         )
-        more = [f"There are more than these {_LISTED}: ask for one kind."]
-        return build_text_result("\n".join([*fitting, *(more if len(found) > _LISTED else [])]))
+        more = [f"There are more than these {_MAX_LISTED}: ask for one kind."]
+        return build_text_result("\n".join([*fitting, *(more if len(found) > _MAX_LISTED else [])]))
 
     async def _load_content(self, context: ToolContext, ref: str) -> tuple[str, str]:
         """Return the MIME type of a medium, and the content of a page with it."""
@@ -272,7 +271,7 @@ class MemoryTools:
 
 
 async def _fit_lines(context: ToolContext, lines: Sequence[str], notice: str) -> Sequence[str]:
-    """Return the lines that fit into a result, and a line with the number of omitted ones."""
+    """Return the lines that fit into a result, and a last line with the number of the others."""
     max_tokens = context.max_tokens - _LIST_END_TOKENS
     fitting = await anyio.to_thread.run_sync(lines_within, lines, max_tokens)
     omitted = len(lines) - len(fitting)
@@ -280,6 +279,6 @@ async def _fit_lines(context: ToolContext, lines: Sequence[str], notice: str) ->
 
 
 def _is_memory_call(match: SearchMatch) -> bool:
-    """Return whether a match is a call of these tools or its result, which repeat other texts."""
+    """Return True if a match is a call of these tools or its result, which only repeat texts."""
     texts = f"{match.title} {match.snippet}"
     return match.kind in ("message", "tool_result") and any(name in texts for name in TOOLS)

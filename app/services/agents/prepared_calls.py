@@ -1,6 +1,6 @@
-"""Runs calls of our tools, and appends them with their answers in one transaction.
+"""Runs calls of the memory tools, and appends calls with their answers in one transaction.
 
-Stored calls and answers are not appended again.
+Calls and answers that are stored already are not appended again.
 """
 
 from dataclasses import dataclass, replace
@@ -48,25 +48,28 @@ from pagefault_dialects.streams.json_digests import json_digest
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError, read_arguments, read_call
 
-# A host appends the message of its model just before it runs the calls in it.
+# A host appends the message of its model just before it runs the calls in it. So the message is
+# searched among the last ones.
 _RECENT_MESSAGES = 20
 _RECENT_ENTRIES = 400
 
 
 @dataclass(eq=False)
 class AnsweredCallError(Exception):
-    """A call already has its answer, at a `seq`; nothing is written."""
+    """The call has its answer already, so nothing was written."""
 
     seq: int
+    """The `seq` of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call that was run, with its answer; both are not in the session yet."""
+    """A call that was run, with its answer, ready to be appended."""
 
     project_id: str
     request: ToolCall
     call_message: PreparedMessage
+    """The message that makes the call."""
     answer: PreparedResult | PreparedEntry
 
     @property
@@ -75,13 +78,13 @@ class PreparedCall:
         return self.request.id
 
     def mark_as_list_item(self) -> Self:
-        """Return this call with its answer as one of a list."""
+        """Return the call with its answer marked as one of a list; see `PreparedResult`."""
         return replace(self, answer=self.answer.mark_as_list_item())
 
     def append(self, unit: UnitOfWork) -> int:
-        """Append the answer, and before it the call if that is missing; return the answer's `seq`.
+        """Append the call, unless it is stored, and its answer; return the `seq` of the answer.
 
-        A call is not missing if it is stored, or if the client appends it afterwards.
+        The call is not appended either if the client appends it later (`call_follows`).
 
         Raises:
             AnsweredCallError: The call already has this answer.
@@ -89,7 +92,7 @@ class PreparedCall:
         """
         session_id = self.call_message.session_id
         unit[SessionRecords].ensure(session_id, self.call_message.message.created_at)
-        # Check before the message is appended: a message with the id makes a new call.
+        # After the message of the call is appended, its id belongs to a new call. So check before.
         self._check_unanswered(unit)
         is_stored = self.request.call_follows or _has_call_message(unit, session_id, self.call_id)
         if not is_stored:
@@ -102,6 +105,7 @@ class PreparedCall:
         return answer.seq
 
     def _check_unanswered(self, unit: UnitOfWork) -> None:
+        """Raise AnsweredCallError if the call has this answer already."""
         if isinstance(self.answer, PreparedResult):
             try:
                 self.answer.find_answer_number(unit)
@@ -111,7 +115,7 @@ class PreparedCall:
             raise AnsweredCallError(existing.seq)
 
     def record_answer(self, unit: UnitOfWork, seq: int) -> None:
-        """Record the answer, so that the same call outside of its turn is not run again."""
+        """Record the answer, so that `ToolCalls.run` does not run the same call again."""
         session_id, keys = self.call_message.session_id, unit[IdempotencyRecords]
         newest = unit[AnsweredCallRecords].newest_answer(session_id, self.call_id)
         number = newest.answer_number if newest else 1
@@ -136,10 +140,10 @@ def append_result(result: PreparedResult, unit: UnitOfWork) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallPreparer:
-    """Runs calls and stores the media of their answers."""
+    """Runs calls, and stores the media of their answers."""
 
     tools: Tools
-    """The tools that are run."""
+    """Runs the tools."""
     messages: SessionMessages
     """Prepares the messages of calls."""
     results: ToolResults
@@ -148,19 +152,20 @@ class CallPreparer:
     async def prepare(
         self, project_id: str, session_id: str, request: ToolCall, render: RenderFields | None
     ) -> PreparedCall:
-        """Run a call, which the caller appends with its answer in its own transaction.
+        """Run a call, and return it with its answer. The caller's transaction appends both.
 
-        A call with an argument that was cut in an old call is not run. Its answer names the call
-        that reads the whole argument.
+        Old calls are sent to the model with long arguments cut, and the model may copy a cut
+        argument. Such a call is not run. Its answer names the call that reads the whole argument.
 
         Args:
             project_id: The caller's project.
             session_id: The session of the call.
             request: The call.
-            render: The options of the rendering; its budget limits the answer.
+            render: The options of the rendering. Its budget limits the answer.
 
         Raises:
-            StoreUnavailableError, OverloadedError: A store did not answer; nothing was stored.
+            StoreUnavailableError: A store did not answer; nothing was stored.
+            OverloadedError: There is not enough memory; nothing was stored.
         """
         max_tokens = ANSWER_TOKENS
         if render is not None:
@@ -177,12 +182,12 @@ class CallPreparer:
             raise
         except PagefaultError as exc:
             result = build_text_result(describe_error(exc), is_error=True)
-        message = encode_body(_call_message(request))
+        message = encode_body(_make_call_message(request))
         call_message = await self.messages.prepare(project_id, session_id, message)
         if not isinstance(result, ToolCallResult):
             return PreparedCall(project_id, request, call_message, result)
         content = await anyio.to_thread.run_sync(blocks_within, result.content, max_tokens)
-        body = encode_body(_result_body(session_id, request, replace(result, content=content)))
+        body = encode_body(_make_result_body(session_id, request, replace(result, content=content)))
         answer = await self.results.prepare(project_id, body, further_resources=result.resources)
         return PreparedCall(project_id, request, call_message, answer)
 
@@ -200,23 +205,30 @@ class CallPreparer:
         result = build_text_result(cut_arguments_refusal(handle), is_error=True)
         refused = ToolCall(id=call.call_id, name=call.name)
         return await self.results.prepare(
-            project_id, encode_body(_result_body(session_id, refused, result))
+            project_id, encode_body(_make_result_body(session_id, refused, result))
         )
 
 
 def identify_call(
     project_id: str, session_id: str, request: ToolCall, number: int
 ) -> IdempotentCall:
-    """Return the identity of a call: its id and number, its name and arguments."""
+    """Return the identity of a call: its id and number, and the digest of its name and arguments.
+
+    Args:
+        project_id: The project.
+        session_id: The session of the call.
+        request: The call.
+        number: The number of its answer among the answers to calls with its id.
+    """
     digest = json_digest([request.name, read_arguments(request.arguments)])
     key = key_in_session(session_id, call_key(request.id, number))
     return IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
 
 
 def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
-    """Return whether one of the last messages of a session makes the call.
+    """Return True if one of the last messages of a session makes a call.
 
-    Answers do not count, because those of parallel calls follow the message.
+    Answers do not count as messages, because the answers to parallel calls follow the message.
     """
     call_json = json_text(call_id).encode()
     newest = unit[SessionHistory].newest_messages(session_id, max_numbers=_RECENT_ENTRIES)
@@ -227,7 +239,7 @@ def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
     return any(call_json in entry.message and makes_call(entry, call_id) for entry in messages)
 
 
-def _call_message(request: ToolCall) -> JsonValue:
+def _make_call_message(request: ToolCall) -> JsonValue:
     arguments = request.arguments
     text = arguments if isinstance(arguments, str) else json_text(arguments or {})
     function = {"name": request.name, "arguments": text}
@@ -235,7 +247,7 @@ def _call_message(request: ToolCall) -> JsonValue:
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
-def _result_body(session_id: str, request: ToolCall, result: ToolCallResult) -> JsonValue:
+def _make_result_body(session_id: str, request: ToolCall, result: ToolCallResult) -> JsonValue:
     return {
         "toolName": request.name,
         "toolCallId": request.id,

@@ -1,4 +1,4 @@
-"""Receipts for requests that append to a session, with a rendering of it."""
+"""Receipts: responses to requests that append to a session, with a rendering of the session."""
 
 from typing import Protocol
 
@@ -12,20 +12,27 @@ from pagefault_dialects.model.render_options import Rendering, joined_pieces
 
 
 class Receipt(Protocol):
-    """A receipt with a rendering, or with the problem that prevented it."""
+    """The part of a receipt that these functions use."""
 
     rendering: object
+    """The rendering, or `GAP` in its place."""
     problem: str | None
+    """The reason why there is no rendering."""
 
     def encode(self) -> bytes:
         """Return the receipt as JSON."""
 
     def split_at_gap(self) -> tuple[bytes, bytes]:
-        """Return the JSON before and after the rendering."""
+        """Return the JSON before the rendering, and the JSON after it."""
 
 
 def check_expected_seq(expected_seq: int | None, last_seq: int, *, sent: str) -> None:
-    """Raise unless the last `seq` of a session is the one that a client expects, if any.
+    """Check that the last `seq` of a session is the one that a client expects, if it expects one.
+
+    Args:
+        expected_seq: The `seq` that the client expects.
+        last_seq: The last `seq` of the session.
+        sent: The name of the body, for the text of the error.
 
     Raises:
         ConflictError: The session has another last `seq`; nothing was appended.
@@ -49,7 +56,8 @@ async def write_receipt(
 ) -> RenderedBody:
     """Return a receipt as JSON, with a rendering of the session if there is a query.
 
-    The entries are already stored, so an error of the rendering is a `problem` of the receipt.
+    The entries are stored already. So an error of the rendering does not fail the request: its text
+    is the `problem` of the receipt.
     """
     blobs = renders.answers.blobs
     if query is not None:

@@ -1,10 +1,10 @@
 """Replaces references in a JSON value by the contents of their resources and entries.
 
-A host does this before it passes the result of one tool to the next. A reference is a `@blob:`, an
-`@entry:` or an `@entries:`, as a whole string or in a text; keys of objects are not replaced. Only
-resources of the session are used or, with the scope `project`, of the project. All other references
-stay, and are listed as unresolved; the reason is the same for missing resources and for those of
-others. Nothing is written.
+A host does this before it passes the result of one tool to the next tool. A reference begins with
+`@blob:`, `@entry:` or `@entries:`. It is a whole string, or a part of a text; keys of objects are
+not replaced. Only resources of the session are used or, with the scope `project`, of the project.
+All other references stay, and are listed as unresolved. The reason does not tell missing resources
+from resources of others. Nothing is written.
 """
 
 import re
@@ -104,51 +104,56 @@ class ResolveRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMention:
-    """A reference in a text.
-
-    The text from `start` to `end` is replaced: the reference, or the whole line with it.
-    `resource_id` is set for a valid `@blob:`. `is_valid` is false if the reference is misspelled.
-    """
+    """A reference in a text."""
 
     pointer: str
+    """The JSON pointer of the text."""
     reference: str
     start: int
+    """The start of the part of the text that is replaced: the reference, or the line with it."""
     end: int
+    """The end of that part."""
     resource_id: str | None
+    """The id of the resource, if the reference is a valid `@blob:`."""
     is_valid: bool
+    """False if the reference is misspelled."""
 
     @property
     def is_of_history(self) -> bool:
-        """True if the reference names an entry or a part of one."""
+        """True if the reference names an entry, a part of an entry, or a list of entries."""
         return self.reference.startswith("@entr")
 
 
 @dataclass(frozen=True, slots=True)
 class TextWithReferences:
-    """A string with references, and the object or array that contains it."""
+    """A string with references."""
 
     container: JsonValue
+    """The object or array that contains the string."""
     key: str | int
+    """The key or index of the string in its container."""
     text: str
     mentions: Sequence[ReferenceMention]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRequest:
-    """A parsed request of `size_bytes`; `root` is a list with the arguments as its only item."""
+class _ParsedRequest:
+    """A parsed request."""
 
     size_bytes: int
+    """The size of the body."""
     request: ResolveRequest
     root: list[JsonValue]
+    """A list with the arguments as its only item, so that these can be replaced as well."""
     texts: Sequence[TextWithReferences]
 
     @property
     def mentions(self) -> Iterator[ReferenceMention]:
-        """All references in their order."""
+        """All references in the order of the arguments."""
         return (mention for text in self.texts for mention in text.mentions)
 
 
-def read_resolve_request(body: bytes, *, limits: Limits) -> ReadRequest:
+def read_resolve_request(body: bytes, *, limits: Limits) -> _ParsedRequest:
     """Parse and check the body of a request.
 
     Raises:
@@ -162,24 +167,24 @@ def read_resolve_request(body: bytes, *, limits: Limits) -> ReadRequest:
         "The body has to be {arguments, sessionId, scope, as}; `errors` says where.",
     )
     root = [request.arguments]
-    return ReadRequest(len(body), request, root, list(_find_references(root, limits)))
+    return _ParsedRequest(len(body), request, root, list(_find_references(root, limits)))
 
 
 def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWithReferences]:
-    """Yield the strings with references in them.
+    """Yield the strings that contain references.
 
     Raises:
-        PayloadTooLargeError: There are too many references, or their pointers together are longer
-            than a request may be.
+        PayloadTooLargeError: There are too many references, or their JSON pointers together are
+            longer than a request may be.
     """
     count = pointer_chars = 0
-    for path, text, holder in find_strings(root[0]):
+    for path, text, container in find_strings(root[0]):
         has_any = "@blob:" in text or "@entr" in text
         matches = list(_REFERENCE.finditer(text)) if has_any else []
         if not matches:
             continue
         if is_cut_text(text):
-            # The mark at the end names the whole text.
+            # In a cut text, only the mark at the end is a reference: it names the whole text.
             matches = matches[-1:]
         pointer = pointer_of_path(path)
         count += len(matches)
@@ -190,14 +195,15 @@ def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWith
                 f"that are named in {limits.message_bytes} characters. Send them in parts.",
                 code="too-many-references",
             )
-        mentions = [_mention(pointer, text, match) for match in matches]
+        mentions = [_make_mention(pointer, text, match) for match in matches]
         yield TextWithReferences(
-            root if path is None else holder, path.key if path else 0, text, mentions
+            root if path is None else container, path.key if path else 0, text, mentions
         )
 
 
-def _mention(pointer: str, text: str, match: re.Match[str]) -> ReferenceMention:
+def _make_mention(pointer: str, text: str, match: re.Match[str]) -> ReferenceMention:
     # A model may copy the whole line with the reference, or a whole cut argument with its mark.
+    # Then all of this text is replaced.
     is_whole = is_handle_line(text) or is_cut_text(text)
     start, end = (0, len(text)) if is_whole else match.span()
     is_valid = match["valid"] is not None
@@ -206,7 +212,7 @@ def _mention(pointer: str, text: str, match: re.Match[str]) -> ReferenceMention:
 
 
 LINK_SECONDS = 300
-"""The lifetime of the links of `signed-url`."""
+"""The lifetime of the links for the form `signed-url`."""
 
 _MISSING: Mapping[ToolScope, str] = {
     "session": "Nothing in this session refers to such a resource.",
@@ -220,7 +226,7 @@ _NO_LINK = "It is part of a history, and no link leads there: ask with another `
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """The content of a reference: a resource, or bytes of the history."""
+    """The content that replaces a reference: a resource, or bytes of the history."""
 
     uri: str
     mime_type: str
@@ -233,13 +239,13 @@ class ReferenceResolver:
     """Replaces references by their contents."""
 
     records: Records
-    """The records of resources and sessions."""
+    """Finds resources and sessions."""
     blobs: BlobStore
-    """The bytes of resources."""
+    """Reads the bytes of resources."""
     links: LinkSigner
-    """Signs the links of `signed-url`."""
+    """Signs links, for the form `signed-url`."""
     content_base_url: str
-    """The base URL of these links."""
+    """The base URL of the links."""
     bodies: RequestBodies
     """Reads the bodies of requests."""
     history: HistoryContents
@@ -247,10 +253,10 @@ class ReferenceResolver:
     work: LargeWork
     """Runs long work in threads."""
     limits: Limits
-    """The limits of a response."""
+    """Limits requests and responses."""
 
     async def resolve(self, project_id: str, body: AsyncIterator[bytes]) -> RenderedBody:
-        """Return `{arguments, resolved, unresolved}` as JSON; its media are read while it is sent.
+        """Return `{arguments, resolved, unresolved}` as JSON. Media are read while it is sent.
 
         Args:
             project_id: The caller's project.
@@ -260,32 +266,34 @@ class ReferenceResolver:
             InvalidJsonError, InvalidPayloadError: The body is invalid.
             NotFoundError: There is no such session.
             PayloadTooLargeError: There are too many references, or their contents are too large for
-                one answer; the faults point to them, the largest first.
+                one response. The faults point to the references, the largest first.
             StoreUnavailableError: A store did not answer.
         """
-        read_body = partial(read_resolve_request, limits=self.limits)
-        async with self.bodies.read(body, read_body) as read:
-            request = read.request
+        parse = partial(read_resolve_request, limits=self.limits)
+        async with self.bodies.read(body, parse) as parsed:
+            request = parsed.request
             found = {
-                **await self._find_resources(project_id, read),
-                **await self._read_history(project_id, read),
+                **await self._find_resources(project_id, parsed),
+                **await self._read_history(project_id, parsed),
             }
             resolved = {
                 mention: content
-                for mention in read.mentions
+                for mention in parsed.mentions
                 if isinstance(content := found[mention.reference], _Content)
             }
             self._check_size(request.form, resolved)
             contents = await self._load_contents(project_id, request.form, resolved.values())
-            pieces = await self.work.run(read.size_bytes, _fill_in, read, found, resolved, contents)
+            pieces = await self.work.run(
+                parsed.size_bytes, _fill_in, parsed, found, resolved, contents
+            )
             return await RenderedBody(self.blobs, project_id, Rendering(pieces)).check()
 
     async def _find_resources(
-        self, project_id: str, read: ReadRequest
+        self, project_id: str, parsed: _ParsedRequest
     ) -> Mapping[str, _Content | str]:
         """Return the resources of references, or the reasons why there are none."""
-        request = read.request
-        ids = {mention.resource_id for mention in read.mentions if mention.resource_id}
+        request = parsed.request
+        ids = {mention.resource_id for mention in parsed.mentions if mention.resource_id}
 
         def find(unit: UnitOfWork) -> Mapping[str, Resource]:
             require_found(unit[SessionRecords].find(request.session_id), "session")
@@ -295,7 +303,7 @@ class ReferenceResolver:
 
         found = await self.records.read(project_id, find)
         contents: dict[str, _Content | str] = {}
-        for mention in read.mentions:
+        for mention in parsed.mentions:
             resource = found.get(mention.resource_id or "")
             if resource is None:
                 contents[mention.reference] = _MISSING[request.scope]
@@ -308,19 +316,19 @@ class ReferenceResolver:
         return contents
 
     async def _read_history(
-        self, project_id: str, read: ReadRequest
+        self, project_id: str, parsed: _ParsedRequest
     ) -> Mapping[str, _Content | str]:
         """Return the contents of references into the history, or the reasons why there are none.
 
         Raises:
-            PayloadTooLargeError: The contents are too large for one answer.
+            PayloadTooLargeError: The contents are too large for one response.
         """
-        request = read.request
+        request = parsed.request
         contents: dict[str, _Content | str] = {}
         remaining_bytes = self.limits.page_text_bytes
-        valid = {mention.reference for mention in read.mentions if mention.is_valid}
+        valid = {mention.reference for mention in parsed.mentions if mention.is_valid}
         for reference in dict.fromkeys(
-            mention.reference for mention in read.mentions if mention.is_of_history
+            mention.reference for mention in parsed.mentions if mention.is_of_history
         ):
             if reference not in valid:
                 contents[reference] = _MISSPELLED
@@ -348,7 +356,7 @@ class ReferenceResolver:
         if form == "signed-url":
             return
         limit = self.limits.page_text_bytes if form == "text" else self.limits.inline_bytes
-        # A content counts once for each reference to it.
+        # If two references have the same content, it counts twice.
         size_bytes = sum(resource.size_bytes for resource in resolved.values())
         if size_bytes <= limit:
             return
@@ -367,7 +375,7 @@ class ReferenceResolver:
     async def _load_contents(
         self, project_id: str, form: ReferenceForm, found: Iterable[_Content]
     ) -> dict[str, Sequence[JsonPiece]]:
-        """Return the inside of a JSON string for each content, by URI."""
+        """Return each content by URI, in the form in which it is written into a JSON string."""
         expires_at = link_expiry(utc_now(), LINK_SECONDS)
         contents: dict[str, Sequence[JsonPiece]] = {}
         for uri, file in {file.uri: file for file in found}.items():
@@ -388,7 +396,7 @@ class ReferenceResolver:
         return contents
 
     async def _measure_text(self, project_id: str, resource: Resource) -> StoredTextPiece:
-        """Return the piece for a stored text, which is read once to count its escaped bytes."""
+        """Return the piece for a stored text, after reading the text to count its escaped bytes."""
         writer = TextWriter()
         sent_bytes = 0
         opened = await self.blobs.open(project_id, resource.digest)
@@ -401,18 +409,25 @@ class ReferenceResolver:
 
 
 def _fill_in(
-    read: ReadRequest,
+    parsed: _ParsedRequest,
     found: Mapping[str, _Content | str],
     resolved: Mapping[ReferenceMention, _Content],
     contents: Mapping[str, Sequence[JsonPiece]],
 ) -> Sequence[JsonPiece]:
-    """Replace the resolved references, and return the pieces of the response."""
+    """Replace the resolved references, and return the pieces of the response.
+
+    Args:
+        parsed: The request, whose arguments are changed.
+        found: The content of each reference, or the reason why there is none.
+        resolved: The contents of the references that are replaced.
+        contents: Each content by URI, as it is written into a JSON string.
+    """
     numbers = {uri: number for number, uri in enumerate(contents)}
-    for text in read.texts:
+    for text in parsed.texts:
         mentions = [mention for mention in text.mentions if mention in resolved]
         if mentions:
             slots = [(mention, MediaSlot(numbers[resolved[mention].uri])) for mention in mentions]
-            text.container[text.key] = _text_template(text.text, slots)
+            text.container[text.key] = _make_template(text.text, slots)
     response = ResolvedArguments(
         arguments=GAP,
         resolved=tuple(
@@ -426,20 +441,20 @@ def _fill_in(
         ),
         unresolved=tuple(
             UnresolvedReference(pointer=mention.pointer, reference=mention.reference, reason=reason)
-            for mention in read.mentions
+            for mention in parsed.mentions
             if isinstance(reason := found[mention.reference], str)
         ),
     )
     head, tail = response.split_at_gap()
     fillings = list(contents.values())
     pieces: list[JsonPiece] = [head]
-    for piece in json_template(read.root[0]):
+    for piece in json_template(parsed.root[0]):
         pieces += fillings[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
     return joined_pieces([*pieces, tail])
 
 
 def _encode_content(data: bytes, head: str, form: ReferenceForm) -> bytes:
-    """Return bytes as the inside of a JSON string."""
+    """Return bytes in the form in which they are written into a JSON string."""
     if form == "text":
         return json_text(data.decode("utf-8", "replace"))[1:-1].encode()
     return head.encode() + pybase64.b64encode(data)
@@ -449,8 +464,8 @@ def _describe_no_text(mime_type: str) -> str:
     return f"It is {mime_type} and no text: ask with another `as`."
 
 
-def _text_template(text: str, slots: Sequence[tuple[ReferenceMention, MediaSlot]]) -> TextTemplate:
-    """Return a text with slots instead of its references."""
+def _make_template(text: str, slots: Sequence[tuple[ReferenceMention, MediaSlot]]) -> TextTemplate:
+    """Return a text with slots in place of its references."""
     pieces: list[str | MediaSlot] = []
     end = 0
     for mention, slot in slots:

@@ -1,11 +1,12 @@
 """Turns: the entries of one step of an agent, appended to a session in one transaction.
 
-Media are stored and calls of our tools are run first. Then all entries are appended in order. If
-one of them fails, none is appended. The answer has a rendering of the session.
+First, media are stored, and calls of the memory tools are run. Then all entries are appended in
+order. If one of them fails, none is appended. The response has a rendering of the session.
 
-A model may copy an argument that was cut in an old call. Such a call must not be run, so it is
-answered with a refusal when its message is appended, and the receipt names it for the host. If the
-same turn has an answer to the call, the host has already run it.
+Old calls are sent to the model with long arguments cut, and the model may copy a cut argument into
+a new call. Such a call must not be run. So it is answered with a refusal when its message is
+appended, and the receipt tells the host its id. If the turn has an answer to the call, the host has
+run it already, and there is no refusal.
 
 Source: `agents`, "One call per step".
 """
@@ -70,10 +71,11 @@ class _RawTurn(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class _ParsedTurn:
-    """A parsed turn; `raw_entries` has the name and the JSON of each entry's only member."""
+    """A parsed turn."""
 
     request: TurnRequest
     raw_entries: Sequence[tuple[str, bytes]]
+    """The name and the JSON of the only member of each entry."""
     identity: RequestIdentity
     warnings: Sequence[BodyWarning]
 
@@ -83,19 +85,19 @@ class SessionTurns:
     """Appends turns to the sessions of a project."""
 
     records: Records
-    """The records of sessions."""
+    """Writes sessions."""
     messages: SessionMessages
     """Prepares messages."""
     results: ToolResults
     """Prepares tool results."""
     calls: CallPreparer
-    """Runs calls of our tools."""
+    """Runs calls of the memory tools."""
     renders: SessionRenders
     """Renders the session for the receipt."""
     bodies: RequestBodies
     """Reads the bodies of requests."""
     limits: Limits
-    """The limits of a body."""
+    """Limits the JSON of a body."""
 
     async def append(
         self,
@@ -105,10 +107,10 @@ class SessionTurns:
         *,
         idempotency_key: str | None,
     ) -> RenderedBody:
-        """Append a turn; return a `TurnReceipt` as JSON, whose media are read while it is sent.
+        """Append a turn; return a `TurnReceipt` as JSON. Media are read while it is sent.
 
-        If a turn with a key is repeated, it is not appended again. The receipt then has the stored
-        numbers and a new rendering.
+        If a turn with an idempotency key is repeated, it is not appended again. The receipt then
+        has the `seq` of the stored entries, and a new rendering.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body or one of its
@@ -116,8 +118,8 @@ class SessionTurns:
             ConflictError: The last `seq` is not the expected one, or a call has another answer.
             StoreUnavailableError: A store did not answer; nothing was stored.
         """
-        read = partial(_read, session_id=session_id, limits=self.limits)
-        async with self.bodies.read(body, read) as turn:
+        parse = partial(_parse_turn, session_id=session_id, limits=self.limits)
+        async with self.bodies.read(body, parse) as turn:
             render, warnings = turn.request.render, turn.warnings
             query = None if render is None else RenderQuery(render.target, render.options())
             since = 0 if render is None else render.since
@@ -129,16 +131,16 @@ class SessionTurns:
             seqs=tuple(seqs[:count]),
             rendering=None,
             warnings=tuple(warnings),
-            refused=await self._refused_calls(project_id, session_id, seqs[count:]),
+            refused=await self._find_refused_calls(project_id, session_id, seqs[count:]),
         )
         return await write_receipt(
             self.renders, project_id, session_id, receipt, query, since=since
         )
 
-    async def _refused_calls(
+    async def _find_refused_calls(
         self, project_id: str, session_id: str, seqs: Sequence[int]
     ) -> tuple[RefusedCall, ...]:
-        """Return the calls whose stored answers are refusals."""
+        """Return the calls whose answers, at these `seq`, are refusals."""
 
         def read(unit: UnitOfWork) -> tuple[RefusedCall, ...]:
             history = unit[SessionHistory]
@@ -161,20 +163,22 @@ class SessionTurns:
         call = IdempotentCall(project_id, TURN_ROUTE, idempotency_key, turn.identity)
         async with Idempotency(self.records).claim(call, utc_now()) as answer_id:
             if answer_id is not None:
-                return await self._stored_seqs(project_id, session_id, answer_id)
+                return await self._read_stored_seqs(project_id, session_id, answer_id)
             return await self._append(project_id, session_id, turn, call)
 
-    async def _stored_seqs(self, project_id: str, session_id: str, answer_id: str) -> Sequence[int]:
+    async def _read_stored_seqs(
+        self, project_id: str, session_id: str, answer_id: str
+    ) -> Sequence[int]:
         """Return the `seq` of the entries and refusals of a stored turn.
 
         Raises:
-            NotFoundError: The session was deleted since, even if its id is used again.
+            NotFoundError: The session was deleted, even if another session has its id.
         """
         seqs, _, incarnation = answer_id.partition(" ")
         head = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
-        # Answers of older versions have no incarnation.
+        # Older versions have not stored the incarnation.
         if head is None or incarnation not in ("", head.incarnation):
             raise NotFoundError("turn")
         return [int(seq) for seq in seqs.split(",")]
@@ -182,13 +186,14 @@ class SessionTurns:
     async def _append(
         self, project_id: str, session_id: str, turn: _ParsedTurn, call: IdempotentCall | None
     ) -> Sequence[int]:
+        """Append a turn; return the `seq` of its entries and refusals."""
         prepared = [
             await self._prepare(project_id, session_id, turn, index)
             for index in range(len(turn.raw_entries))
         ]
         _check_ids(prepared)
         messages = [entry.message for entry in prepared if isinstance(entry, PreparedMessage)]
-        answered = {_answered_id(item) or "" for item in prepared}
+        answered = {_find_answered_id(item) or "" for item in prepared}
         refused = [
             await self.calls.refuse(project_id, session_id, cut_call, handle)
             for cut_call, handle in find_cut_calls(messages, answered)
@@ -243,7 +248,7 @@ class SessionTurns:
             ) from exc
 
 
-def _read(body: bytes, *, session_id: str, limits: Limits) -> _ParsedTurn:
+def _parse_turn(body: bytes, *, session_id: str, limits: Limits) -> _ParsedTurn:
     reader = BodyReader(limits)
     value = as_object(reader.read(body))
     request = validate_model(TurnRequest, value, _NOT_A_TURN)
@@ -255,10 +260,10 @@ def _read(body: bytes, *, session_id: str, limits: Limits) -> _ParsedTurn:
     if faults:
         raise InvalidPayloadError(_NOT_A_TURN, faults=faults)
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
-    return _ParsedTurn(request, _raw_entries(body, value), identity, reader.warnings)
+    return _ParsedTurn(request, _split_entries(body, value), identity, reader.warnings)
 
 
-def _raw_entries(body: bytes, value: dict[str, JsonValue]) -> Sequence[tuple[str, bytes]]:
+def _split_entries(body: bytes, value: dict[str, JsonValue]) -> Sequence[tuple[str, bytes]]:
     try:
         entries = msgspec.json.decode(body, type=_RawTurn).entries
         return [(name, bytes(raw)) for entry in entries for name, raw in entry.items()]
@@ -273,24 +278,26 @@ def _raw_entries(body: bytes, value: dict[str, JsonValue]) -> Sequence[tuple[str
 
 
 def _with_session(text: bytes, session_id: str) -> bytes:
-    """Insert the id of the session into the body of a tool result."""
+    """Return the body of a tool result with the id of the session in it."""
     members = text.strip()[1:].lstrip()
     head = b'{"sessionId":%s' % json_text(session_id).encode()
     return head + (b"" if members.startswith(b"}") else b",") + members
 
 
 def _check_ids(prepared: Sequence[_Prepared]) -> None:
-    """Raise if two entries answer the same call; a message between them makes a new call.
+    """Check that no two entries answer the same call.
+
+    If a message between two answers makes a call with their id, this is a new call.
 
     Raises:
         ConflictError: Two entries answer the same call.
     """
-    first_of: dict[str, int] = {}
+    first_answers: dict[str, int] = {}
     for index, item in enumerate(prepared):
-        for call_id in _new_calls(item):
-            first_of.pop(call_id, None)
-        answered_id = _answered_id(item)
-        first = index if answered_id is None else first_of.setdefault(answered_id, index)
+        for call_id in _find_new_calls(item):
+            first_answers.pop(call_id, None)
+        answered_id = _find_answered_id(item)
+        first = index if answered_id is None else first_answers.setdefault(answered_id, index)
         if first != index:
             raise ConflictError(
                 f"Entries {first} and {index} answer the same call, and a call has one answer. "
@@ -300,22 +307,22 @@ def _check_ids(prepared: Sequence[_Prepared]) -> None:
             )
 
 
-def _new_calls(prepared: _Prepared) -> Iterator[str]:
-    """Yield the ids of calls that an entry makes, which may repeat answered ids."""
+def _find_new_calls(prepared: _Prepared) -> Iterator[str]:
+    """Yield the ids of the calls that an entry makes."""
     if isinstance(prepared, PreparedMessage):
         yield from (call.call_id for call in find_calls(prepared.message))
     elif isinstance(prepared, PreparedResult):
         if prepared.request.request.new_call:
             yield prepared.result.tool_call_id
         if prepared.call_message is not None:
-            yield from _new_calls(prepared.call_message)
+            yield from _find_new_calls(prepared.call_message)
 
 
 def _is_answer(prepared: _Prepared) -> bool:
     return not isinstance(prepared, PreparedMessage) or bool(prepared.parsed.answered_ids)
 
 
-def _answered_id(prepared: _Prepared) -> str | None:
+def _find_answered_id(prepared: _Prepared) -> str | None:
     if isinstance(prepared, PreparedCall):
         return prepared.call_id
     answer = prepared.result if isinstance(prepared, PreparedResult) else prepared.message
@@ -325,7 +332,7 @@ def _answered_id(prepared: _Prepared) -> str | None:
 def _find_answer(unit: UnitOfWork, session_id: str, prepared: _Prepared) -> RecordedAnswer | None:
     if isinstance(prepared, PreparedMessage):
         return prepared.find_answer_position(unit).existing
-    return find_answer_position(unit, session_id, _answered_id(prepared)).existing
+    return find_answer_position(unit, session_id, _find_answered_id(prepared)).existing
 
 
 def _append_entry(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int) -> int:

@@ -1,7 +1,7 @@
 """Reads texts for `read_text`: stored texts, pages, entries of the history and lists of entries.
 
-A stored text is read up to the end of the requested piece, and lines of a list are made while it is
-read, so memory is bounded.
+A stored text is read up to the end of the requested piece. The lines of a list are made while the
+list is read. So memory is bounded.
 
 Source: `agents`, "Tools for models".
 """
@@ -41,33 +41,33 @@ from pagefault_dialects.texts.line_blocks import LineBlocks
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
 
-# The maximum of entries in one search of a list; reading an entry takes up to half a millisecond.
+# The maximum number of entries to search in a list. Reading one takes up to half a millisecond.
 _MAX_SEARCHED = 5_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextReader:
-    """Reads the texts of `read_text`."""
+    """Runs the tool `read_text`."""
 
     records: Records
-    """The records of resources and sessions."""
+    """Finds resources and entries."""
     blobs: BlobStore
-    """The bytes of texts."""
+    """Reads the bytes of texts."""
     faults: PageFaults
     """Finds and reads pages."""
     texts: ResourceTexts
-    """Reads long texts."""
+    """Reads parts of long texts."""
     entries: HistoryTexts
     """Reads texts of histories."""
 
     async def read(self, context: ToolContext, request: ReadTextArguments) -> str:
-        """Return a piece of a text, under a line that names the next piece.
+        """Return a piece of a text, after a line that names the call for the next piece.
 
         Raises:
-            WrongArgumentsError: The reference names no text; the error names the next best call.
+            WrongArgumentsError: The reference names no text. The error names a call to make.
             StoreUnavailableError: A store did not answer.
         """
-        query = _query(request)
+        query = _read_query(request)
         entries = parse_entry_range(request.ref)
         if entries is not None:
             return await self._read_list(context, entries, request, query)
@@ -93,7 +93,11 @@ class TextReader:
         return text_name(medium.medium.mime_type, text.charset), text.text
 
     async def _read_page(self, context: ToolContext, ref: str) -> tuple[str, str]:
-        """Return the name of a page and its text."""
+        """Return the name and the text of a page.
+
+        Raises:
+            WrongArgumentsError: There is no such page, or it has no text.
+        """
         existing = await self.faults.find_mentioned_pages(context.project_id, ref)
         if not existing:
             raise missing_ref_error(ref)
@@ -184,7 +188,7 @@ class TextReader:
     async def _find_lines(
         self, context: ToolContext, entries: EntryRange, query: TextQuery, total_lines: int
     ) -> LineExcerpt | Matches:
-        """Return a range of lines of a list, or its matching lines."""
+        """Return a range of the lines of a list, or those lines in the range that match."""
         first, last = query.lines.within(total_lines)
         collector: LineCollector | MatchCollector = LineCollector(first, last)
         if query.grep is not None:
@@ -203,7 +207,10 @@ class TextReader:
         return collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
 
     async def _first_lines(self, context: ToolContext, entries: EntryRange, limit: int) -> str:
-        """Return the first lines of a list uncut, and the call that reads the next ones."""
+        """Return the first lines of a list, after a line that names the call for the next lines.
+
+        Each line is returned as a whole.
+        """
         lines: list[tuple[int, str]] = []
         chars = 0
         async with aclosing(
@@ -243,7 +250,7 @@ class TextReader:
 
 
 async def _take_piece(pieces: AsyncIterator[str], offset: int) -> tuple[str, int]:
-    """Return a piece of a text from an offset on, and the number of characters read."""
+    """Return a piece of a text from an offset on, and the number of characters that were read."""
     start, text = 0, ""
     async for piece in pieces:
         text += piece[max(0, offset - start) :]
@@ -256,16 +263,16 @@ async def _take_piece(pieces: AsyncIterator[str], offset: int) -> tuple[str, int
 async def _format_piece(
     name: str, piece: str, start: int, request: ReadTextArguments, max_tokens: int
 ) -> str:
-    """Return a piece of a text under a line that names the next one."""
+    """Return a piece of a text, after a line that names the call for the next piece."""
     write = partial(answer_with_characters, name, piece, start, request, max_tokens)
     return await anyio.to_thread.run_sync(write)
 
 
-def _query(request: ReadTextArguments) -> TextQuery | None:
-    """Return the query of a request; `None` if it reads characters from an offset.
+def _read_query(request: ReadTextArguments) -> TextQuery | None:
+    """Return the query of a request; `None` if the request reads characters from an offset.
 
     Raises:
-        WrongArgumentsError: The lines are no range, or the pointer is invalid.
+        WrongArgumentsError: The range of lines or the pointer is invalid.
     """
     if request.pointer is not None and parse_json_pointer(request.pointer) is None:
         raise WrongArgumentsError("pointer begins with a slash, such as /items/0.")

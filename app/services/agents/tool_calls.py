@@ -1,8 +1,8 @@
-"""Runs calls of our tools, appends them and their answers to the history, and renders the answer.
+"""Runs single calls of the memory tools: appends call and answer, and renders the answer.
 
-The answer to a call with wrong arguments names the call to make instead, and is appended like any
-other. If a store fails, nothing is appended, and the answer asks the model to repeat the call or,
-if the store is full, to inform the user.
+The answer to a call with wrong arguments names the call to make instead. It is appended like any
+other answer. If a store fails, nothing is appended: the answer asks the model to repeat the call
+or, if the store is full, to tell the user.
 
 Source: `agents`, "Tools for models".
 """
@@ -38,10 +38,10 @@ _NO_ROOM = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolCalls:
-    """Runs calls of our tools."""
+    """Runs calls of the memory tools."""
 
     records: Records
-    """The records of histories."""
+    """Writes histories."""
     calls: CallPreparer
     """Runs the calls."""
     renders: AnswerRenders
@@ -49,12 +49,12 @@ class ToolCalls:
     bodies: RequestBodies
     """Reads the bodies of requests."""
     limits: Limits
-    """The limits of a body."""
+    """Limits the JSON of a body."""
 
     async def run(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
     ) -> RenderedBody:
-        """Run a call and return the message that answers it. A repeated call is not run again.
+        """Run a call, and return its answer as a message. A repeated call is not run again.
 
         Args:
             project_id: The caller's project.
@@ -73,7 +73,7 @@ class ToolCalls:
         self, project_id: str, session_id: str, request: ToolCallRequest
     ) -> RenderedBody:
         """Run a parsed call; see `run`."""
-        # The tools read long texts in pieces, which must not be cut again.
+        # The tools return long texts in pieces. The rendering must not cut these again.
         options = replace(request.options(), max_text=None)
         query = RenderQuery(request.target, options)
         try:
@@ -123,7 +123,7 @@ class ToolCalls:
 
 
 def read_tool_call(body: bytes, *, limits: Limits) -> ToolCallRequest:
-    """Return a call from a body; blocks unless it is short.
+    """Return a call from a body. A long body needs a thread.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.

@@ -1,4 +1,4 @@
-"""Lines of text in the results of memory tools: for search hits and for media."""
+"""Writes the lines for search hits and media in the results of the memory tools."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,10 +24,10 @@ _TIMES = "\N{MULTIPLICATION SIGN}"
 def format_hits(hits: Sequence[Hit]) -> Sequence[str]:
     """Return a line for each hit, such as `img_001 (image, ABSTRACT, ~120 tokens): "a sunset"`.
 
-    Ids are never cut, because a model repeats them. The texts share the remaining tokens, from the
-    first hit on. If no tokens remain, no hit has a text.
+    Ids are never cut, because a model has to repeat them. The texts of the hits share the remaining
+    tokens, the first hit first. If no tokens remain, no hit has a text.
     """
-    parts = list(map(_line_parts, hits))
+    parts = list(map(_split_line, hits))
     remaining_tokens = _HIT_TOKENS * len(hits) - sum(
         count_tokens(f"{start}\n") for start, _ in parts
     )
@@ -49,8 +49,8 @@ def format_match(match: SearchMatch) -> str:
     return start + _shorten_text(match.snippet or "", _HIT_CHARS - len(start), _MATCH_TOKENS)
 
 
-def _line_parts(hit: Hit) -> tuple[str, str]:
-    """Return the beginning of a line, `img_001 (image, ABSTRACT, ~120 tokens)`, and the text."""
+def _split_line(hit: Hit) -> tuple[str, str]:
+    """Return the beginning of the line for a hit, `img_001 (image, …)`, and the text of the hit."""
     descriptor: dict[str, Any] = read_descriptor(hit.page)
     fields = read_fields(descriptor)
     tokens = descriptor["size_tokens"]
@@ -61,14 +61,14 @@ def _line_parts(hit: Hit) -> tuple[str, str]:
 
 
 def _shorten_text(words: str, max_chars: int, max_tokens: int) -> str:
-    """Return the part of a hit's text that fits after its id; empty if that is too short."""
+    """Return the part of a text that fits into a line; an empty text if only a few words fit."""
     limit = max_chars
     while words and limit >= _MIN_CHARS and max_tokens >= _MIN_TOKENS:
         short = f": {quote_short(words, limit)}"
         tokens = count_tokens(short)
         if tokens <= max_tokens:
             return short
-        # A short text may have fewer characters than the limit, so its actual length is scaled.
+        # The cut text may be shorter than the limit, so its length is scaled, and not the limit.
         limit = min(limit, len(short)) * max_tokens // tokens
     return ""
 

@@ -18,24 +18,25 @@ Scope = Literal["session", "project"]
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The project, session and id of a tool call, and the scope in which handles are found.
-
-    `max_tokens` is the limit of the result.
-    """
+    """The context of a tool call."""
 
     project_id: str
     session_id: str
     call_id: str
     scope: Scope = "session"
+    """The scope in which the handles in the arguments are found."""
     max_tokens: int = ANSWER_TOKENS
+    """The maximum number of tokens of the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResult:
-    """The result of a tool call: blocks of content, and the resources in them, by id."""
+    """The result of a tool call."""
 
     content: Sequence[JsonValue]
+    """The content blocks."""
     resources: Mapping[str, Resource] = field(default_factory=dict)
+    """The resources in the blocks, by id."""
     is_error: bool = False
 
 
@@ -45,7 +46,7 @@ def build_text_result(text: str, *, is_error: bool = False) -> ToolCallResult:
 
 
 async def encode_body(value: JsonValue) -> AsyncIterator[bytes]:
-    """Yield a value as the body of a request; lone surrogates stay JSON escapes."""
+    """Yield a JSON value as the body of a request, for a service that reads bodies."""
     yield json_bytes(value)
 
 
@@ -53,21 +54,21 @@ class PreparedEntry(Protocol):
     """An answer to a call that is ready to be appended to the history as an entry."""
 
     def find_existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
-        """Return the stored answer of the call, if it equals this one.
+        """Return the stored answer of the call, if it equals this answer.
 
         Raises:
             ConflictError: The call has another answer.
         """
 
     def mark_as_list_item(self) -> Self:
-        """Return this answer as one of a list. Renderings keep the order of a list."""
+        """Return the answer marked as one of a list. Renderings keep the order of a list."""
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
-        """Append the answer; return it, and whether it is new."""
+        """Append the answer; return it, and True if it is new."""
 
 
 class Tools(Protocol):
-    """Tools that models call. See `MemoryTools`."""
+    """The tools that models call. Implemented by `MemoryTools`."""
 
     async def run(
         self, context: ToolContext, arguments: ToolArguments
@@ -75,13 +76,13 @@ class Tools(Protocol):
         """Run a call, and return its result, which is not in the history yet.
 
         Raises:
-            WrongArgumentsError: The arguments are wrong; the text is for the model.
+            WrongArgumentsError: The arguments are wrong. The text is for the model.
             PagefaultError: The call failed.
         """
 
 
 def describe_error(error: PagefaultError) -> str:
-    """Return a text for the model about an error that its arguments did not cause."""
+    """Return a text for the model about an error of a call with valid arguments."""
     return _ERROR_TEXTS.get(error.problem_code) or f"The call failed. {error.detail}"
 
 
