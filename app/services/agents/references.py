@@ -26,7 +26,7 @@ from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
 from app.services.agents.history_contents import HistoryContents
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.inline_media.stored_media import length_of
+from app.services.inline_media.stored_media import measure_escaped
 from app.services.requests.validation import read_object, require_found, validate_model
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
@@ -402,7 +402,7 @@ class ReferenceResolver:
         opened = await self.blobs.open(project_id, resource.digest)
         async with aclosing(opened) as reader:
             async for chunk in reader:
-                sent_bytes += await self.work.run(len(chunk), length_of, writer, chunk)
+                sent_bytes += await self.work.run(len(chunk), measure_escaped, writer, chunk)
         return StoredTextPiece(
             resource.digest, resource.size_bytes, sent_bytes + len(writer.finish())
         )

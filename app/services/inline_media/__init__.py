@@ -1,6 +1,6 @@
-"""Media in values: moved to the store, and restored as they were sent.
+"""Media in JSON values: moves them to the blob store, and restores them as they were sent.
 
-In a stored value (the content of a page, a message of a conversation), each large medium is
-replaced by a reference. The form of the medium is stored with it, so that the value can be returned
-byte for byte.
+A stored value, which is the content of a page or a message, has a reference in place of each large
+medium. The original form of the medium is stored as well, so that the value can be returned byte
+for byte.
 """

@@ -1,4 +1,4 @@
-"""JSON text with stored media, which are read from the store while it is sent."""
+"""Bodies of responses with stored media, which are read from the blob store while they are sent."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -16,18 +16,18 @@ _STORE = "blob store"
 
 @dataclass(frozen=True, slots=True)
 class RenderedBody:
-    """The body of a response with stored files, which are read piece by piece while it is sent."""
+    """The body of a response: JSON text with stored files, which are read while it is sent."""
 
     blobs: BlobStore
-    """The store of the files."""
+    """Reads the files."""
     project_id: str
     """The project of the files."""
     rendering: Rendering
     """The text and the files in it."""
     memory: ResponseMemory | None = None
-    """The memory of its text, if any was reserved; it is released when the text is sent."""
+    """The memory that was reserved for the text, to release when the text is sent."""
     on_delivery: Callable[[], None] | None = None
-    """Called when the body is sent, but not for a response that it has not changed."""
+    """Called when the body is sent. It is not called for a `304 Not Modified`."""
 
     def record_delivery(self) -> None:
         """Call `on_delivery`."""
@@ -56,7 +56,7 @@ class RenderedBody:
         return self
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield all bytes, in order.
+        """Yield all bytes of the body in order.
 
         Raises:
             StoreUnavailableError: A file cannot be read, or its size has changed.

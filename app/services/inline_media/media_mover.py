@@ -1,4 +1,4 @@
-"""Moves media of values into the store, and records their forms."""
+"""Moves the media of JSON values into the blob store, and returns their original forms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,15 +24,14 @@ from pagefault_dialects.model.resource import Resource
 
 @dataclass(frozen=True, slots=True)
 class MovedValue:
-    """A value with references instead of its media.
-
-    `forms` has the forms of the media by JSON pointer into `value`. `resources` has all resources
-    that the value and the forms refer to.
-    """
+    """A value whose media were moved."""
 
     value: JsonValue
+    """The value with references in place of the media."""
     forms: dict[str, InlineForm] = field(default_factory=dict)
+    """The original forms of the media, by JSON pointer into `value`."""
     resources: tuple[Resource, ...] = ()
+    """The resources to which `value` and `forms` refer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,40 +41,44 @@ class MediaMover:
     keeper: MediaKeeper
     """Stores the media."""
     max_media: int
-    """The maximum of media in one value."""
+    """The maximum number of media in one value."""
     streamed: StreamedMedia = field(default_factory=dict)
-    """The media that were streamed into drafts."""
+    """The media of the request that are in drafts, by their placeholders."""
 
     async def move_all(self, value: JsonValue, movable: Sequence[MovableString]) -> MovedValue:
-        """Replace media of a value by references; changes the value.
+        """Store the media in strings of a value, and replace them by references.
+
+        Args:
+            value: The value, which is changed.
+            movable: The strings with media, with their JSON pointers.
 
         Raises:
-            PayloadTooLargeError: There are too many media, or one is too large.
-            StoreUnavailableError: The blob store did not store one.
+            PayloadTooLargeError: There are too many media, or a medium is too large.
+            StoreUnavailableError: The blob store could not store a medium.
         """
-        self._check_count(sum(max(1, len(item.spans)) for item in movable))
+        self._check_count(sum(max(1, len(string.spans)) for string in movable))
         forms: dict[str, InlineForm] = {}
         resources: list[Resource] = []
-        for finding in movable:
-            if finding.uri is not None:
-                moved = await self.move(finding.uri, finding.pointer)
+        for string in movable:
+            if string.uri is not None:
+                moved = await self.move(string.uri, string.pointer)
             else:
-                moved = await self.move_from_text(finding.text, finding.spans, finding.pointer)
+                moved = await self.move_from_text(string.text, string.spans, string.pointer)
             forms |= moved.forms
             resources += moved.resources
-            value = put_member(value, finding.pointer, moved.value)
+            value = put_member(value, string.pointer, moved.value)
         return MovedValue(value, forms, tuple(resources))
 
     async def move(self, uri: SplitDataUri, pointer: str) -> MovedValue:
-        """Replace a text that is one data URI, at a pointer, by a reference.
+        """Store the medium of a string that is a data URI, and replace the string by a reference.
 
-        The first resource is the medium.
+        The first one of the returned resources is the medium.
         """
         filename = safe_file_name(uri.filename)
         source = self.source(uri)
         mime_type = detect_type(source.head(HEAD_BYTES), uri.mime_type, filename)
         resource = await self.keeper.store(source, mime_type, filename)
-        form = await anyio.to_thread.run_sync(self._form, uri, resource.resource_id)
+        form = await anyio.to_thread.run_sync(self._build_form, uri, resource.resource_id)
         if form is not None:
             return MovedValue(resource.reference, {pointer: form}, (resource,))
         form, original = await self.store_original(uri.text, [resource])
@@ -83,13 +86,14 @@ class MediaMover:
         return MovedValue(resource.reference, {pointer: form}, (resource, original))
 
     def source(self, uri: SplitDataUri) -> MediaSource:
-        """Return the medium of a data URI: its draft if it was streamed, else its bytes."""
+        """Return the medium of a data URI: its draft if it has one, otherwise its bytes."""
         data = uri.data or b""
         if self.streamed and (string := self.streamed.get(data)) is not None:
             return DraftMedia(string.draft, uri.mime_type)
         return InMemoryMedia(data, uri.mime_type)
 
-    def _form(self, uri: SplitDataUri, resource_id: str) -> InlineForm | None:
+    def _build_form(self, uri: SplitDataUri, resource_id: str) -> InlineForm | None:
+        """Return the original form of a data URI; `None` if it has to be stored as text."""
         string = self.streamed.get(uri.data or b"") if self.streamed else None
         if string is None or string.plain_spelling is None:
             return build_inline_form(uri, resource_id)
@@ -104,38 +108,42 @@ class MediaMover:
     async def move_from_text(
         self, text: str, spans: Sequence[DataUriSpan], pointer: str
     ) -> MovedValue:
-        """Replace data URIs in a text, at a pointer, by references."""
+        """Store the media of data URIs in a text, and replace these by references."""
         self._check_count(len(spans))
         pieces: list[str] = []
         moved: list[Resource] = []
-        position = 0
+        end = 0
         for span in spans:
             medium = InMemoryMedia(span.data, span.mime_type)
             mime_type = detect_type(span.data[:HEAD_BYTES], span.mime_type, span.filename)
             resource = await self.keeper.store(medium, mime_type, safe_file_name(span.filename))
-            pieces += [text[position : span.start], resource.reference]
+            pieces += [text[end : span.start], resource.reference]
             moved.append(resource)
-            position = span.end
+            end = span.end
         form, original = await self.store_original(text, moved)
-        with_references = "".join([*pieces, text[position:]])
-        return MovedValue(with_references, {pointer: form}, (*moved, original))
+        value = "".join([*pieces, text[end:]])
+        return MovedValue(value, {pointer: form}, (*moved, original))
 
     async def store_original(
         self, text: str, moved: Sequence[Resource]
     ) -> tuple[InlineForm, Resource]:
-        """Store the original text of a value that has references instead of its media."""
+        """Store the original text of a string whose media were replaced by references.
+
+        Returns:
+            The form of the string, and the resource with the text.
+        """
         original = await self.keeper.store(InMemoryMedia(text.encode()), "text/plain", None)
-        first, *further = (resource.resource_id for resource in moved)
+        first, *others = (resource.resource_id for resource in moved)
         form = InlineForm(
             resource_id=first,
             head="",
             text_resource_id=original.resource_id,
-            further_resource_ids=tuple(further),
+            further_resource_ids=tuple(others),
         )
         return form, original
 
-    def _check_count(self, media: int) -> None:
-        if media > self.max_media:
+    def _check_count(self, count: int) -> None:
+        if count > self.max_media:
             raise PayloadTooLargeError(
                 f"There may be {self.max_media} media in one request. Nothing was stored."
             )

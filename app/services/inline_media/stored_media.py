@@ -1,4 +1,4 @@
-"""Stored media, read into memory, or restored in values as they were sent.
+"""Reads stored media into memory, and restores them in values as they were sent.
 
 A restored value is a sequence of pieces: its text, and its media, which are read while the response
 is sent.
@@ -24,10 +24,12 @@ from pagefault_dialects.texts.json_strings import MediaMarks, TextWriter
 
 @dataclass(frozen=True, slots=True)
 class StoredMedia:
-    """The stored media of one project, as bytes."""
+    """Finds and reads the stored media of one project."""
 
     records: Records
+    """Finds resources."""
     blobs: BlobStore
+    """Reads bytes."""
     project_id: str
 
     async def find(self, reference: str) -> Resource | None:
@@ -52,22 +54,22 @@ class StoredMedia:
 
         Raises:
             NotFoundError: The project has no such resource.
-            PayloadTooLargeError: It is larger than `limit_bytes`.
+            PayloadTooLargeError: The resource is larger than `limit_bytes`.
             StoreUnavailableError: The store did not answer.
         """
         resource = await self.resource(reference)
         check_fits(resource, limit_bytes)
         return await read_whole(self.blobs, self.project_id, resource.digest)
 
-    async def as_sent(
+    async def restore(
         self, text: bytes, forms: Mapping[str, InlineForm], *, limit_bytes: int
     ) -> Sequence[JsonPiece]:
-        """Return the JSON text of a value with its media as they were sent, byte for byte.
+        """Return the JSON text of a value as it was sent, with media in place of references.
 
         Args:
-            text: The stored value.
-            forms: The forms of its media, by JSON pointer.
-            limit_bytes: The maximum of bytes of all media.
+            text: The JSON text of the stored value.
+            forms: The original forms of its media, by JSON pointer.
+            limit_bytes: The limit for all media together.
 
         Raises:
             NotFoundError: A medium was deleted.
@@ -90,24 +92,24 @@ class StoredMedia:
             limit_bytes -= resource.size_bytes
             originals[pointer] = await self._build_uri(marks, form, resource)
 
-        def restore() -> Sequence[JsonPiece]:
+        def insert_originals() -> Sequence[JsonPiece]:
             value: JsonValue = parse_stored_json(text)
             for pointer, member in originals.items():
                 value = put_member(value, pointer, member)
             return marks.split(json_text(value).encode())
 
-        return await anyio.to_thread.run_sync(restore)
+        return await anyio.to_thread.run_sync(insert_originals)
 
     async def _build_uri(self, marks: MediaMarks, form: InlineForm, resource: Resource) -> str:
-        """Return a data URI with a mark instead of its data, or the mark of a stored text."""
+        """Return a data URI with a mark in place of its data, or only the mark of a stored text."""
         if form.text_resource_id is not None:
-            # The text is read once to get its escaped length.
+            # The text is read to count its bytes with JSON escapes, for the `Content-Length`.
             writer = TextWriter("utf-8")
             sent_bytes = 0
             opened = await self.blobs.open(self.project_id, resource.digest)
             async with aclosing(opened) as reader:
                 async for chunk in reader:
-                    sent_bytes += await anyio.to_thread.run_sync(length_of, writer, chunk)
+                    sent_bytes += await anyio.to_thread.run_sync(measure_escaped, writer, chunk)
             sent_bytes += len(writer.finish())
             size_bytes = resource.size_bytes
             return marks.add(
@@ -123,7 +125,11 @@ class StoredMedia:
 
 
 def check_fits(resource: Resource, limit_bytes: int) -> None:
-    """Raise PayloadTooLargeError for a medium that is too large for a response."""
+    """Check that a medium is not too large for a response.
+
+    Raises:
+        PayloadTooLargeError: The medium is larger than `limit_bytes`.
+    """
     if resource.size_bytes > limit_bytes:
         raise PayloadTooLargeError(
             f"A medium has more than the {limit_bytes} bytes that stand in one answer. Ask "
@@ -133,6 +139,6 @@ def check_fits(resource: Resource, limit_bytes: int) -> None:
         )
 
 
-def length_of(writer: TextWriter, chunk: bytes) -> int:
-    """Return the escaped length of a chunk of a text."""
+def measure_escaped(writer: TextWriter, chunk: bytes) -> int:
+    """Return the length of a chunk of a text with JSON escapes."""
     return sum(map(len, writer.feed(chunk)))

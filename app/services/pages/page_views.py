@@ -164,7 +164,7 @@ class PageMediaReader:
             PayloadTooLargeError: The media are too large for a response.
             StoreUnavailableError: The store did not answer.
         """
-        return await self.media.as_sent(content, self._forms, limit_bytes=self.limits.inline_bytes)
+        return await self.media.restore(content, self._forms, limit_bytes=self.limits.inline_bytes)
 
     async def _data_uri(self, marks: MediaMarks, body: Body) -> str:
         """Return a medium as a data URI, with the head that the client sent if it is plain."""

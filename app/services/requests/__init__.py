@@ -1,11 +1,13 @@
-"""Request bodies: received whole or streamed, validated, identified, and processed once.
+"""Request bodies: receives, parses and validates them, and recognises repeated requests.
 
-whole_bodies        bodies that are read whole
-streamed_bodies     bodies that are processed while they arrive
-streamed_requests   bodies with media that are moved to the store
+whole_bodies        bodies that are received whole, and then parsed
+streamed_bodies     bodies whose long base64 strings are decoded while they arrive
+streamed_requests   parsed streamed bodies, with their media
+body_reader         the parser, with warnings about the JSON text
 validation          checks of JSON bodies, and of the version that a write changes
-request_identity    digests that identify a request
+request_identity    digests by which requests are compared
 idempotency         idempotency keys of writes
+session_keys        idempotency keys of writes that are done once in a session
 
-Long strings are extracted by `pagefault_dialects.streams`.
+`pagefault_dialects.streams` finds the long strings.
 """

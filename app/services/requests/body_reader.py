@@ -1,4 +1,4 @@
-"""Parsing of bodies, with warnings for repeated keys and for lone surrogates."""
+"""Parses bodies, with warnings about repeated keys and lone surrogates."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ _MAX_KEY_CHARS = 200
 
 
 class BodyReader:
-    """Reads the body of one request, and keeps the warnings about it.
+    """Parses the body of one request. After that, `warnings` has the warnings about it.
 
     Args:
         limits: The limits of the body.
@@ -33,11 +33,11 @@ class BodyReader:
         self.warnings: Sequence[BodyWarning] = ()
 
     def read(self, body: bytes) -> JsonValue:
-        """Return the JSON value of the body, with numbers as written; see `read_value`.
+        """Return the JSON value of the body. Its numbers keep their spelling; see `read_value`.
 
         Raises:
-            InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
-            PayloadTooLargeError: Nested too deep, or too many values.
+            InvalidJsonError: The body is not JSON or UTF-8, or has a number that is not finite.
+            PayloadTooLargeError: The body is nested too deep, or has too many values.
         """
         keys = RepeatedKeys()
         value = parse_json(
@@ -55,11 +55,19 @@ class BodyReader:
         return repair_surrogates(value, keeps_spelling=True)
 
 
-def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterator[BodyWarning]:
-    """Yield warnings about a request with a `result`; the last one may count further warnings.
+def find_result_warnings(
+    body: bytes, value: JsonValue, keys: RepeatedKeys
+) -> Iterator[BodyWarning]:
+    """Yield warnings about the body of a tool result; the last one may count further warnings.
 
-    Pointers are relative to the result, and empty for other members. The normalization yields the
-    warnings for lone surrogates in the result.
+    The pointer of a warning is relative to the member `result`. If the warning is about another
+    member, the pointer is empty. Warnings about lone surrogates in the result are not yielded, as
+    the normalization yields them.
+
+    Args:
+        body: The body.
+        value: The parsed body.
+        keys: The repeated keys that were found while it was parsed.
     """
     found = _warn_of_repeated_keys(keys.find_pointers(value), within="/result")
     if isinstance(value, dict) and may_have_surrogates(body):
@@ -74,6 +82,7 @@ def _locate_outside_result(warning: BodyWarning) -> BodyWarning:
 
 
 def _limit_warnings(warnings: Iterator[BodyWarning]) -> Iterator[BodyWarning]:
+    """Yield the first 20 warnings, and one more with the number of the others."""
     yield from islice(warnings, _MAX_WARNINGS)
     if remaining := sum(1 for _ in warnings):
         yield more_warnings(remaining)
@@ -83,12 +92,12 @@ def _warn_of_repeated_keys(
     found: Iterator[tuple[str, str]], *, within: str = ""
 ) -> Iterator[BodyWarning]:
     for pointer, key in found:
-        inside = pointer.removeprefix(within) if pointer.startswith(within) else ""
+        relative_pointer = pointer.removeprefix(within) if pointer.startswith(within) else ""
         short_key = quote_short(without_lone_surrogates(key), _MAX_KEY_CHARS)
         where = "The object" if pointer else "The request"
         yield BodyWarning(
             "repeated-key",
-            without_lone_surrogates(inside),
+            without_lone_surrogates(relative_pointer),
             f"{where} has the key {short_key} more than once; the last is read.",
         )
 

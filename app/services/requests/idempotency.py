@@ -1,11 +1,11 @@
-"""Idempotency keys: a repeated write returns the result of the first one.
+"""Idempotency keys: a repeated write returns the result of the first write.
 
-A key is claimed in a transaction before the work starts, so a second request finds that the first
-one is in flight. The id of the result is recorded in the transaction of the work.
+Before the work starts, a transaction claims the key. So a second request finds out that the first
+one is in flight. The transaction of the work records the id of the result.
 
-After 15 minutes, a request without a result is considered dead, and the next request with its key
-takes over the claim. If the first request commits after all, the claim has another id: the
-transaction is rolled back, and nothing is stored twice.
+If a claim has no result after 15 minutes, its request is considered dead, and the next request with
+the key takes over the claim. If the first request tries to commit later, its claim id is not the
+stored one: its transaction is rolled back, and nothing is stored twice.
 """
 
 import asyncio
@@ -31,35 +31,36 @@ ABANDONED_AFTER = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True)
 class IdempotentCall:
-    """One use of a key: its route, the key, and the identity of the request.
-
-    `claim_id` distinguishes this request from others with the same key.
-    """
+    """A request with an idempotency key."""
 
     project_id: str
     route: str
     key: str
     identity: RequestIdentity
     claim_id: str = field(default_factory=new_id)
+    """Distinguishes this request from others with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
     """Claims keys for requests, and stores the ids of their results for 24 hours.
 
-    Keys are distinct for each project and route.
+    The same key may be used for several routes and projects.
     """
 
     records: Records
+    """Stores the keys."""
 
     @asynccontextmanager
     async def claim(self, call: IdempotentCall, now: datetime) -> AsyncIterator[str | None]:
-        """Claim a key while the work is done.
+        """Claim a key during the block, in which the caller does the work.
+
+        If the block raises before the result is recorded, the key is released, unless another
+        request has taken it over.
 
         Yields:
             The id of the result of an earlier, equal request. If it is `None`, the caller does the
-            work, and calls `record_answer` in its transaction. If the block raises before that is
-            committed, the key is released, unless another request has taken it over.
+            work, and calls `record_answer` in its transaction.
 
         Raises:
             InvalidPayloadError: The key was used for another request.
@@ -68,7 +69,7 @@ class Idempotency:
         try:
             answer_id = await run_to_completion(self._claim(call, now))
         except asyncio.CancelledError:
-            # `run_to_completion` has made the claim nevertheless.
+            # `run_to_completion` has made the claim before it raised this.
             await self._abandon(call)
             raise
         if answer_id is not None:
@@ -97,9 +98,9 @@ class Idempotency:
             )
 
     async def record_existing_answer(self, call: IdempotentCall, answer_id: str) -> None:
-        """Record an earlier result as that of this request, which stores nothing.
+        """Record an earlier result as the result of this request, which stores nothing.
 
-        A request that has taken over the key meanwhile has the same result.
+        If another request has taken over the key, nothing is recorded: it has the same result.
         """
         await self.records.write(
             call.project_id,
@@ -119,11 +120,12 @@ class Idempotency:
                 )
             return existing
 
-        # A claim that a power failure loses has no effect; the write of the request is durable.
+        # The claim need not survive a power failure; the work of the request is durable.
         existing = await self.records.write(call.project_id, claim, is_durable=False)
-        return None if existing is None else _answer_of(existing, call.identity)
+        return None if existing is None else _get_answer_id(existing, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
+        """Release the key of a request that has failed."""
         # If the database has failed, the claim expires. If the block was cancelled just after its
         # commit, the claim has a result, and stays.
         with anyio.CancelScope(shield=True), suppress(PagefaultError):
@@ -135,7 +137,7 @@ class Idempotency:
             )
 
 
-def _answer_of(claim: Claim, identity: RequestIdentity) -> str:
+def _get_answer_id(claim: Claim, identity: RequestIdentity) -> str:
     """Return the id of the result of the request that has claimed a key.
 
     Raises:

@@ -1,7 +1,8 @@
-"""Identities of requests: the digest of their JSON, or of their bytes.
+"""Identities of requests: digests by which a request is compared with an earlier one.
 
-A digest of JSON begins with its scheme. A stored digest without a scheme was written by an earlier
-version; it is compared with the digest of the bytes of a body.
+The digest of the JSON of a request begins with the name of its scheme. Earlier versions stored the
+digest of the bytes of a request, without a scheme. Such a digest is compared with the digest of the
+bytes of a new request.
 """
 
 import hashlib
@@ -14,16 +15,15 @@ from pagefault_dialects.streams.json_digests import SCHEME, json_digest
 
 @dataclass(frozen=True, slots=True)
 class RequestIdentity:
-    """The digest of a request's JSON, and that of its bytes, which earlier versions stored.
-
-    The digest of the bytes is seldom needed, so it may be a function that computes it.
-    """
+    """The digests of a request."""
 
     digest: str
+    """The digest of the JSON, which is stored."""
     digest_of_bytes: str | Callable[[], str] | None = None
+    """The digest of the bytes. It is seldom needed, so it may be a function that computes it."""
 
     def matches(self, stored: str) -> bool:
-        """Return whether a stored digest is that of this request."""
+        """Return True if a stored digest is the digest of an equal request."""
         if stored == self.digest:
             return True
         if stored.startswith(SCHEME):
@@ -33,7 +33,7 @@ class RequestIdentity:
 
 
 def explain_comparison(stored: str) -> str:
-    """Return a sentence about how requests are compared with the one whose digest was stored."""
+    """Return a sentence for an error: how requests are compared with the stored digest."""
     if stored.startswith(SCHEME):
         return (
             "Requests are compared by their JSON: key order, white space and escapes make no "
@@ -51,7 +51,7 @@ def identity_of_body(value: JsonValue, body: bytes, *, prefix: bytes = b"") -> R
     Args:
         value: The parsed JSON.
         body: The bytes of the body.
-        prefix: Distinguishes the request from one with the same body for another path.
+        prefix: Distinguishes the request from a request to another path with the same body.
     """
     return RequestIdentity(
         json_digest(value, prefix=prefix, body_bytes=len(body)),

@@ -1,4 +1,4 @@
-"""Idempotency keys of work that is done once in a session."""
+"""Idempotency keys of writes that are done only once in a session."""
 
 import hashlib
 
@@ -12,15 +12,15 @@ _ROUTES_OF_SESSIONS = (CALL_ROUTE, PAGE_ROUTE)
 
 
 def key_in_session(session_id: str, name: str) -> str:
-    """Return the idempotency key of a write that is done once in a session.
+    """Return the idempotency key of a write that is done only once in a session.
 
-    `forget_session` removes it.
+    If the session is deleted, `forget_session` removes the key.
     """
     return f"{_digest(session_id)}{_digest(name)}"
 
 
 def forget_session(unit: UnitOfWork, session_id: str) -> None:
-    """Release the keys of a deleted session, because a new session may have its name."""
+    """Remove the keys of a deleted session, because a new session may have its id."""
     unit[IdempotencyRecords].free_all(_ROUTES_OF_SESSIONS, _digest(session_id))
 
 

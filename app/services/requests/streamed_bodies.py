@@ -1,8 +1,9 @@
-"""Bodies that are processed while they arrive, with their long base64 strings in drafts.
+"""Bodies that are processed while they arrive. Their long base64 strings become *drafts*.
 
-One piece of a large body is processed while the next one arrives. Only the text without base64 is
-kept in memory. A body of one piece is kept whole, its drafts included, and short work on it runs in
-the event loop. All of this memory is reserved from the budget of the process.
+A draft is a temporary file with the decoded bytes. One piece of a large body is processed while the
+next piece arrives, and only the text without base64 is kept in memory. A body of only one piece is
+kept in memory, its drafts as well, and short work on it runs in the event loop. All of this memory
+is reserved from the budget of the process.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ class ReceivedBody:
     json: JsonStream[BlobDraft]
     """The processed pieces."""
     last_piece: list[bytes]
-    """The unprocessed bytes."""
+    """The unprocessed_bytes bytes."""
     size_bytes: int
     """The size of the body."""
     memory: BodyMemory
@@ -38,24 +39,25 @@ class ReceivedBody:
 
     @property
     def bytes_in_memory(self) -> int:
-        """The size of the text without drafts."""
+        """The size of the text in memory, without drafts."""
         return self.json.kept_bytes + size_of(self.last_piece)
 
     @property
     def is_quick(self) -> bool:
-        """True if the event loop can process its text: `finish`, parsing and more."""
+        """True if the body is so short that `finish` and parsing can run in the event loop."""
         if self.json.has_data or size_of(self.last_piece) > QUICK_BYTES:
             return False
         self.last_piece[:] = [b"".join(self.last_piece)]
         return is_quick(self.last_piece[0])
 
     def finish(self) -> JsonStream[BlobDraft]:
-        """Return its JSON, in which long strings may be drafts. Blocks unless it is quick.
+        """Process the last piece; return the JSON, in which long strings may be drafts.
 
-        Call it once. It reserves the memory for processing the text.
+        Call it once; in a thread, unless `is_quick` is true. It reserves the memory for processing
+        the text.
 
         Raises:
-            OverloadedError: The memory is not free now.
+            OverloadedError: There is not enough free memory.
             PayloadTooLargeError: A string is larger than the limit of media, or there is too much
                 text.
             StoreUnavailableError: A draft cannot be written.
@@ -71,10 +73,10 @@ class ReceivedBody:
         return self.json
 
     def reserve_text(self, text_bytes: int) -> None:
-        """Reserve memory for a long string that is processed as text. Blocks.
+        """Reserve memory for a long string that is processed as text. Call it in a thread.
 
         Raises:
-            OverloadedError: The memory is not free now.
+            OverloadedError: There is not enough free memory.
             PayloadTooLargeError: There is too much text.
         """
         self.memory.reserve_work(text_bytes)
@@ -85,17 +87,17 @@ class StreamedBodies:
     """Receives bodies of JSON."""
 
     blobs: BlobStore
-    """The store of drafts."""
+    """Stores drafts."""
     work: LargeWork
     """Runs work in threads."""
     budget: BodyBudget
     """The memory budget of bodies."""
     limit_bytes: int
-    """The largest medium."""
+    """The maximum size of a medium."""
     piece_bytes: int = LARGE_BYTES
-    """The size of a piece; a body up to this size is kept in memory."""
+    """The size of a piece. A body up to this size is kept in memory."""
     long_chars: int = LONG_CHARS
-    """The length from which on strings become drafts."""
+    """The minimum length of strings that become drafts."""
 
     @asynccontextmanager
     async def receive(
@@ -103,12 +105,12 @@ class StreamedBodies:
     ) -> AsyncIterator[ReceivedBody]:
         """Receive a body, and yield it. Uncommitted drafts are discarded after the block.
 
-        The caller limits the size of the chunks.
+        The caller limits the size of the body.
 
         Raises:
-            OverloadedError: The memory is not free now.
+            OverloadedError: There is not enough free memory.
             PayloadTooLargeError: A string is larger than the limit of media, or there is too much
-                text; raised before the rest of the body has arrived.
+                text. The rest of the body is not received.
             StoreUnavailableError: A draft cannot be written.
         """
         memory = BodyMemory(self.budget)
@@ -160,23 +162,23 @@ class _BodyReceiver:
     _step: asyncio.Future[None] | None = None
 
     async def receive(self, chunks: AsyncIterator[bytes]) -> ReceivedBody:
-        """Receive all chunks; the last piece is left to the caller."""
+        """Receive all chunks. All pieces but the last one are processed."""
         piece: list[bytes] = []
-        size_bytes = unprocessed = 0
+        size_bytes = unprocessed_bytes = 0
         async for chunk in chunks:
             piece.append(chunk)
             size_bytes += len(chunk)
-            unprocessed += len(chunk)
-            await self._reserve(unprocessed)
-            while unprocessed > self.piece_bytes:
-                unprocessed -= self.piece_bytes
-                rest = piece[-1][len(piece[-1]) - unprocessed :] if unprocessed else b""
-                piece[-1] = piece[-1][: len(piece[-1]) - unprocessed]
+            unprocessed_bytes += len(chunk)
+            await self._reserve(unprocessed_bytes)
+            while unprocessed_bytes > self.piece_bytes:
+                unprocessed_bytes -= self.piece_bytes
+                rest = piece[-1][len(piece[-1]) - unprocessed_bytes :] if unprocessed_bytes else b""
+                piece[-1] = piece[-1][: len(piece[-1]) - unprocessed_bytes]
                 await self._start_step(piece)
                 piece = [rest]
-                await self._reserve(unprocessed)
+                await self._reserve(unprocessed_bytes)
         await self._finish_step()
-        await self._reserve(unprocessed)
+        await self._reserve(unprocessed_bytes)
         return ReceivedBody(self.json, piece, size_bytes, self.memory)
 
     async def wait_for_step(self) -> None:
@@ -191,13 +193,13 @@ class _BodyReceiver:
     async def _start_step(self, piece: list[bytes]) -> None:
         await self._finish_step()
         self.is_in_pieces = True
-        # Both the pieces that arrived and the one that they are joined to.
+        # The chunks of the piece, and the bytes to which they are joined.
         self._kept_bytes += _COPIES * self.piece_bytes
         self._step = asyncio.ensure_future(self.work.run(self.piece_bytes, self._feed, piece))
 
     async def _finish_step(self) -> None:
         if self._step is not None:
-            # A cancelled caller does not wait here; `wait_for_step` waits.
+            # If the caller is cancelled, the step goes on, and `wait_for_step` waits for it.
             await asyncio.shield(self._step)
             self._step = None
             self._kept_bytes = self.json.kept_bytes
@@ -212,14 +214,14 @@ class _BodyReceiver:
 
 @dataclass(slots=True, eq=False)
 class InMemoryDraft:
-    """A draft in memory. See `BlobDraft`; nothing is written before it is committed."""
+    """A `BlobDraft` in memory. Nothing is written before `commit`."""
 
     blobs: BlobStore
-    """The store of the blob."""
+    """Stores the bytes on `commit`."""
     project_id: str
     """The project of the blob."""
     limit_bytes: int
-    """The limit of the blob. Appended bytes have no limit, because they are part of a body."""
+    """The maximum size of the blob, which `commit` checks."""
     size_bytes: int = field(init=False, default=0)
     """See `BlobDraft.size_bytes`."""
     _pieces: list[bytes] = field(init=False, default_factory=list)
@@ -229,7 +231,7 @@ class InMemoryDraft:
     def digest(self) -> str:
         """See `BlobDraft.digest`; nothing is appended afterwards."""
         if self._digest is None:
-            self._digest = hashlib.sha256(self._whole()).hexdigest()
+            self._digest = hashlib.sha256(self._join()).hexdigest()
         return self._digest
 
     def append(self, data: bytes) -> None:
@@ -242,19 +244,19 @@ class InMemoryDraft:
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """See `BlobDraft.read`."""
-        return self._whole()[start : start + size_bytes]
+        return self._join()[start : start + size_bytes]
 
     async def commit(self) -> StoredBlob:
         """See `BlobDraft.commit`."""
         if self._blob is None:
-            media = InMemoryMedia(self._whole())
+            media = InMemoryMedia(self._join())
             self._blob = await self.blobs.put(self.project_id, media, limit_bytes=self.limit_bytes)
         return self._blob
 
     async def discard(self) -> None:
         """See `BlobDraft.discard`."""
 
-    def _whole(self) -> bytes:
+    def _join(self) -> bytes:
         if len(self._pieces) != 1:
             self._pieces[:] = [b"".join(self._pieces)]
         return self._pieces[0]

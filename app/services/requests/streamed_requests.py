@@ -1,8 +1,8 @@
-"""Bodies of pages and messages, whose values clients read back as they were sent.
+"""Reads bodies with pages and messages, whose values clients read back as they were sent.
 
 Long base64 strings are written into drafts, and the rest of the body is parsed with placeholders.
-If a placeholder is read as a medium, its draft becomes the medium. Otherwise, and if the text of
-the string cannot be restored from its bytes, the body is read again with the string as text.
+If a placeholder is read as a medium, its draft becomes the medium. Otherwise the body is parsed
+again with the string as text. This is also done if the string could not be restored from its bytes.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -27,23 +27,23 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class StreamedRequest(Generic[_T]):
-    """A parsed request, with its media in drafts and its identity.
-
-    `is_quick` is true if its text can be processed in the event loop.
-    """
+    """A parsed request."""
 
     value: _T
+    """The result of `read`."""
     identity: RequestIdentity
     is_quick: bool
+    """True if the text is so short that it can be processed in the event loop."""
     media: StreamedMedia = field(default_factory=dict)
+    """The media in drafts, by their placeholders."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamedRequests:
-    """Reads bodies whose long media stay out of memory."""
+    """Reads bodies without loading their long media into memory."""
 
     bodies: StreamedBodies
-    """Receives them."""
+    """Receives bodies."""
 
     @asynccontextmanager
     async def read(
@@ -56,33 +56,36 @@ class StreamedRequests:
         media_of: Callable[[_T], Iterable[SplitDataUri]],
         identity_prefix: bytes = b"",
     ) -> AsyncIterator[StreamedRequest[_T]]:
-        """Receive and parse a body, and yield the request; its media are discarded after the block.
+        """Receive and parse a body, and yield the request.
 
-        A short body is parsed in the event loop, a long one in a worker thread.
+        Media that are not stored in the block are discarded after it. A short body is parsed in the
+        event loop, a long one in a thread.
 
         Args:
             project_id: The caller's project.
             chunks: The body, within the caller's limit.
             parse: Returns the JSON value of a body.
-            read: Checks the value, and returns the request. Strings in it may be placeholders, so
-                it must not change them.
-            media_of: Returns the media to be moved to the store that are whole strings.
-            identity_prefix: Distinguishes the request from one with the same body for another path.
+            read: Checks the value, and returns the request. Strings in the value may be
+                placeholders, which `read` must not change.
+            media_of: Returns those media of a request that are whole strings, and that are moved to
+                the blob store.
+            identity_prefix: Distinguishes the request from a request to another path with the same
+                body.
 
         Raises:
-            OverloadedError: The memory for it is not free now.
+            OverloadedError: There is not enough free memory.
             PayloadTooLargeError: There is too much text, or a medium is too large.
             StoreUnavailableError: A draft cannot be written.
         """
         async with self.bodies.receive(project_id, chunks) as body:
-            work = partial(_read_streamed, body, parse, read, media_of, identity_prefix)
+            read_body = partial(_read_body, body, parse, read, media_of, identity_prefix)
             if body.is_quick:
-                yield work()
+                yield read_body()
             else:
-                yield await self.bodies.work.run(body.bytes_in_memory, work)
+                yield await self.bodies.work.run(body.bytes_in_memory, read_body)
 
 
-def _read_streamed(
+def _read_body(
     body: ReceivedBody,
     parse: Callable[[bytes], JsonValue],
     read: Callable[[JsonValue], _T],
@@ -120,7 +123,7 @@ def _read_streamed(
     )
     media = {draft.data: strings[number] for number, draft in drafts.items()}
     identity = identity_of_stream(json, value, drafts, prefix=identity_prefix)
-    # Strings that did not become media are long texts.
+    # A long string that did not become a medium is a long text.
     is_short = is_quick(*json.texts) and len(drafts) == len(strings)
     return StreamedRequest(request, identity, is_short, media)
 
@@ -132,7 +135,7 @@ def identity_of_stream(
     *,
     prefix: bytes = b"",
 ) -> RequestIdentity:
-    """Return the identity of the request in a body; blocks. See `stream_digest`.
+    """Return the identity of the request in a body; see `stream_digest`. Call it in a thread.
 
     Raises:
         StoreUnavailableError: A draft cannot be read.

@@ -1,4 +1,4 @@
-"""Check request bodies, the existence of records, and the condition of a write."""
+"""Checks of request bodies, and of the existence of records."""
 
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
@@ -15,11 +15,14 @@ _MAX_MEMBERS = 10_000
 _Item = TypeVar("_Item")
 _Model = TypeVar("_Model", bound=BaseModel)
 WriteCondition: TypeAlias = Callable[[str | None], None]
-"""Takes the digest of the stored version, or `None`; raises if it may not be replaced."""
+"""Checks `If-Match` and `If-None-Match` before a write; raises PreconditionFailedError.
+
+The argument is the digest of the stored version, or `None` if there is none.
+"""
 
 
 def require_found(item: _Item | None, noun: str) -> _Item:
-    """Return a record that was looked up; `noun` is its name in the message of the error.
+    """Return a record, unless it is `None`. `noun` is its name in the text of the error.
 
     Raises:
         NotFoundError: The record is `None`.
@@ -32,11 +35,11 @@ def require_found(item: _Item | None, noun: str) -> _Item:
 def read_value(body: bytes, limits: Limits, *, keeps_spelling: bool = False) -> JsonValue:
     """Parse the JSON value of a body; see `parse_repaired_json` for lone surrogates.
 
-    With `keeps_spelling`, numbers keep their spelling, such as `1.50`.
+    If `keeps_spelling` is set, numbers keep their spelling, such as `1.50`.
 
     Raises:
-        InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
-        PayloadTooLargeError: Nested too deep, or too many values.
+        InvalidJsonError: The body is not JSON, is not UTF-8, or has a number that is not finite.
+        PayloadTooLargeError: The body is nested too deep, or has too many values.
     """
     return parse_repaired_json(
         body,
@@ -49,20 +52,20 @@ def read_value(body: bytes, limits: Limits, *, keeps_spelling: bool = False) -> 
 def read_object(
     body: bytes, limits: Limits, *, keeps_spelling: bool = False
 ) -> dict[str, JsonValue]:
-    """Parse the JSON object of a body; the arguments are those of `read_value`.
+    """Parse the JSON object of a body; see `read_value` for the arguments.
 
     Raises:
-        InvalidPayloadError: The value is no object.
-        InvalidJsonError, PayloadTooLargeError: As in `read_value`.
+        InvalidPayloadError: The value is not an object.
+        InvalidJsonError, PayloadTooLargeError: See `read_value`.
     """
     return as_object(read_value(body, limits, keeps_spelling=keeps_spelling))
 
 
 def as_object(value: JsonValue) -> dict[str, JsonValue]:
-    """Narrow a JSON value to an object.
+    """Return a JSON value, if it is an object.
 
     Raises:
-        InvalidPayloadError: The value is no object.
+        InvalidPayloadError: The value is not an object.
     """
     if not isinstance(value, dict):
         raise InvalidPayloadError("The body has to be a JSON object.")
@@ -75,10 +78,10 @@ def validate_model(model: type[_Model], value: JsonValue, sentence: str) -> _Mod
     Args:
         model: The class of the result.
         value: The value.
-        sentence: The message of the error.
+        sentence: The text of the error.
 
     Raises:
-        InvalidPayloadError: The value is invalid. Each defect is a fault with its pointer.
+        InvalidPayloadError: The value is invalid. Each error of Pydantic is a fault with a pointer.
     """
     is_closed = model.model_config.get("extra") == "forbid"
     if is_closed and isinstance(value, dict) and len(value) > _MAX_MEMBERS:

@@ -13,8 +13,8 @@ from app.services.memory_budget.request_bodies import (
     BodyMemory,
 )
 
-# The maximum of quotation marks in a long body that the event loop weighs.
-_FEW_MARKS = 256
+# The maximum number of quotation marks in a long body that is weighed in the event loop.
+_MAX_QUOTES = 256
 _T = TypeVar("_T")
 
 
@@ -29,16 +29,16 @@ class RequestBodies:
 
     @asynccontextmanager
     async def read(
-        self, chunks: AsyncIterator[bytes], work: Callable[[bytes], _T]
+        self, chunks: AsyncIterator[bytes], parse: Callable[[bytes], _T]
     ) -> AsyncIterator[_T]:
-        """Receive a body, and yield the result of a function of it.
+        """Receive a body, and yield the result of `parse` for it.
 
-        The function is called in the event loop if the body is short, otherwise in a worker thread.
-        The memory for the body and the work on it is reserved until the block ends.
+        `parse` is called in the event loop if the body is short, otherwise in a thread. The memory
+        for the body and for parsing it is reserved until the block ends.
 
         Raises:
-            PayloadTooLargeError: The body is too long; raised before the rest of it has arrived.
-            OverloadedError: The memory is not free now.
+            PayloadTooLargeError: The body is too long. The rest of it is not received.
+            OverloadedError: There is not enough free memory.
         """
         memory = BodyMemory(self.budget)
         try:
@@ -49,9 +49,9 @@ class RequestBodies:
                 await weigh_all(pieces, memory, self.work)
                 await memory.begin_work(size_bytes)
             if is_quick(*pieces):
-                yield _run(pieces, memory, work)
+                yield _parse(pieces, memory, parse)
             else:
-                yield await self.work.run(size_bytes, _run, pieces, memory, work)
+                yield await self.work.run(size_bytes, _parse, pieces, memory, parse)
         finally:
             memory.release()
 
@@ -80,7 +80,7 @@ def size_of(pieces: list[bytes]) -> int:
 
 
 async def weigh_all(pieces: list[bytes], memory: BodyMemory, work: LargeWork) -> None:
-    """Estimate the memory for work on a body; in a worker thread if the body is long."""
+    """Estimate the memory for parsing a body; in a thread if the body is long."""
     if (size_bytes := size_of(pieces)) <= QUICKLY_WEIGHED_BYTES or _is_plain(pieces):
         _weigh(pieces, memory)
     else:
@@ -88,18 +88,18 @@ async def weigh_all(pieces: list[bytes], memory: BodyMemory, work: LargeWork) ->
 
 
 def _is_plain(pieces: list[bytes]) -> bool:
-    """Return whether bytes are a few strings without escapes, such as one long text in base64.
+    """Return True if a body is a few strings without escapes, such as one long text in base64.
 
     Estimating the memory for other bytes takes up to a hundred times as long.
     """
-    strings = 0
+    quotes = 0
     for piece in pieces:
         if b"\\" in piece or not piece.isascii():
             return False
         index = piece.find(b'"')
         while index >= 0:
-            strings += 1
-            if strings > _FEW_MARKS:
+            quotes += 1
+            if quotes > _MAX_QUOTES:
                 return False
             index = piece.find(b'"', index + 1)
     return True
@@ -110,9 +110,9 @@ def _weigh(pieces: list[bytes], memory: BodyMemory) -> None:
         memory.weigh(piece)
 
 
-def _run(pieces: list[bytes], memory: BodyMemory, work: Callable[[bytes], _T]) -> _T:
+def _parse(pieces: list[bytes], memory: BodyMemory, parse: Callable[[bytes], _T]) -> _T:
     if (size_bytes := size_of(pieces)) > FREE_BYTES:
         memory.reserve_work(size_bytes)
     body = b"".join(pieces)
     pieces.clear()
-    return work(body)
+    return parse(body)

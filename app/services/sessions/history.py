@@ -267,7 +267,7 @@ class History:
             pieces = await insert_images(media, entry.message, limit_bytes=limit_bytes)
         else:
             forms = load_forms(entry.inline_form)
-            pieces = await media.as_sent(entry.message, forms, limit_bytes=limit_bytes)
+            pieces = await media.restore(entry.message, forms, limit_bytes=limit_bytes)
         return history_message_pieces(entry, pieces)
 
 

@@ -19,7 +19,7 @@ from app.errors import ConflictError
 from app.models.call_ids import CallId
 from app.services.calls.answer_positions import AnswerPosition, find_answer_position
 from app.services.normalization import normalize_tool_result
-from app.services.requests.body_reader import result_warnings
+from app.services.requests.body_reader import find_result_warnings
 from app.services.requests.request_identity import RequestIdentity, explain_comparison
 from app.services.requests.streamed_requests import identity_of_stream
 from app.services.requests.validation import validate_model
@@ -117,7 +117,7 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
     """
     keys = RepeatedKeys()
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, make_object=keys.make_object)
-    warnings = tuple(result_warnings(body, value, keys))
+    warnings = tuple(find_result_warnings(body, value, keys))
     if isinstance(value, dict) and _has_spelled_numbers(value.get("callMessage")):
         # In a message, the spelling of numbers is stored as well (`1.0` or `1`). In a result, only
         # their values are.
