@@ -1,6 +1,6 @@
-"""Access: who sent a request, by the key that it shows, or by a signed link or ticket.
+"""Access: finds the sender of a request by its API key, or by a signed link or ticket.
 
-Links and tickets carry their own permission, and are good for a time.
+Links and tickets contain a permission that expires.
 """
 
 import base64
@@ -22,30 +22,29 @@ from app.stores.records.records import Records
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a request: a project, and its key if authentication is on.
-
-    An operator works on the stores directly and needs no key.
-    """
+    """The sender of a request."""
 
     project_id: str
     key_id: str | None = None
+    """The id of the API key; `None` without authentication."""
     is_operator: bool = False
+    """True for commands, which use the stores directly and need no key."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """Finds the project of a request."""
+    """Verifies API keys, and creates, lists and revokes them."""
 
     records: Records
-    """The store of the keys."""
+    """Stores keys and projects."""
     default_project: str | None
-    """The project of every request without authentication; else `None`."""
+    """The project of all requests, if authentication is off; otherwise `None`."""
 
     async def caller_of(self, authorization: str | None) -> Caller:
         """Return the caller of an `Authorization` header.
 
         Raises:
-            UnauthorizedError: There is no key, or it is unknown or revoked.
+            UnauthorizedError: The header has no key, or the key is unknown or revoked.
         """
         if self.default_project is not None:
             return Caller(self.default_project)
@@ -61,7 +60,7 @@ class Access:
         return Caller(stored.project_id, presented.key_id)
 
     async def check(self, caller: Caller) -> None:
-        """Check that a caller that had access once still has it.
+        """Check that a caller still has access.
 
         Raises:
             UnauthorizedError: The key is revoked.
@@ -70,7 +69,7 @@ class Access:
             raise UnauthorizedError
 
     async def revoked_callers(self, callers: Iterable[Caller]) -> set[Caller]:
-        """Return those of several callers that no longer have access: their keys are revoked."""
+        """Return those callers that have no access any more, because their keys were revoked."""
         checked = {caller for caller in callers if not caller.is_operator}
         if self.default_project is not None:
             return checked - {Caller(self.default_project)}
@@ -84,7 +83,7 @@ class Access:
         await self.records.write_projects(lambda projects: projects.ensure(project_id, utc_now()))
 
     async def create_key(self, project_id: str, label: str) -> str:
-        """Create a key, and if necessary its project; return the key, which is not stored."""
+        """Create a key, and its project if it is missing; return the key, which is not stored."""
         presented = new_api_key()
         now = utc_now()
         key = ApiKey(presented.key_id, project_id, label, presented.secret_sha256, now, None)
@@ -97,19 +96,18 @@ class Access:
         return str(presented)
 
     async def list_keys(self) -> list[ApiKey]:
-        """Return all keys of all projects, oldest first, revoked ones included."""
+        """Return all keys of all projects, also revoked ones, the oldest first."""
         return await self.records.read_projects(lambda projects: projects.list_keys())
 
     async def revoke_key(self, key_id: str) -> bool:
-        """Revoke a key at once; return whether there was a valid one with this id."""
+        """Revoke a key; return True if a valid key has this id."""
         return await self.records.write_projects(
             lambda projects: projects.revoke_key(key_id, utc_now())
         )
 
 
 _MAX_TOKEN_CHARS = 2_048
-# The purpose is part of the signature, so that a ticket is no link. A link is valid for GET and
-# HEAD.
+# The purpose of a token is part of its signature, so that a ticket cannot be used as a link.
 _LINK = b"GET"
 _TICKET = b"EVENTS"
 _INVALID_TOKEN = (ValueError, KeyError, TypeError)
@@ -117,15 +115,16 @@ _INVALID_TOKEN = (ValueError, KeyError, TypeError)
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A secret that signs links, and its id, which links contain."""
+    """A secret that signs links and tickets."""
 
     key_id: str
+    """The id of the secret, which links and tickets contain."""
     secret: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class LinkGrant:
-    """The permission of a signed link: to read one resource, in one form, until it expires."""
+    """The permission of a signed link: to read one resource until the link expires."""
 
     project_id: str
     resource_id: str
@@ -133,14 +132,16 @@ class LinkGrant:
     filename: str | None
     expires_at: datetime
     app: AppPolicy | None = None
-    """The policy of a page of an app, which the content host shows; `None` for any other file."""
+    """The policy of an MCP App, if the resource is a page of one, which the content host shows."""
 
 
 class LinkSigner:
-    """Makes and checks links that work without a key, in `<img>` and `<video>`, and tickets.
+    """Makes and verifies signed links and tickets, with which requests need no API key.
 
-    The token of a link has the grant, and an HMAC-SHA256 over method, grant and key id. The first
-    key signs, and all keys verify, so that keys can be changed before links expire.
+    Links are for `<img>` and `<video>`, and tickets are for streams of events. A token has the
+    claims of the permission, the id of the signing key, and an HMAC-SHA256 of these and the
+    purpose. The first signing key signs, and all of them verify: so keys can be replaced before all
+    links have expired.
     """
 
     def __init__(self, keys: Sequence[SigningKey]) -> None:
@@ -154,14 +155,14 @@ class LinkSigner:
         return self.sign_claims(_LINK, (*claims, *policy), grant.expires_at)
 
     def sign_ticket(self, caller: Caller, expires_at: datetime) -> str:
-        """Return a url-safe ticket: it permits listening as a caller, if begun before a moment."""
+        """Return a url-safe ticket, with which a caller can open streams until it expires."""
         return self.sign_claims(_TICKET, (caller.project_id, caller.key_id), expires_at)
 
     def verify_ticket(self, token: str, now: datetime) -> Caller:
-        """Return whose ticket a token is, if it is ours and not over.
+        """Return the caller in a ticket.
 
         Raises:
-            UnauthorizedError: The ticket is invalid or expired; the error does not say which.
+            UnauthorizedError: The ticket is invalid or expired. The error does not say which.
         """
         try:
             project_id, key_id, _ = self.read_claims(_TICKET, token, now)
@@ -170,14 +171,14 @@ class LinkSigner:
         return Caller(project_id, key_id)
 
     def content_path(self, grant: LinkGrant) -> str:
-        """Return the path and query at which the content of a grant is read without a key."""
+        """Return the path and query of a signed link."""
         return f"/api/resources/{grant.resource_id}/content?token={self.sign(grant)}"
 
     def verify(self, token: str, resource_id: str, now: datetime) -> LinkGrant:
         """Return the grant in a token for a resource.
 
         Raises:
-            ForbiddenLinkError: The token is invalid, expired, or for another resource; the error
+            ForbiddenLinkError: The token is invalid, expired, or for another resource. The error
                 does not say which.
         """
         try:
@@ -198,9 +199,9 @@ class LinkSigner:
         return f"{_encode(payload)}.{_encode(_mac(self._signing, purpose, payload))}"
 
     def read_claims(self, purpose: bytes, token: str, now: datetime | None) -> list[Any]:
-        """Return the claims of a token after the id of its signing key.
+        """Return the claims of a token, without the id of its signing key.
 
-        Without `now`, the token may have expired.
+        If `now` is `None`, the token may have expired.
 
         Raises:
             ValueError, KeyError, TypeError: The token is invalid or expired.
@@ -232,7 +233,7 @@ def _encode(data: bytes) -> str:
 
 def _decode(text: str) -> bytes:
     data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    # Base64 has several spellings of the same bytes; only ours is accepted.
+    # The same bytes have several spellings in base64. Only the one that `_encode` writes is valid.
     if _encode(data) != text:
         raise ValueError("not canonical base64")
     return data

@@ -8,12 +8,12 @@ ResourcePolicy: TypeAlias = Literal["same-origin", "same-site", "cross-origin"]
 
 @dataclass(frozen=True, slots=True)
 class PublishedContent:
-    """Addresses of the service, and the policies that content is sent with."""
+    """The URLs of the service and its content, and the policies in the headers of content."""
 
     base_url: str
-    """The address by which clients know the service."""
+    """The URL at which clients reach the service."""
     content_base_url: str
-    """The beginning of signed links."""
+    """The URL with which signed links begin."""
     resource_policy: ResourcePolicy
     """`Cross-Origin-Resource-Policy` of content that is read with a key."""
     link_resource_policy: ResourcePolicy

@@ -1,7 +1,8 @@
-"""Background tasks of a block.
+"""Tasks that run in the background of a block, and steps that are not cancelled.
 
-`run_beside` is not a task group, which wraps the errors of its block in a group and cancels the
-block when a task fails. A loop that continues after failures uses `log_failures`.
+`run_beside` is used instead of a task group. A task group would wrap the errors of the block in an
+exception group, and cancel the block if a task fails. `log_failures` is for loops that go on after
+an error.
 """
 
 import asyncio
@@ -24,28 +25,28 @@ _log = structlog.get_logger(__name__)
 async def run_beside(
     work: Coroutine[Any, Any, _T], *, end: Callable[[], object] | None = None
 ) -> AsyncIterator[asyncio.Task[_T]]:
-    """Run a task for the length of the block, and wait for its end.
+    """Run a task during the block. At the end of the block, end the task and wait for it.
 
-    Its errors are logged at once, and do not reach the block.
+    Errors of the task are logged at once, and are not raised in the block.
 
     Args:
         work: The coroutine of the task.
-        end: Signals the end to the task; by default it is cancelled.
+        end: Tells the task to end. By default, the task is cancelled.
     """
     task = asyncio.create_task(work, name=getattr(work, "__qualname__", None))
-    task.add_done_callback(_log_fault)
+    task.add_done_callback(_log_task_error)
     try:
         yield task
     finally:
         (end or task.cancel)()
-        # A cancelled caller waits for it too, since the task may have resources to release.
+        # Even a cancelled caller waits for the task, which may have resources to release.
         with anyio.CancelScope(shield=True):
             await asyncio.wait([task])
 
 
 @dataclass(frozen=True, slots=True)
 class log_failures:  # noqa: N801 - read as the verb that it is in `with log_failures(…):`
-    """Logs errors of a block, and suppresses them.
+    """A context manager that logs the errors of its block, and suppresses them.
 
     A `PagefaultError` is logged as a warning with its code, an expected error as a warning with its
     class name, and any other error as an error with its traceback.
@@ -56,9 +57,9 @@ class log_failures:  # noqa: N801 - read as the verb that it is in `with log_fai
     event: str
     """The event of the log line."""
     fault: str | None = None
-    """The event of an unexpected error; by default `event`."""
+    """The event of the log line for an unexpected error; by default `event`."""
     expected: tuple[type[Exception], ...] = ()
-    """Errors of libraries that are logged by their class name."""
+    """The classes of expected errors."""
 
     def __enter__(self) -> None:
         """Begin the block."""
@@ -79,13 +80,13 @@ class log_failures:  # noqa: N801 - read as the verb that it is in `with log_fai
         return isinstance(error, Exception)
 
 
-def _log_fault(task: asyncio.Task[Any]) -> None:
+def _log_task_error(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (fault := task.exception()) is not None:
         _log.error("background work failed", work=task.get_name(), exc_info=fault)
 
 
 async def run_to_completion(step: Coroutine[Any, Any, _T]) -> _T:
-    """Run a step to its end; a cancellation of the caller takes effect after it."""
+    """Run a step to its end. If the caller is cancelled, this raises after the end of the step."""
     task = asyncio.ensure_future(step)
     try:
         return await asyncio.shield(task)

@@ -1,8 +1,8 @@
-"""Cancellation of work whose client has disconnected before the response.
+"""Cancels work for a response if the client disconnects.
 
-Long work that only makes a response runs in `until_disconnect`, step by step, and so do waits for a
-turn. Writes that have begun, and steps in threads, are completed nevertheless. The HTTP layer sets
-the context variable `wait_for_disconnect`; commands do not set it.
+Long work that only makes a response runs in blocks of `until_disconnect`, and so do waits for a
+turn. Writes and steps in threads that have begun are completed. The HTTP layer sets the context
+variable `wait_for_disconnect`. Commands do not set it, so their work is never cancelled.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,12 +17,12 @@ from app.services.concurrency.background import run_beside
 wait_for_disconnect: ContextVar[Callable[[], Awaitable[None]] | None] = ContextVar(
     "wait_for_disconnect", default=None
 )
-"""A function that returns when the client of the current request has disconnected."""
+"""A function that waits until the client of the current request disconnects."""
 
 
 @asynccontextmanager
 async def until_disconnect() -> AsyncIterator[None]:
-    """Cancel the block when the client has disconnected.
+    """Cancel the block if the client disconnects.
 
     Raises:
         MalformedRequestError: The client has disconnected.

@@ -1,4 +1,4 @@
-"""Limits on concurrent work that needs much memory, for each project and for all together."""
+"""Limits the concurrent work that needs much memory, for each project and for all projects."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,8 +11,8 @@ class ProjectSlots:
     """Limits concurrent work, so that no project blocks the others.
 
     Args:
-        max_slots: The number of slots.
-        max_of_project: The maximum of slots of one project.
+        max_slots: The number of slots of all projects.
+        max_of_project: The maximum number of slots that one project may use at the same time.
     """
 
     def __init__(self, max_slots: int, max_of_project: int) -> None:
@@ -22,7 +22,7 @@ class ProjectSlots:
 
     @asynccontextmanager
     async def slot(self, project_id: str) -> AsyncIterator[None]:
-        """Wait for a slot of a project, in the order of requests; keep it during the block."""
+        """Wait for a slot of a project, and keep it during the block."""
         of_project = self._of_projects.get(project_id)
         if of_project is None:
             of_project = anyio.CapacityLimiter(self._max_of_project)

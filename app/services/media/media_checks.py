@@ -1,12 +1,12 @@
-"""Hints about media, and checks for damage.
+"""Finds the hints of media, which are sizes and durations, and finds damaged media.
 
-Hints for viewers are found without decoding: pixels in the headers of images, durations in the
-headers of audio and video. The parsers read hostile bytes, so a failed probe costs only the hint,
-never the result.
+Hints are read from headers, without decoding: the pixels of images, and the durations of audio and
+video. The bytes may be hostile. If they cannot be parsed, the medium has no hints, which is no
+error.
 
-Damage is a function of the bytes, so it is computed and cached, but never stored. Thus new and
-improved checks also apply to older media. Because of the cache, the media of a conversation are not
-read again for each rendering.
+Damage depends only on the bytes. It is computed and cached, but never stored, so that new checks
+also apply to old media. Because of the cache, the media of a conversation are not read again for
+each rendering.
 """
 
 from collections import OrderedDict
@@ -37,15 +37,16 @@ _HEADER_MAY_BE_LAST = frozenset(
 
 
 def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
-    """Return the hints about a medium; blocks, so call it in a worker thread.
+    """Return the hints of a medium. Reads the medium, so call it in a thread.
 
     Args:
-        head: The first bytes that the caller has read.
+        head: The first bytes of the medium.
         source: The medium. Unless it is in memory or a draft, only its first 8 MiB are read.
         mime_type: The detected type.
 
     Returns:
-        Pixels as displayed (after the rotation of a photograph), and seconds to the millisecond.
+        The pixels as displayed (after the rotation of a photograph), and the seconds, rounded to
+        milliseconds.
     """
     if headers.has_known_header(mime_type):
         hints = headers.read_image_hints(head, mime_type)
@@ -60,10 +61,10 @@ def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
 async def probe_stored_media(
     blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str
 ) -> MediaHints:
-    """Return the hints about a stored blob, from its beginning and for some types its end.
+    """Return the hints of a stored blob. Only its beginning, and for some types its end, are read.
 
     Returns:
-        See `probe_media`. No hints if the store does not answer.
+        See `probe_media`. If the store does not answer, there are no hints.
     """
     is_image = headers.has_known_header(mime_type)
     if not is_image and not headers.has_duration(mime_type):
@@ -86,22 +87,22 @@ async def probe_stored_media(
 def _file_of(source: MediaSource) -> headers.WindowedFile:
     if isinstance(source, DraftMedia):
         return headers.WholeFile(source.draft.read, source.size_bytes)
-    # A medium in memory is passed whole, since that costs nothing.
+    # All bytes of a medium in memory are passed, as this does not copy them.
     size = source.size_bytes if isinstance(source, InMemoryMedia) else _WINDOW_BYTES
     return headers.WindowedFile(source.head(size), b"", source.size_bytes)
 
 
 _MAX_CACHED = 20_000
 _SMALL_BYTES = 4_096
-# Each check occupies a thread while it waits for the store.
+# While a check waits for the store, it occupies a thread.
 _MAX_CONCURRENT = 8
 
 
 class MediaChecks:
-    """A cache of checks for damage, shared by all services.
+    """Finds damaged media, with a cache that all services share.
 
     Args:
-        blobs: The store of media.
+        blobs: Reads stored media.
     """
 
     def __init__(self, blobs: BlobStore) -> None:
@@ -120,7 +121,7 @@ class MediaChecks:
                 return await self.check_bytes(data, medium.mime_type)
             case StoredBytes(digest=digest):
                 size_bytes = medium.size_bytes or 0
-                return await self.of_blob(
+                return await self.check_blob(
                     project_id, digest, mime_type=medium.mime_type, size_bytes=size_bytes
                 )
         return None
@@ -132,7 +133,7 @@ class MediaChecks:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
         """
         mime_type, size_bytes = resource.mime_type, resource.size_bytes
-        return await self.of_blob(
+        return await self.check_blob(
             project_id, resource.digest, mime_type=mime_type, size_bytes=size_bytes
         )
 
@@ -140,13 +141,13 @@ class MediaChecks:
         """Return the damage of a medium in memory."""
         source = InMemoryMedia(data)
         if len(data) <= _SMALL_BYTES:
-            # A history may have thousands of icons, each cheaper to check than a thread to start.
+            # Checking an icon is faster than starting a thread, and a history may have thousands.
             return check_source_soundness(source, mime_type)
         return await anyio.to_thread.run_sync(
             check_source_soundness, source, mime_type, limiter=self._threads
         )
 
-    async def of_blob(
+    async def check_blob(
         self, project_id: str, digest: str, *, mime_type: str, size_bytes: int
     ) -> Damage | None:
         """Return the damage of a stored medium.
@@ -162,7 +163,7 @@ class MediaChecks:
             read = partial(read_whole, start=start, end=start + size)
             data = anyio.from_thread.run(read, self._blobs, project_id, digest)
             if len(data) != size:
-                # The store has lost a part, which is no damage of the medium itself.
+                # The store has lost a part of the blob. The medium itself may not be damaged.
                 raise StoreUnavailableError("blob store")
             return data
 

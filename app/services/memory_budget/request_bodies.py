@@ -14,7 +14,7 @@ from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.streams.text_weight import TextWeight
 
-FREE_BYTES = 16 * 1024
+UNRESERVED_BYTES = 16 * 1024
 """Bodies up to this size reserve nothing; most requests are small."""
 
 QUICKLY_WEIGHED_BYTES = 64 * 1024
@@ -72,7 +72,7 @@ class BodyMemory:
         self._is_ended = False
         self._credit_seconds = _MAX_CREDIT_SECONDS
         self._waiting_since: float | None = None
-        self.size_bytes = FREE_BYTES
+        self.size_bytes = UNRESERVED_BYTES
         """The size up to which the reserved memory suffices."""
 
     @asynccontextmanager
@@ -215,7 +215,7 @@ class BodyMemory:
     def reserve_work(self, text_bytes: int) -> None:
         """Reserve the memory for work on more bytes of text; called by worker threads.
 
-        A body of up to `FREE_BYTES` reserves nothing, so any thread may call this for it.
+        A body of up to `UNRESERVED_BYTES` reserves nothing, so any thread may call this for it.
 
         Raises:
             OverloadedError: It does not fit now.

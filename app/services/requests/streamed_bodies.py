@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from app.services.concurrency.large_work import LARGE_BYTES, QUICK_BYTES, LargeWork, is_quick
-from app.services.memory_budget.request_bodies import FREE_BYTES, BodyBudget, BodyMemory
+from app.services.memory_budget.request_bodies import UNRESERVED_BYTES, BodyBudget, BodyMemory
 from app.services.requests.whole_bodies import size_of, weigh_all
 from app.stores.blobs.store import BlobDraft, BlobStore, StoredBlob
 from pagefault_dialects.model.media import InMemoryMedia
@@ -130,7 +130,7 @@ class StreamedBodies:
         try:
             async with memory.arrival():
                 body = await receiver.receive(memory.measure_pace(chunks))
-            if body.size_bytes > FREE_BYTES:
+            if body.size_bytes > UNRESERVED_BYTES:
                 await weigh_all(body.last_piece, memory, self.work)
                 await memory.begin_work(body.bytes_in_memory)
             yield body

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from app.services.concurrency.large_work import LargeWork, is_quick
 from app.services.memory_budget.request_bodies import (
-    FREE_BYTES,
     QUICKLY_WEIGHED_BYTES,
+    UNRESERVED_BYTES,
     BodyBudget,
     BodyMemory,
 )
@@ -45,7 +45,7 @@ class RequestBodies:
             async with memory.arrival():
                 pieces = await _receive(memory.measure_pace(chunks), memory)
             size_bytes = size_of(pieces)
-            if size_bytes > FREE_BYTES:
+            if size_bytes > UNRESERVED_BYTES:
                 await weigh_all(pieces, memory, self.work)
                 await memory.begin_work(size_bytes)
             if is_quick(*pieces):
@@ -111,7 +111,7 @@ def _weigh(pieces: list[bytes], memory: BodyMemory) -> None:
 
 
 def _parse(pieces: list[bytes], memory: BodyMemory, parse: Callable[[bytes], _T]) -> _T:
-    if (size_bytes := size_of(pieces)) > FREE_BYTES:
+    if (size_bytes := size_of(pieces)) > UNRESERVED_BYTES:
         memory.reserve_work(size_bytes)
     body = b"".join(pieces)
     pieces.clear()

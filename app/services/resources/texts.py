@@ -17,7 +17,7 @@ from app.errors import NotFoundError, UnsupportedMediaError
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LARGE_BYTES, LargeWork, ProjectTurns
 from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
-from app.services.memory_budget.request_bodies import FREE_BYTES, grow_within
+from app.services.memory_budget.request_bodies import UNRESERVED_BYTES, grow_within
 from app.services.resources.resources import Resources
 from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
@@ -211,7 +211,7 @@ class ResourceTexts:
     def _parse_value(
         self, memory: MemoryReservation, data: bytes, mime_type: str, pointer: str
     ) -> tuple[JsonExcerpt, str]:
-        if len(data) > FREE_BYTES:
+        if len(data) > UNRESERVED_BYTES:
             weight = TextWeight()
             weight.add(data)
             needed_bytes = weight.work_bytes(len(data))

@@ -16,7 +16,7 @@ from app.errors import OverloadedError
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
-from app.services.memory_budget.request_bodies import FREE_BYTES, BodyBudget, BodyMemory
+from app.services.memory_budget.request_bodies import UNRESERVED_BYTES, BodyBudget, BodyMemory
 from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.filesystem import FilesystemBlobStore
@@ -62,8 +62,8 @@ async def test_small_body_takes_nothing_of_the_budget() -> None:
     budget = budget_of()
     everything = await budget.memory.reserve(64 * MIB)
     bodies = RequestBodies(LargeWork(LIMITS), budget)
-    async with bodies.read(pieces_of(b"x" * FREE_BYTES), len) as length:
-        assert length == FREE_BYTES
+    async with bodies.read(pieces_of(b"x" * UNRESERVED_BYTES), len) as length:
+        assert length == UNRESERVED_BYTES
     assert budget.memory.held_bytes == everything.size_bytes
 
 
@@ -111,8 +111,8 @@ def test_commas_and_brackets_within_strings_weigh_as_text_wherever_they_are_cut(
 async def test_body_that_has_just_become_large_holds_little_more_than_arrived() -> None:
     budget = budget_of()
     memory = BodyMemory(budget)
-    await memory.keep(FREE_BYTES + 1)
-    assert budget.arriving.held_bytes == budget.memory.held_bytes == 2 * FREE_BYTES
+    await memory.keep(UNRESERVED_BYTES + 1)
+    assert budget.arriving.held_bytes == budget.memory.held_bytes == 2 * UNRESERVED_BYTES
     memory.release()
 
 

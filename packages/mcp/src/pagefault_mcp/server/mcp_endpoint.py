@@ -25,7 +25,7 @@ from app.http.dependencies import caller_by_key
 from app.http.problem_types import problem_response
 from app.http.response_memory import PIECE_BYTES, body_message, find_response_budget, watch_reader
 from app.models.limits import Limits
-from app.services.memory_budget.request_bodies import FREE_BYTES
+from app.services.memory_budget.request_bodies import UNRESERVED_BYTES
 from app.services.memory_budget.responses import ResponseMemory
 from app.services.requests.whole_bodies import RequestBodies
 from app.wiring.services import Provider, Services
@@ -227,10 +227,10 @@ def _check_body(body: bytes, *, max_depth: int) -> _CheckedMessage:
         return _CheckedMessage(body, is_listen=False)
     check_message(message, body)
     is_listen = message.get("method") == _LISTEN
-    if is_listen and len(body) > FREE_BYTES:
+    if is_listen and len(body) > UNRESERVED_BYTES:
         raise PayloadTooLargeError(
-            f"A request to listen has {FREE_BYTES} bytes at most. Send several of them, each for "
-            "some of the resources, or listen to changes of the list."
+            f"A request to listen has {UNRESERVED_BYTES} bytes at most. Send several of them, each "
+            "for some of the resources, or listen to changes of the list."
         )
     return _CheckedMessage(body, is_listen)
 
