@@ -48,15 +48,15 @@ async def test_lag_counts_events_that_are_not_handed_out_and_those_that_wait(
         )
         feed.attach(quick)
         feed.attach(slow)
-        assert (feeds.lag(), feeds.queue_memory.longest_queue()) == (0, 0)
+        assert (feeds.measure_lag(), feeds.queue_memory.longest_queue()) == (0, 0)
         # Before there are any, since the feed may read them at once.
         feeds.wake("p", 3)
-        assert (feeds.lag(), feeds.queue_memory.longest_queue()) == (3, 0)
+        assert (feeds.measure_lag(), feeds.queue_memory.longest_queue()) == (3, 0)
         await write_events(records, 3)
         feeds.wake("p", 3)
         with anyio.fail_after(30):
             assert [item.number for item in await quick.take()] == [1, 2, 3]
-        assert (feeds.lag(), feeds.queue_memory.longest_queue()) == (0, 3)
+        assert (feeds.measure_lag(), feeds.queue_memory.longest_queue()) == (0, 3)
         await slow.take()
         assert feeds.queue_memory.longest_queue() == 0
         for item in (quick, slow):

@@ -1,4 +1,4 @@
-"""The broker wakes readers of the log; it carries no events."""
+"""The broker wakes the readers of the log of events after a write. It transports no events."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,19 +15,20 @@ class Listener(Protocol):
         """True if any stream waits for events."""
 
     def wake(self, project_id: str | None, number: int | None) -> None:
-        """Cause the log of a project, or of all projects, to be read.
+        """Read the log of a project soon. Does not wait.
 
-        `number` is that of the newest event.
-
-        Never waits.
+        Args:
+            project_id: The project; `None` for all projects.
+            number: The number of the newest event, if it is known.
         """
 
 
 class EventBroker:
-    """Wakes the reader of the log in this process; subclasses also after writes of other processes.
+    """Wakes the reader of the log after writes of this process.
 
-    Wake-ups may be late, repeated or unnecessary. There must be one after every commit of an event,
-    as soon as the event can be read, and after every time in which commits may have been missed.
+    Subclasses also wake it after writes of other processes. Wake-ups may be late, repeated or
+    unnecessary. There must be one after each commit of an event, when the event can be read. There
+    must also be one after each period in which notifications of commits may have been lost.
     """
 
     is_notified = True
@@ -38,7 +39,7 @@ class EventBroker:
 
     @asynccontextmanager
     async def listening(self, listener: Listener) -> AsyncIterator[None]:
-        """Wake a listener while the block runs."""
+        """Wake a listener during the block."""
         self._listener = listener
         try:
             async with run_beside(self._watch_other_processes(listener)):
@@ -47,7 +48,7 @@ class EventBroker:
             self._listener = None
 
     async def _watch_other_processes(self, listener: Listener) -> None:
-        """Wake a listener after commits of other processes, until cancelled; does nothing here."""
+        """Wake a listener after commits of other processes, until cancelled. Here, do nothing."""
 
     def announce(self, project_id: str, number: int) -> None:
         """Wake the listener after this process has committed an event. Does not wait or raise."""

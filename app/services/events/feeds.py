@@ -1,8 +1,8 @@
-"""Feeds: one reader of the log per project for all subscriptions of this process.
+"""Feeds: one reader of the log for each project, for all subscriptions of this process.
 
-A feed reads after its position when it is woken, puts each event into every subscription, and then
-moves its position; both happen in one step of the event loop. So a stream that has read the log up
-to the position of a feed may join it without a gap, and skips events by their number.
+When a feed is woken, it reads the log after its position, puts each event into all subscriptions,
+and moves its position. There is no `await` between the last two steps. So a stream that has read
+the log up to the position of the feed can join the feed without a gap.
 """
 
 import asyncio
@@ -37,11 +37,7 @@ _MAX_PAUSE_SECONDS = 0.25
 
 
 class ProjectFeed:
-    """The events of one project, from the moment it was opened.
-
-    `position` is the number of the last event that was delivered to the subscriptions, `newest` the
-    largest number of an event that the feed knows of.
-    """
+    """Distributes the events of one project to the subscriptions of this process."""
 
     def __init__(
         self,
@@ -60,12 +56,16 @@ class ProjectFeed:
         self._woken = asyncio.Event()
         self._is_over = False
         self.position = 0
+        """The number of the last event that was distributed."""
         self.newest = 0
+        """The largest number of an event that is known to be in the log."""
         self.is_begun = False
+        """True once `position` is set, and `run` is started."""
         self.users = 0
+        """The number of streams that use the feed."""
 
     def wake(self, number: int | None) -> None:
-        """Cause the log to be read, unless `number` is that of a delivered event."""
+        """Read the log soon, unless the event with this number was distributed already."""
         if number is None or number > self.position:
             self.newest = max(self.newest, number or 0)
             self._woken.set()
@@ -88,7 +88,7 @@ class ProjectFeed:
     async def run(self) -> None:
         """Read and distribute events until the feed ends."""
         while not self._is_over:
-            # A failed read is repeated, so that streams do not stop.
+            # If a read fails, it is repeated, so that the streams go on.
             with log_failures(_log, "events not read"):
                 while not self._is_over and await self._read():
                     await self._pause_after_delivery()
@@ -98,13 +98,13 @@ class ProjectFeed:
             await self._wait_to_retry()
 
     async def _pause_after_delivery(self) -> None:
-        """Pause for twice the time that the listeners have just used.
+        """Pause for twice the time that the listeners have needed for the last events.
 
-        Events of the meantime are distributed together. Otherwise a thousand listeners would be
-        served one event at a time, and each write would wait for all of them.
+        Events that are written during the pause are distributed together. Without it, a thousand
+        listeners would be served one event at a time, and each write would wait for all of them.
         """
         began = monotonic()
-        # Continues after all listeners that received events.
+        # This returns after all listeners with new events have run.
         await anyio.lowlevel.checkpoint()
         await anyio.sleep(min(2 * (monotonic() - began), _MAX_PAUSE_SECONDS))
 
@@ -115,10 +115,10 @@ class ProjectFeed:
                 self._woken.clear()
 
     async def _read(self) -> bool:
-        """Distribute new events; return whether there were any."""
+        """Distribute the new events of the log; return True if there were any."""
         logged, removed = await self._records.read(self._project_id, self._read_log)
         if self.position < removed:
-            # These streams have missed removed events: they reconnect and get a reset.
+            # These streams have missed events that were removed. They reconnect, and get a reset.
             for subscription in self._subscriptions:
                 subscription.cut("slow")
         if logged:
@@ -129,7 +129,7 @@ class ProjectFeed:
         return bool(logged)
 
     def _read_log(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
-        """Return new events, and the number up to which events were removed unread."""
+        """Return new events, and the number up to which events were removed before the read."""
         logged = unit[EventRecords].after(self.position, limit=_AT_ONCE, max_bytes=_AT_ONCE_BYTES)
         is_gap = bool(logged) and logged[0].number > self.position + 1
         return logged, unit[EventRecords].bounds().removed if is_gap else 0
@@ -139,7 +139,7 @@ class ProjectFeed:
         return event if raw is None else replace(event, data=with_raw_result(event.data, raw))
 
     def _distribute(self, events: Sequence[Event]) -> None:
-        # Batches are shared by listeners to the same session, of which there may be a thousand.
+        # All listeners to the same session get the same batch. There may be a thousand of them.
         batches: dict[str | None, EventBatch] = {}
         self._queue_memory.make_room(sum(len(event.data) for event in events))
         for subscription in self._subscriptions:
@@ -169,7 +169,7 @@ class Feeds:
         self._is_running = asyncio.Event()
         self._is_over = asyncio.Event()
         self._is_check_due = asyncio.Event()
-        metrics.watch_lag(self.lag, queue_memory.longest_queue)
+        metrics.watch_lag(self.measure_lag, queue_memory.longest_queue)
         raw_results.has_listeners = self._feeds.__contains__
 
     @property
@@ -177,8 +177,8 @@ class Feeds:
         """True if any project has listeners."""
         return bool(self._feeds)
 
-    def lag(self) -> int:
-        """Return the largest number of known events that a feed has not delivered yet."""
+    def measure_lag(self) -> int:
+        """Return the number of events that the slowest feed has not distributed yet."""
         begun = (feed for feed in self._feeds.values() if feed.is_begun)
         return max((feed.newest - feed.position for feed in begun), default=0)
 
@@ -190,21 +190,21 @@ class Feeds:
             self._feeds[project_id].wake(number)
 
     async def run(self) -> None:
-        """Run feeds until `end`, and wait until each has ended."""
+        """Run feeds until `end` is called, and wait until all feeds have ended."""
         async with self._group:
             self._is_running.set()
             self._group.start_soon(self._check)
             await self._is_over.wait()
 
     def end(self) -> None:
-        """End all feeds. No feed begins afterwards."""
+        """End all feeds, and start no new ones."""
         self._is_over.set()
         self._is_check_due.set()
         for feed in self._feeds.values():
             feed.end()
 
     async def _check(self) -> None:
-        """Whenever it is due, find projects with new events in one query, and wake their feeds."""
+        """When all projects are to be checked, wake the feeds of those with new events."""
         while True:
             await self._is_check_due.wait()
             if self._is_over.is_set():
@@ -218,6 +218,7 @@ class Feeds:
             self._is_check_due.set()
 
     async def _wake_feeds_behind(self) -> None:
+        """Find the projects with new events, with one query, and wake their feeds."""
         project_ids = [*self._feeds]
         newest = await self._records.read_projects(
             lambda projects: projects.newest_events(project_ids)
@@ -247,18 +248,18 @@ class Feeds:
         except BaseException:
             self.leave(feed, project_id)
             raise
-        # Another stream may have started the feed meanwhile.
+        # During the read, another stream may have started the feed.
         if not feed.is_begun and not self._is_over.is_set():
             feed.position = feed.newest = newest
             feed.is_begun = True
-            # It reads at once, because events may have been announced before its position was set.
+            # `run` reads at once, for events that were announced before the position was set.
             self._group.start_soon(feed.run)
         return feed
 
     def leave(self, feed: ProjectFeed, project_id: str) -> None:
-        """Stop using a feed; it ends after its last user."""
+        """Stop using a feed. The feed ends after the last user has left."""
         feed.users -= 1
         if not feed.users:
             del self._feeds[project_id]
-            # It is not cancelled, because it may be returning a connection to the pool.
+            # The task is not cancelled, because it may be returning a connection to the pool.
             feed.end()

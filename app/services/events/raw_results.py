@@ -10,12 +10,12 @@ _MAX_RAW_RESULTS = 64
 
 
 class RawResults:
-    """Raw results of tools, for debugging, from just before the commit until their event.
+    """The raw results of tools that are about to be committed, for listeners that debug tools.
 
-    Only connected listeners receive them; they are never stored.
+    A raw result is in memory until its event is sent, and is never stored.
 
     Args:
-        is_enabled: Whether results are kept.
+        is_enabled: True to keep results.
     Source: spec 002, "Event Flow & Consumers" (`DECTO_DEBUG_TOOL_RESULT_RAW`).
     """
 
@@ -25,7 +25,7 @@ class RawResults:
         self.has_listeners: Callable[[str], bool] = lambda _: False
 
     def is_wanted(self, project_id: str, *, size_bytes: int) -> bool:
-        """Return whether `offer` keeps a result from a body of this size."""
+        """Return True if `offer` keeps a result from a body of this size."""
         return self._is_enabled and size_bytes <= _MAX_RAW_BYTES and self.has_listeners(project_id)
 
     def offer(
@@ -38,7 +38,7 @@ class RawResults:
         if not self.is_wanted(project_id, size_bytes=size_bytes):
             return
         self._results[tool_result_id] = json_text(result).encode()
-        # Results of rolled back transactions are never taken.
+        # If a transaction was rolled back, nobody takes its result.
         while len(self._results) > _MAX_RAW_RESULTS:
             self._results.popitem(last=False)
 

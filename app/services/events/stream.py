@@ -1,7 +1,8 @@
 """One stream of events: first from the log, then from the feed of its project.
 
-So a listener receives each event once and in order. A stream begins after the requested position.
-If events after that were removed from the log, it begins at the end of the log, with a reset.
+A stream begins after the position that the listener requests. If events after that position were
+removed from the log, the stream begins at the end of the log, with a *reset*: the listener has to
+load its data again.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -33,15 +34,14 @@ _STUCK_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start of a stream.
-
-    `number` is that of the event before the first one, and `position` the same position in the
-    numbering of the listener. `is_reset` is true if it is not the requested position.
-    """
+    """The start of a stream."""
 
     number: int
+    """The number, in the log of the project, of the event before the first one."""
     position: int
+    """The same position for the listener: a `seq` of the session, or a number of the project."""
     is_reset: bool = False
+    """True if the start is not the requested position."""
 
 
 def find_start(unit: UnitOfWork, session_id: str | None, after: int | None) -> Start:
@@ -49,11 +49,11 @@ def find_start(unit: UnitOfWork, session_id: str | None, after: int | None) -> S
 
     Args:
         unit: A snapshot of the records.
-        session_id: The session, `None` for all events of the project.
-        after: The position before the first event, `None` for now.
+        session_id: The session; `None` for all events of the project.
+        after: The position before the first event; `None` for new events only.
     """
     if session_id is not None:
-        return _start_in_session(unit, session_id, after)
+        return _find_session_start(unit, session_id, after)
     # The positions in a project are the numbers of its log.
     bounds = unit[EventRecords].bounds()
     if after is not None and bounds.removed <= after <= bounds.last:
@@ -61,11 +61,12 @@ def find_start(unit: UnitOfWork, session_id: str | None, after: int | None) -> S
     return Start(bounds.last, bounds.last, is_reset=after is not None)
 
 
-def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> Start:
-    """Return the start of the stream of a session, whose positions are `seq`.
+def _find_session_start(unit: UnitOfWork, session_id: str, after: int | None) -> Start:
+    """Return the start of the stream of a session. Its positions are `seq`.
 
-    The session may have been deleted and created again since its listener left. The listener gets
-    the event of the deletion, or a reset if its position may belong to either session.
+    Since the listener was connected last, the session may have been deleted, and another session
+    created with the same id. Then the listener gets the event of the deletion. If its position may
+    belong to either session, it gets a reset.
     """
     bounds = unit[EventRecords].bounds()
     session = unit[SessionRecords].find(session_id)
@@ -77,17 +78,17 @@ def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> S
         return Start(bounds.last, last_seq, is_reset=True)
     if number is None and after == last_seq:
         # The listener has received all events, even if they were removed from the log.
-        number = _before_deletion(unit, session_id, after) if session is None else None
+        number = _find_number_before_deletion(unit, session_id, after) if session is None else None
         return Start(bounds.last if number is None else number, after)
     if number is None and after > last_seq:
-        number = _before_deletion(unit, session_id, after)
+        number = _find_number_before_deletion(unit, session_id, after)
     if number is None:
         return Start(bounds.last, last_seq, is_reset=True)
     return Start(number, after)
 
 
 def _find_number(unit: UnitOfWork, session_id: str, after: int) -> int | None:
-    """Return the number in the log after which all events with a `seq` above `after` follow."""
+    """Return the number in the log before the first event with a `seq` above `after`."""
     if after and (number := unit[EventRecords].newest_with(session_id, after)) is not None:
         return number
     number = unit[EventRecords].newest_with(session_id, after + 1)
@@ -95,43 +96,45 @@ def _find_number(unit: UnitOfWork, session_id: str, after: int) -> int | None:
 
 
 def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | None) -> bool:
-    """Return whether `after` may be a `seq` of an earlier, deleted session of this name.
+    """Return True if `after` may be a `seq` of an earlier, deleted session with the same id.
 
     Args:
         unit: A snapshot of the records.
         session_id: An existing session.
         after: The position.
-        number: The number of the event at this position, `None` if the session has none.
+        number: The number of the event at this position; `None` if the session has none.
     """
     if not after:
         return False
     ended = unit[EventRecords].first_deletion_from(session_id, after)
     if ended is None:
-        # The event of the deletion may have been removed from the log.
+        # The event of the deletion may have been removed from the log, but not the last `seq`.
         return after <= unit[SessionRecords].last_seq_of_deleted(session_id)
     # A stream that begins at the deletion receives its event.
     return number is not None and ended < number
 
 
-def _before_deletion(unit: UnitOfWork, session_id: str, after: int) -> int | None:
+def _find_number_before_deletion(unit: UnitOfWork, session_id: str, after: int) -> int | None:
+    """Return the number in the log before the deletion of a session, after a position."""
     number = unit[EventRecords].deletion_after(session_id, after)
     return None if number is None else number - 1
 
 
 @dataclass(eq=False, slots=True)
 class EventStream:
-    """The events of one listener.
-
-    The sender may set `abort`, which ends a connection that makes no progress.
-    """
+    """The events of one listener."""
 
     records: Records
+    """Reads the log."""
     feed: ProjectFeed
+    """The feed of the project, which fills the queue of the subscription."""
     caller: Caller
     start: Start
     subscription: Subscription
     readers: anyio.CapacityLimiter
+    """Limits the number of streams that read the log at the same time."""
     abort: Callable[[], object] | None = None
+    """Ends the connection if the listener reads nothing. The sender of the response sets it."""
     _number: int = field(init=False)
     _delivered_at: float | None = None
 
@@ -149,7 +152,7 @@ class EventStream:
                         return
 
     async def batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
-        """Yield the same events in batches of those that arrived since the last one."""
+        """Yield the same events in batches, each with the events since the batch before it."""
         try:
             async with aclosing(self._batches()) as batches:
                 async for batch in batches:
@@ -168,23 +171,23 @@ class EventStream:
         return self.subscription.ended_by
 
     def cut(self, reason: EndReason) -> None:
-        """End the stream after the delivered events."""
+        """End the stream. Events that are not delivered yet are dropped."""
         self.subscription.cut(reason)
 
     def stuck_since(self, now: float) -> float | None:
-        """Return the time of the last delivery if the listener has not read it for a while."""
+        """Return the time of the last delivery, if the listener has not read it for 2 seconds."""
         delivered_at = self._delivered_at
         if delivered_at is None or now - delivered_at < _STUCK_SECONDS:
             return None
         return delivered_at
 
     def is_stalled(self, now: float) -> bool:
-        """Return whether the listener has not read its last delivery in time."""
+        """Return True if the listener has not read its last delivery for 30 seconds."""
         return self._delivered_at is not None and now - self._delivered_at > _STALLED_SECONDS
 
     async def _batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
         if self.start.is_reset:
-            yield [_reset(self.start)]
+            yield [_make_reset(self.start)]
         async for item in self._read_logged():
             yield [item]
         try:
@@ -199,24 +202,24 @@ class EventStream:
 
     async def _read_logged(self) -> AsyncGenerator[EventItem, None]:
         """Yield events of the log up to the position of the feed, then join the feed."""
-        while not self.subscription.is_cut and self._number < (reached := self.feed.position):
+        while not self.subscription.is_cut and self._number < (feed_position := self.feed.position):
             reset, logged = await self._read()
             if reset is not None:
                 self._number = reset.number
-                yield _reset(reset)
+                yield _make_reset(reset)
                 continue
             for event in map(event_of, logged):
                 self._number = event.number
                 yield make_event_item(event, self.subscription.session_id)
             if not logged:
-                self._number = max(self._number, reached)
-        # No other task runs between the last check of the feed's position and this line.
+                self._number = max(self._number, feed_position)
+        # No other task runs between the last check of the position and this line: no gap.
         self.feed.attach(self.subscription)
 
     async def _read(self) -> tuple[Start | None, Sequence[LoggedEvent]]:
-        """Return the next events of the log, or a new start if they are not kept."""
+        """Return the next events of the log, and a new start if events were removed before."""
         async with self.readers:
-            # Cancelling a read would cost its database connection.
+            # If a read is cancelled, its database connection cannot be used again.
             with anyio.CancelScope(shield=True):
                 read = await self.records.read_snapshot(self.caller.project_id, self._read_log)
         return read
@@ -234,6 +237,6 @@ class EventStream:
         return new_start, logged
 
 
-def _reset(start: Start) -> EventItem:
+def _make_reset(start: Start) -> EventItem:
     data = ResetEvent(reason="position-not-kept", position=start.position)
     return EventItem(start.number, start.position, "reset", data.encode())

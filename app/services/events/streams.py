@@ -1,9 +1,9 @@
-"""Streams of events: they are opened, checked and ended here.
+"""Opens, checks and ends streams of events.
 
-A stream reads the log until it has reached the feed of its project, and then reads its queue. So a
-listener that starts at any time receives each event once and in order. A stream is ended if its
-queue is full, if its listener has read nothing for half a minute, if its key is revoked, and if the
-server stops. The listener then reconnects with the last position that it has received.
+A stream reads the log up to the position of the feed of its project, and then reads its queue. So a
+listener receives each event once and in order, whenever it starts. A stream is ended if its queue
+is full, if its listener has read nothing for 30 seconds, if its key is revoked, or if the server
+stops. The listener then reconnects with the last position that it has received.
 """
 
 from collections import Counter
@@ -70,7 +70,7 @@ class EventStreams:
 
     @asynccontextmanager
     async def running(self, broker: EventBroker) -> AsyncIterator[None]:
-        """Wake and check the streams for the length of the block."""
+        """Run the feeds, and check the streams, during the block."""
         async with (
             run_beside(self._feeds.run(), end=self.end),
             run_beside(self._watch()),
@@ -82,17 +82,17 @@ class EventStreams:
     async def open(
         self, caller: Caller, *, session_id: str | None, after: int | None
     ) -> AsyncIterator[EventStream]:
-        """Yield a stream, open for the length of the block.
+        """Open a stream during the block.
 
         Args:
-            caller: The listener. The stream ends if it loses access.
-            session_id: The session of the events; `None` for all of the project.
-            after: The position before the first event: a `seq` of the session, or a number of the
-                project's log. `None` for new events only.
+            caller: The listener. If it loses access, the stream is ended.
+            session_id: The session of the events; `None` for all events of the project.
+            after: The position before the first event: a `seq` of the session, or a number in the
+                log of the project. `None` for new events only.
 
         Raises:
-            StreamLimitError: The caller has the maximum of streams of a key.
-            OverloadedError: The process has its maximum of streams, or the server stops.
+            StreamLimitError: The caller has the maximum number of streams of a key.
+            OverloadedError: The process has the maximum number of streams, or the server stops.
             StoreUnavailableError: The log cannot be read.
         """
         with self._count_against_limits(caller):
@@ -125,7 +125,7 @@ class EventStreams:
             raise OverloadedError
         if self._streams_of[caller] >= self._limits.streams_per_key:
             raise StreamLimitError(self._limits.streams_per_key)
-        # This precedes all waits, so that listeners that arrive at the same time are counted.
+        # There is no `await` between the checks and these lines, so no limit can be exceeded.
         self._stream_count += 1
         self._streams_of[caller] += 1
         try:
@@ -140,7 +140,7 @@ class EventStreams:
     def _track(self, stream: EventStream) -> Iterator[None]:
         self._open.add(stream)
         if self._is_ending:
-            # The server has begun to stop while the start was looked up.
+            # The server has begun to stop while `open` was reading.
             stream.cut("stopping")
         self._counts.count_stream_opened()
         try:
@@ -150,7 +150,7 @@ class EventStreams:
             self._counts.count_stream_ended(stream.ended_by or "left")
 
     def end(self) -> None:
-        """End all streams and refuse new ones, since the server is stopping."""
+        """End all streams, and refuse new ones, because the server is stopping."""
         if self._is_ending:
             # Every connection calls this, but one pass over all streams is enough.
             return
@@ -165,7 +165,8 @@ class EventStreams:
             now = monotonic()
             for stream in [item for item in self._open if item.is_stalled(now)]:
                 _end_stalled(stream)
-            # If the buffers of stuck connections need too much memory, the longest stuck are ended.
+            # If the buffers of stuck connections need too much memory, those that are stuck for the
+            # longest time are ended.
             stuck = [(since, item) for item in self._open if (since := item.stuck_since(now))]
             stuck.sort(key=lambda pair: pair[0])
             self._write_buffers.count([partial(_end_stalled, stream) for _, stream in stuck])
@@ -181,7 +182,7 @@ class EventStreams:
 
 
 def _end_stalled(stream: EventStream) -> None:
-    """End a stream whose listener reads nothing, and its connection."""
+    """End a stream whose listener reads nothing, and end its connection."""
     stream.cut("stalled")
     if stream.abort is not None:
         stream.abort()

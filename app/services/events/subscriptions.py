@@ -1,8 +1,8 @@
 """The queues of listeners, and the memory of all queues.
 
-Undelivered events wait in a bounded queue. An event that waits for a thousand listeners is in
-memory once and counted once. If there is no memory for the next event, the listeners that are
-furthest behind are disconnected. They reconnect, and read the events from the log.
+Events that are not delivered yet wait in a bounded queue. An event that waits for a thousand
+listeners is in memory only once, and is counted once. If there is no memory for the next event, the
+listeners with the longest queues are disconnected. They reconnect, and read the log.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from app.errors import OverloadedError
 from app.models.event import EndReason, Event
 from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 
+# The part of the memory budget that all queues may use: one quarter.
 _BUDGET_SHARE = 4
 _TURNS_PER_PASS = 32
 _AT_ONCE_BYTES = 64 * 1024
@@ -23,35 +24,35 @@ _SMALL_BYTES = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class EventItem:
-    """A frame for a listener: `type`, `data`, and the position from which it may continue.
-
-    `number` is that of the event in the log of its project. The type `reset` means that events
-    after the position of the listener were removed: it must load its data again. Newer events
-    follow.
-    """
+    """An event as it is sent to a listener."""
 
     number: int
+    """The number of the event in the log of its project."""
     position: int
+    """The position after which the listener can continue; see `Start.position`."""
     type: str
+    """The type of the event. After a `reset`, the listener has to load its data again."""
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """Events that are delivered together, in order, and the size of their data."""
+    """Events that are delivered together."""
 
     items: Sequence[EventItem]
+    """The events in order."""
     size_bytes: int
+    """The size of their data."""
 
 
 def make_event_item(event: Event, session_id: str | None) -> EventItem:
-    """Return the frame of an event for listeners to a session, or to the project."""
+    """Return an event for listeners to a session; or to the project, if there is no session id."""
     position = event.number if session_id is None or event.seq is None else event.seq
     return EventItem(event.number, position, event.type, event.data)
 
 
 def make_event_batch(events: Sequence[Event], session_id: str | None) -> EventBatch:
-    """Return the frames of those events that belong to a session, or of all events."""
+    """Return the events of a session; or all events, if there is no session id."""
     selected = [event for event in events if session_id in (None, event.session_id)]
     return EventBatch(
         [make_event_item(event, session_id) for event in selected],
@@ -60,22 +61,22 @@ def make_event_batch(events: Sequence[Event], session_id: str | None) -> EventBa
 
 
 class SendQueue:
-    """Lets a few callers continue at each pass of the event loop, in the order of their calls.
+    """Lets 32 callers continue in each pass of the event loop, in the order of their calls.
 
-    Otherwise large events for a thousand listeners would be sent in one pass, and all other tasks
-    would wait for it.
+    Without this, large events would be sent to a thousand listeners in one pass, and all other
+    tasks would wait for it.
     """
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._turns_left = _TURNS_PER_PASS
+        self._remaining_turns = _TURNS_PER_PASS
         self._is_scheduled = False
 
     async def take(self) -> None:
-        """Return when it is the caller's turn."""
+        """Wait for the turn of the caller."""
         self._schedule_pass()
-        if self._turns_left and not self._waiting:
-            self._turns_left -= 1
+        if self._remaining_turns and not self._waiting:
+            self._remaining_turns -= 1
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -88,18 +89,18 @@ class SendQueue:
 
     def _begin_pass(self) -> None:
         self._is_scheduled = False
-        self._turns_left = _TURNS_PER_PASS
-        while self._waiting and self._turns_left:
+        self._remaining_turns = _TURNS_PER_PASS
+        while self._waiting and self._remaining_turns:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
-                self._turns_left -= 1
-        if self._turns_left < _TURNS_PER_PASS:
+                self._remaining_turns -= 1
+        if self._remaining_turns < _TURNS_PER_PASS:
             self._schedule_pass()
 
 
 class QueueMemory:
-    """The memory of the events in all queues, at most a quarter of the memory budget."""
+    """The memory of the events in all queues: at most a quarter of the memory budget."""
 
     def __init__(self, memory: MemoryBudget) -> None:
         self._reserved = MemoryReservation(memory, 0)
@@ -111,7 +112,7 @@ class QueueMemory:
         self.queued_bytes = 0
 
     def enter(self, queue: "Subscription") -> None:
-        """Add a queue; it may be ended to free memory."""
+        """Add a queue, whose listener may be disconnected to free memory."""
         self._queues.add(queue)
 
     def leave(self, queue: "Subscription") -> None:
@@ -135,7 +136,7 @@ class QueueMemory:
 
     def drop(self, items: Iterable[EventItem]) -> None:
         """Subtract events that are removed from a queue."""
-        # This is fast, because a thousand queues of a thousand events may be dropped at once.
+        # This has to be fast: a thousand queues of a thousand events may be dropped at once.
         users = self._users
         for item in items:
             key = id(item.data)
@@ -150,8 +151,8 @@ class QueueMemory:
     def make_room(self, size_bytes: int) -> None:
         """Reserve memory for events before they are queued.
 
-        The listeners that are furthest behind are disconnected until the events fit. If no events
-        wait, they are queued in any case.
+        The listeners with the longest queues are disconnected until the events fit. If no listener
+        has a queue, the events are queued without a reservation.
         """
         while not self._try_reserve(size_bytes):
             max_bytes = max((queue.waiting_bytes for queue in self._queues), default=0)
@@ -193,7 +194,8 @@ class WriteBuffers:
         """Reserve the memory of buffers, and end connections if there is too little.
 
         Args:
-            endings: A function for each buffer that ends its connection, the longest stuck first.
+            endings: Functions that end a connection, one for each buffer. The first one is for the
+                connection that is stuck for the longest time.
         """
         free_bytes = max(0, self._memory.limit_bytes - self._memory.held_bytes)
         fitting = (self._reserved.size_bytes + free_bytes) // self.EACH_BYTES
@@ -203,15 +205,15 @@ class WriteBuffers:
 
 
 class Subscription:
-    """A queue of undelivered events.
+    """The queue of a listener, with the events that are not delivered yet.
 
-    A listener that falls too far behind is disconnected and its queue is dropped: the log has the
-    events.
+    If the queue gets too long, it is dropped, and the listener is disconnected. The events stay in
+    the log.
 
     Args:
-        session_id: The session of the events; `None` for all of the project.
-        max_events: The limit of waiting events.
-        max_bytes: The limit of their bytes.
+        session_id: The session of the events; `None` for all events of the project.
+        max_events: The maximum number of waiting events.
+        max_bytes: The maximum size of their data.
         memory: The memory of all queues of the process.
     """
 
@@ -229,7 +231,7 @@ class Subscription:
         self.ended_by: EndReason | None = None
 
     def offer(self, event_batch: EventBatch) -> None:
-        """Queue events; never waits."""
+        """Queue the events of a batch. Does not wait."""
         if self.is_cut or not event_batch.items:
             return
         self._memory.put(event_batch.items)
@@ -250,7 +252,7 @@ class Subscription:
         return self.ended_by is not None
 
     def cut(self, reason: EndReason) -> None:
-        """End the subscription; the first reason stays."""
+        """End the subscription, and drop its queue. A second call does not change the reason."""
         self.ended_by = self.ended_by or reason
         waiting, self._waiting = self._waiting, deque()
         self.waiting_bytes = 0
@@ -258,7 +260,7 @@ class Subscription:
         self._changed.set()
 
     def close(self) -> None:
-        """End the subscription and release the last batch."""
+        """End the subscription, and release the memory of the last batch."""
         self.cut("left")
         self._release_batch()
 
@@ -267,10 +269,10 @@ class Subscription:
         self._memory.drop(delivered)
 
     async def take(self) -> list[EventItem]:
-        """Wait for events and return up to 64 KiB of them, at least one.
+        """Wait for events, and return up to 64 KiB of them, but at least one event.
 
-        The list is empty if the subscription has ended. The memory of a batch is released by the
-        next call.
+        If the subscription has ended, the list is empty. The next call releases the memory of the
+        returned events.
         """
         self._release_batch()
         while not self._waiting:
