@@ -89,7 +89,7 @@ async def test_blob_is_counted_once_and_in_its_project(bench: Bench) -> None:
 async def test_room_is_reserved_ahead_by_as_much_as_has_come_and_a_block_at_most(
     bench: Bench,
 ) -> None:
-    reservation = bench.stored_bytes.reservation(PROJECT)
+    reservation = bench.stored_bytes.make_reservation(PROJECT)
     reserved = []
     for mib in (1, 2, 3, 5, 9, 17):
         await reservation.cover(mib * MIB)
@@ -160,7 +160,7 @@ async def test_cancelled_write_gives_its_room_back(bench: Bench) -> None:
 
 
 async def test_reservation_that_has_expired_is_given_back_once(bench: Bench) -> None:
-    reservation = bench.stored_bytes.reservation(PROJECT)
+    reservation = bench.stored_bytes.make_reservation(PROJECT)
     await reservation.cover(5)
     records = bench.stores.records
     expired = []
@@ -250,7 +250,7 @@ async def test_many_at_once_never_have_more_room_than_there_is(bench: Bench) -> 
     refused = []
 
     async def reserve() -> None:
-        reservation = bench.stored_bytes.reservation(PROJECT)
+        reservation = bench.stored_bytes.make_reservation(PROJECT)
         try:
             await reservation.cover(QUOTA // 5)
         except StoredBytesQuotaError as exc:

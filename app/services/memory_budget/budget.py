@@ -1,11 +1,11 @@
 """The budget for the memory of requests: bodies, responses, images and queued events.
 
-Limits for single bodies and responses do not limit a process that works on many of them. So all
-code that needs more than a few kilobytes for a request first reserves them from this budget. A
-request only waits while it has no reservation; otherwise two requests could wait for each other. A
-request that has a reservation and needs more gets it at once, or an error.
+A limit for each body and response does not limit the memory of many requests at the same time. So
+code that needs more than a few kilobytes for a request first reserves memory from this budget. A
+request waits only if it has no reservation yet; otherwise two requests could wait for each other.
+If a request with a reservation needs more memory, it gets the memory at once, or an error.
 
-The budget adds up the reservations. It does not measure memory.
+The budget is the sum of the reservations. Memory is not measured.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from typing import TypeAlias
 from app.errors import MemoryExhaustedError
 
 WAIT_SECONDS = 1.0
-"""Time that a request without memory waits for some."""
+"""The time that a request without a reservation waits for memory."""
 _MAX_FALL_BYTES = 48 * 1024 * 1024
-"""Decrease that ends `MemoryBudget.wait_for_fall`, or a quarter of a small budget."""
+"""The decrease that ends `MemoryBudget.wait_for_fall`. At most, a quarter of the budget."""
 
 
 _Queue: TypeAlias = "deque[tuple[int, asyncio.Future[None]]]"
@@ -36,7 +36,7 @@ class MemoryReservation:
         """Reserve more bytes, without waiting.
 
         Raises:
-            MemoryExhaustedError: They do not fit now. The reservation does not change.
+            MemoryExhaustedError: The bytes do not fit now. The reservation does not change.
         """
         self._budget.take_more(size_bytes)
         self.size_bytes += size_bytes
@@ -59,7 +59,7 @@ class MemoryReservation:
 
 
 class MemoryBudget:
-    """The memory that all requests of a process may reserve together. For one event loop.
+    """The memory that all requests of a process may reserve together. Not thread-safe.
 
     Waiting requests are served in the order of their arrival.
 
@@ -70,6 +70,7 @@ class MemoryBudget:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
+        """The number of reserved bytes."""
         self._fall_bytes = min(_MAX_FALL_BYTES, limit_bytes // 4)
         self._peak_bytes = 0
         self._has_fallen = asyncio.Event()
@@ -78,7 +79,7 @@ class MemoryBudget:
 
     @asynccontextmanager
     async def reserving(self, size_bytes: int) -> AsyncIterator[MemoryReservation]:
-        """Reserve memory for the length of the block; see `reserve`."""
+        """Reserve memory during the block; see `reserve`."""
         memory = await self.reserve(size_bytes)
         try:
             yield memory
@@ -90,16 +91,16 @@ class MemoryBudget:
     ) -> MemoryReservation:
         """Reserve memory, after a short wait if it does not fit at once.
 
-        The caller has no memory yet, and releases the returned one. A size above the budget counts
-        as the whole budget, which the request then has alone.
+        The caller has no other reservation, and releases the returned one. A size above the budget
+        counts as the whole budget, which this request then has alone.
 
         Args:
             size_bytes: The number of bytes.
             later_seconds: The longest wait of a large request, which is served after all small
-                ones. `None` for a small request, which waits for up to `WAIT_SECONDS`.
+                requests. `None` for a small request, which waits for up to `WAIT_SECONDS`.
 
         Raises:
-            MemoryExhaustedError: They did not fit in time. Nothing is reserved.
+            MemoryExhaustedError: The bytes did not fit in time. Nothing is reserved.
         """
         queue = self._waiting if later_seconds is None else self._later
         seconds = WAIT_SECONDS if later_seconds is None else later_seconds
@@ -120,15 +121,15 @@ class MemoryBudget:
         """Release bytes, and serve waiting requests."""
         self.held_bytes -= size_bytes
         self._serve()
-        # Waiting requests have been served, so this is the memory that stays free.
+        # Waiting requests were served before this, so the memory is really free.
         if self._peak_bytes - self.held_bytes >= self._fall_bytes:
             self._peak_bytes = self.held_bytes
             self._has_fallen.set()
 
     async def wait_for_fall(self) -> None:
-        """Wait until the reserved memory has fallen far below its last peak.
+        """Wait until the reserved memory is far below its last peak.
 
-        A fall since the last wait counts. Only one task may wait.
+        If it has fallen since the last call, this returns at once. Only one task may wait.
         """
         await self._has_fallen.wait()
         self._has_fallen.clear()
@@ -159,7 +160,7 @@ class MemoryBudget:
             raise
 
     def _serve(self) -> None:
-        """Serve waiting requests in their order, up to the first that does not fit."""
+        """Serve waiting requests in their order, up to the first one that does not fit."""
         for queue in (self._waiting, self._later):
             while queue:
                 size_bytes, served = queue[0]

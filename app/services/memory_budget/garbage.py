@@ -1,12 +1,12 @@
-"""Full garbage collections, at times when there are few objects.
+"""Runs full garbage collections at times when there are few objects.
 
-A full collection visits every object that was made since the start, and stops all threads. The
-interpreter starts it just when there are many objects: while a large value is processed. With a
-history of 60,000 messages in memory, each took half a second. So a serving process disables full
-collections (`app.server.process.collect_young_only`), and this task runs them instead.
+A full collection visits all objects that were made since the start, and stops all threads. The
+interpreter starts it when there are many objects, which is while a large value is processed. With a
+history of 60,000 messages in memory, each collection took half a second. So a serving process
+disables full collections (`app.server.process.collect_young_only`), and this task runs them.
 
-This leaves little garbage: nearly all objects of a large request are freed with their last
-reference. Of values of 100,000 objects, some hundred small objects were left for a collection.
+Until then, there is little garbage: nearly all objects of a large request are freed when their last
+reference is removed. Of values with 100,000 objects, only some hundred small objects were left.
 """
 
 import gc
@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 import anyio
 
 _REST_SECONDS = 1.0
-# While a collection is due, few objects may exist only for a moment between two large requests.
+# If a collection is due, check often: there may be few objects only between two large requests.
 _REST_WHILE_DUE_SECONDS = 0.05
-# Collections of young objects since the last full one. CPython waits for ten as well.
+# The number of collections of young objects after which a full one is due, as in CPython.
 _DUE_COLLECTIONS = 10
-# After this number, a collection is run even with many objects: requests with large values have
-# overlapped for minutes, and seventy million objects more were made than freed.
+# After this number of them, a full one is run even if there are many objects. Then requests with
+# large values have overlapped for minutes.
 _OVERDUE_COLLECTIONS = 10_000
-# With so few blocks, a collection takes some ten milliseconds.
+# Up to this number of memory blocks, a collection takes some ten milliseconds.
 _FEW_BLOCKS = 300_000
 
 
@@ -46,10 +46,10 @@ class GarbageCollector:
             await anyio.sleep(_REST_WHILE_DUE_SECONDS if is_due else _REST_SECONDS)
 
     def collect_if_due(self) -> bool:
-        """Collect if a collection is due, and either short or overdue.
+        """Run a collection if it is due, and if it is either short or overdue.
 
         Returns:
-            Whether a collection is due, but was not run.
+            True if a collection is due, but was not run.
         """
         *_, young_collections = gc.get_count()
         if young_collections <= _DUE_COLLECTIONS:

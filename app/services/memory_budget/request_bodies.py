@@ -1,6 +1,6 @@
-"""Memory of one request body, while it arrives and while it is processed.
+"""Reserves the memory of a request body, while it arrives and while it is processed.
 
-`pagefault_dialects.streams.text_weight` estimates the memory for work on a text.
+`pagefault_dialects.streams.text_weight` estimates the memory for processing a text.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.streams.text_weight import TextWeight
 
 UNRESERVED_BYTES = 16 * 1024
-"""Bodies up to this size reserve nothing; most requests are small."""
+"""No memory is reserved for bodies up to this size, as most bodies are."""
 
 QUICKLY_WEIGHED_BYTES = 64 * 1024
-"""Size up to which a text is weighed in the event loop."""
+"""The size up to which a text is weighed in the event loop."""
 
 WORK_WAIT_SECONDS = 10.0
-"""Time that a received body waits for the memory of its processing."""
+"""The longest time that a received body waits for the memory to process it."""
 
 _FIRST_STEP_BYTES = 32 * 1024
 _STEP_BYTES = 256 * 1024
@@ -30,14 +30,14 @@ _MAX_CREDIT_SECONDS = 4.0
 
 
 class BodyBudget:
-    """The share of the bodies that arrive: half of the budget.
+    """The memory of request bodies. Bodies that are arriving may use half of the budget.
 
-    The other half is left for received bodies and for responses. If arriving bodies need more than
-    their half, slow ones are ended, the slowest first.
+    The other half is for complete bodies and for responses. If arriving bodies need more than their
+    half, slow ones are ended, the slowest first.
 
     Args:
-        memory: The budget.
-        text_limit_bytes: The limit of text that one body keeps in memory.
+        memory: The whole budget.
+        text_limit_bytes: The limit of the text that one body keeps in memory.
     """
 
     def __init__(self, memory: MemoryBudget, *, text_limit_bytes: int) -> None:
@@ -60,7 +60,7 @@ class BodyBudget:
 
 
 class BodyMemory:
-    """The reservation of one body. The caller releases it at the end of the request."""
+    """The reserved memory of one body. The caller releases it at the end of the request."""
 
     def __init__(self, budget: BodyBudget) -> None:
         self._budget = budget
@@ -73,14 +73,14 @@ class BodyMemory:
         self._credit_seconds = _MAX_CREDIT_SECONDS
         self._waiting_since: float | None = None
         self.size_bytes = UNRESERVED_BYTES
-        """The size up to which the reserved memory suffices."""
+        """The size of the body up to which the reserved memory is enough."""
 
     @asynccontextmanager
     async def arrival(self) -> AsyncIterator[None]:
-        """Make the body one that may be ended while it arrives, for the length of the block.
+        """Allow that the body is ended during the block, in which it arrives.
 
         Raises:
-            OverloadedError: The body was ended: it was too slow, and its memory was needed.
+            OverloadedError: The body was ended, because it was slow, and its memory was needed.
         """
         try:
             async with asyncio.timeout(None) as self._timeout:
@@ -110,7 +110,7 @@ class BodyMemory:
             yield chunk
 
     def credit_seconds(self, now: float) -> float:
-        """Return how long the sender may pause. Below zero, the body may be ended for others."""
+        """Return how long the sender may pause. If it is below 0, the body may be ended."""
         waited = 0.0 if self._waiting_since is None else now - self._waiting_since
         return self._credit_seconds - waited
 
@@ -123,12 +123,12 @@ class BodyMemory:
         self.release()
 
     async def keep(self, size_bytes: int) -> None:
-        """Reserve memory for a number of received bytes, rounded up for further ones.
+        """Reserve memory for the received bytes, rounded up for the next bytes.
 
-        Call it if the number exceeds the attribute `size_bytes`, before keeping more bytes.
+        Call it if their number exceeds the attribute `size_bytes`, before keeping more bytes.
 
         Raises:
-            OverloadedError: They do not fit now.
+            OverloadedError: The bytes do not fit now.
         """
         size_bytes = _round_up(size_bytes)
         if self._reserved is None and not self._is_ended:
@@ -139,16 +139,16 @@ class BodyMemory:
             self._budget.bodies.add(self)
         self._grow(size_bytes)
 
-    def keep_text(self, text_bytes: int, others_bytes: int) -> None:
-        """Reserve memory for a number of bytes of text, and for others; called by worker threads.
+    def keep_text(self, text_bytes: int, other_bytes: int) -> None:
+        """Reserve memory for bytes of text, and for other bytes. Call it in a thread of anyio.
 
         Raises:
-            OverloadedError: They do not fit now.
+            OverloadedError: The bytes do not fit now.
             PayloadTooLargeError: There is too much text.
         """
         self.check_text(text_bytes)
         if self._arriving is not None:
-            anyio.from_thread.run_sync(self._grow, _round_up(text_bytes + others_bytes))
+            anyio.from_thread.run_sync(self._grow, _round_up(text_bytes + other_bytes))
         elif self._reserved is not None:
             work_bytes = self._work_bytes(text_bytes)
             anyio.from_thread.run_sync(grow_within, self._reserved, self._budget.memory, work_bytes)
@@ -163,13 +163,16 @@ class BodyMemory:
         self.size_bytes = max(self.size_bytes, size_bytes)
 
     async def begin_work(self, text_bytes: int) -> None:
-        """Reserve the memory for work on a complete body with a number of bytes of text.
+        """Reserve the memory for processing a complete body.
 
         If it does not fit at once, the reservation from the whole budget is released during the
-        wait. The bytes of the body stay reserved from the share of arriving bodies.
+        wait. The bytes of the body stay reserved from the half of arriving bodies.
+
+        Args:
+            text_bytes: The number of bytes of text in the body.
 
         Raises:
-            OverloadedError: It did not fit for `WORK_WAIT_SECONDS`.
+            OverloadedError: The memory did not fit for `WORK_WAIT_SECONDS`.
         """
         if self._reserved is None:
             return
@@ -186,9 +189,9 @@ class BodyMemory:
             self._arriving = None
 
     def _work_bytes(self, text_bytes: int) -> int:
-        """Return the memory for work on a number of bytes of text, at most 3/4 of the budget.
+        """Return the memory for processing bytes of text: at most 3/4 of the budget.
 
-        So the work does not have to wait for arriving bodies.
+        Because of this limit, the work does not have to wait for all arriving bodies.
         """
         max_bytes = self._budget.memory.limit_bytes // 4 * 3
         return min(self._weight.work_bytes(text_bytes), max_bytes)
@@ -197,7 +200,7 @@ class BodyMemory:
         """Check the number of bytes of text that a body keeps in memory.
 
         Raises:
-            PayloadTooLargeError: There are too many.
+            PayloadTooLargeError: There is too much text.
         """
         limit_bytes = self._budget.text_limit_bytes
         if text_bytes > limit_bytes:
@@ -209,17 +212,17 @@ class BodyMemory:
             )
 
     def weigh(self, data: bytes) -> None:
-        """Estimate the work on a part of the body; called by worker threads."""
+        """Add a part of the body to the estimate of the memory for processing it."""
         self._weight.add(data)
 
     def reserve_work(self, text_bytes: int) -> None:
-        """Reserve the memory for work on more bytes of text; called by worker threads.
+        """Reserve the memory for processing more bytes of text.
 
-        A body of up to `UNRESERVED_BYTES` reserves nothing, so any thread may call this for it.
+        Call it in a thread of anyio; for a body of up to `UNRESERVED_BYTES`, in any thread.
 
         Raises:
-            OverloadedError: It does not fit now.
-            PayloadTooLargeError: All of the text together is too much.
+            OverloadedError: The memory does not fit now.
+            PayloadTooLargeError: There is too much text in total.
         """
         if not text_bytes:
             return
@@ -241,13 +244,17 @@ class BodyMemory:
 
 
 def _round_up(size_bytes: int) -> int:
-    """Round a number of bytes up to a step."""
+    """Round a number of bytes up to a multiple of 32 KiB or, if it is large, of 256 KiB."""
     step_bytes = _FIRST_STEP_BYTES if size_bytes <= _STEP_BYTES else _STEP_BYTES
     return -(-size_bytes // step_bytes) * step_bytes
 
 
 def grow_within(memory: MemoryReservation, budget: MemoryBudget, size_bytes: int) -> None:
-    """Grow reserved memory to a size, at most to the whole budget."""
+    """Grow a reservation to a size, but at most to the whole budget.
+
+    Raises:
+        OverloadedError: The bytes do not fit now.
+    """
     size_bytes = min(size_bytes, budget.limit_bytes)
     if size_bytes > memory.size_bytes:
         memory.resize(size_bytes)

@@ -1,9 +1,9 @@
-"""Memory of responses, and disconnection of slow readers.
+"""Reserves the memory of responses, and disconnects clients that read too slowly.
 
-All responses with long text together reserve at most half of the budget, so that slow readers do
-not block requests. If three quarters of that half, or of the whole budget, are reserved, readers
-below a minimum rate are disconnected, the slowest first, until less is reserved. A disconnected
-client notices it: the body is shorter than its `Content-Length`.
+All responses with long text together may reserve half of the budget, called the *share*, so that
+slow readers do not block other requests. If three quarters of the share, or of the whole budget,
+are reserved, readers below a minimum rate are disconnected, the slowest first, until less is
+reserved. A disconnected client can notice it: the body is shorter than its `Content-Length`.
 """
 
 import asyncio
@@ -23,19 +23,20 @@ from app.services.memory_budget.budget import MemoryBudget, MemoryReservation
 _log: BoundLogger = structlog.get_logger(__name__)
 
 GRACE_SECONDS = 10.0
-"""Time that a response may wait for its reader before its rate counts."""
+"""The time that a response may wait for its reader before the rate of the reader counts."""
 PACE_BYTES = 256 * 1024
-"""Average bytes per second of a reader that is never disconnected."""
+"""The average bytes per second from which a reader is never disconnected."""
 _CHECK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseMemory:
-    """The bytes that a response has reserved, from the share of responses and the whole budget."""
+    """The bytes that a response has reserved, both from the share and from the whole budget."""
 
     share: MemoryReservation
     whole: MemoryReservation
     limit_bytes: int
+    """The size of the share."""
 
     @property
     def size_bytes(self) -> int:
@@ -43,18 +44,18 @@ class ResponseMemory:
         return self.share.size_bytes
 
     def resize(self, size_bytes: int) -> None:
-        """Change the number of reserved bytes; a number above the share reserves the share.
+        """Change the number of reserved bytes, but at most to the size of the share.
 
         Raises:
-            OverloadedError: They do not fit now. The reservation does not change.
+            OverloadedError: The bytes do not fit now. The reservation does not change.
         """
         size_bytes = min(size_bytes, self.limit_bytes)
-        before = self.share.size_bytes
+        previous_bytes = self.share.size_bytes
         self.share.resize(size_bytes)
         try:
             self.whole.resize(size_bytes)
         except OverloadedError:
-            self.share.resize(before)
+            self.share.resize(previous_bytes)
             raise
 
     def release(self) -> None:
@@ -81,13 +82,13 @@ class Reader:
     _waiting_since: float | None = None
 
     def cut(self) -> None:
-        """End the connection; its memory is released soon after."""
+        """End the connection. Its memory is released soon after."""
         self.is_cut = True
         self.abort()
 
     @contextmanager
     def sending(self, size_bytes: int) -> Iterator[None]:
-        """Count a piece that is sent in the block, and the time that this takes."""
+        """Count the bytes that the block sends, and the time that it takes."""
         self._waiting_since = monotonic()
         try:
             yield
@@ -108,7 +109,7 @@ class Reader:
 
 
 class ResponseBudget:
-    """The memory of the responses of a process, and their readers. For one event loop.
+    """The memory of the responses of a process, and their readers. Not thread-safe.
 
     Args:
         memory: The whole budget.
@@ -123,11 +124,11 @@ class ResponseBudget:
     async def reserve(self, size_bytes: int) -> ResponseMemory:
         """Reserve memory, after a short wait if it does not fit at once.
 
-        The caller has no reservation yet, and releases the returned one. A size above the share of
-        all responses counts as the share, which the response then has alone.
+        The caller has no other reservation, and releases the returned one. A size above the share
+        counts as the whole share, which the response then has alone.
 
         Raises:
-            OverloadedError: It did not fit for a second. Nothing is reserved.
+            OverloadedError: The bytes did not fit for a second. Nothing is reserved.
         """
         size_bytes = min(size_bytes, self._share.limit_bytes)
         self.cut_slow(monotonic(), wanted_bytes=size_bytes)
@@ -143,7 +144,7 @@ class ResponseBudget:
         """Reserve bytes without waiting.
 
         Raises:
-            OverloadedError: They do not fit now. Nothing is reserved.
+            OverloadedError: The bytes do not fit now. Nothing is reserved.
         """
         nothing = MemoryReservation(self._share, 0), MemoryReservation(self._memory, 0)
         memory = ResponseMemory(*nothing, self._share.limit_bytes)
@@ -156,7 +157,7 @@ class ResponseBudget:
 
     @contextmanager
     def reading(self, memory: ReservedMemory, cut: Callable[[], object]) -> Iterator[Reader]:
-        """Register a reader that may be disconnected, for the length of the block.
+        """Register a reader, which may be disconnected, during the block.
 
         Args:
             memory: The memory of the response.

@@ -1,9 +1,9 @@
 """Quotas of a key: requests in a minute, and bytes of request bodies in a day.
 
-Each process counts separately. Bytes are reserved before they are read, and settled at the end of
-the request: those that were not received, and those of a refused request, are released. There is no
-`await` between a check and its count, so concurrent requests cannot exceed a quota. Only the event
-loop uses this module, so it needs no locks.
+Each process counts separately. Bytes are reserved before they are read. At the end of the request,
+bytes that were not received, and the bytes of a refused request, are released. There is no `await`
+between a check and its count, so concurrent requests cannot exceed a quota. Only the event loop
+uses this module, so it needs no locks.
 """
 
 import math
@@ -24,31 +24,31 @@ _DAY = 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """A quota, and the remaining amount of a caller.
-
-    `reset_seconds` is the time until it is full again, rounded up; `None` if it is full now.
-    """
+    """The state of a quota for one caller."""
 
     name: str
     quota: int
     window_seconds: int
     remaining: int
+    """The amount that is left in the current window."""
     reset_seconds: int | None
+    """The time until the end of the window, rounded up; `None` if nothing is used."""
 
 
 @dataclass(slots=True)
 class _Window:
-    """The count so far, and the end of the window by the monotonic clock."""
+    """A period in which the use of a quota is counted."""
 
     count: int
     ends_at: float
+    """The end of the period by the monotonic clock."""
 
 
 class _Quota:
-    """One quota, counted for each caller in separate windows.
+    """One quota, with a window for each caller.
 
-    A window begins with its first count. Each caller has at most one, and callers are keys of the
-    service, so windows are not removed.
+    A window begins with its first count. Windows are not removed: each caller has at most one, and
+    the number of callers is limited by the number of keys.
     """
 
     def __init__(self, name: str, amount: int, *, window_seconds: int) -> None:
@@ -58,12 +58,12 @@ class _Quota:
         self._windows: dict[str, _Window] = {}
 
     def take(self, caller: str, amount: int) -> float:
-        """Count an amount for a caller; return the end of its window.
+        """Count an amount for a caller; return the end of the window in which it counts.
 
         Raises:
-            QuotaExceededError: The amount exceeds the quota; nothing was counted.
+            QuotaExceededError: The amount exceeds the quota. Nothing is counted.
         """
-        window = self._open(caller)
+        window = self._find_window(caller)
         if amount > self.amount - (window.count if window else 0):
             seconds = math.ceil(window.ends_at - time.monotonic()) if window else 0
             raise QuotaExceededError(self.name, retry_after_seconds=max(seconds, 1))
@@ -74,13 +74,13 @@ class _Quota:
 
     def give_back(self, caller: str, amount: int, ends_at: float) -> None:
         """Subtract an amount of a caller, unless its window has ended."""
-        window = self._open(caller)
+        window = self._find_window(caller)
         if window is not None and window.ends_at == ends_at:
             window.count -= amount
 
     def state(self, caller: str) -> QuotaState:
         """Return the state of a caller's quota."""
-        window = self._open(caller)
+        window = self._find_window(caller)
         return QuotaState(
             name=self.name,
             quota=self.amount,
@@ -89,19 +89,20 @@ class _Quota:
             reset_seconds=math.ceil(window.ends_at - time.monotonic()) if window else None,
         )
 
-    def _open(self, caller: str) -> _Window | None:
+    def _find_window(self, caller: str) -> _Window | None:
+        """Return the current window of a caller, if it has one."""
         window = self._windows.get(caller)
         return window if window is not None and window.ends_at > time.monotonic() else None
 
 
 class Allowance:
-    """The use of a caller's quotas by one request."""
+    """Counts what one request uses of the quotas of its caller."""
 
     def __init__(self, caller: str, requests: _Quota | None, sent: _Quota | None) -> None:
         self._caller = caller
         self._requests = requests
         self._sent = sent
-        # Amounts by the end of their window: a slow body may last longer than a day.
+        # The reserved amounts by the end of their window. A slow body may have several windows.
         self._reserved: dict[float, int] = {}
         self._reserved_bytes = 0
         self._received_bytes = 0
@@ -119,12 +120,12 @@ class Allowance:
     async def meter_body(
         self, chunks: AsyncIterator[bytes], *, content_length: int | None, keeps_received: bool
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the chunks of the body, each after reserving it.
+        """Yield the chunks of the body, and reserve each chunk before that.
 
         Args:
             chunks: The body.
-            content_length: Its declared length, which is reserved before the first chunk.
-            keeps_received: True if received bytes stay stored even if the request is refused.
+            content_length: The declared length, which is reserved before the first chunk.
+            keeps_received: True if received bytes count even if the request is refused.
 
         Raises:
             PayloadTooLargeError: The body is larger than the quota.
@@ -141,11 +142,11 @@ class Allowance:
         """Release unused bytes at the end of the request."""
         if self._sent is None:
             return
-        used = 0 if is_refused and not self._keeps_received else self._received_bytes
+        used_bytes = 0 if is_refused and not self._keeps_received else self._received_bytes
         for ends_at, amount in self._reserved.items():
-            kept = min(used, amount)
-            used -= kept
-            self._sent.give_back(self._caller, amount - kept, ends_at)
+            counted = min(used_bytes, amount)
+            used_bytes -= counted
+            self._sent.give_back(self._caller, amount - counted, ends_at)
         self._reserved = {}
 
     def states(self) -> list[QuotaState]:
@@ -169,8 +170,8 @@ class Quotas:
     """The quotas of all callers.
 
     Args:
-        requests_per_minute: The limit of requests of a key; 0 for none.
-        body_bytes_per_day: The limit of bytes of bodies of a key; 0 for none.
+        requests_per_minute: The maximum number of requests of a key; 0 for no limit.
+        body_bytes_per_day: The maximum number of bytes in bodies of a key; 0 for no limit.
     """
 
     def __init__(self, *, requests_per_minute: int, body_bytes_per_day: int) -> None:
@@ -181,5 +182,5 @@ class Quotas:
         self.is_counting = bool(requests.amount or sent.amount)
 
     def allowance(self, caller: Caller) -> Allowance:
-        """Return the allowance of a request. Without keys, all requests have one caller."""
+        """Return the allowance of a request. Without keys, all requests count for one caller."""
         return Allowance(caller.key_id or "", self._requests, self._sent)

@@ -1,8 +1,8 @@
 """A blob store with a quota of bytes for each project.
 
-Bytes are reserved before they are written, and counted as a blob when it is durable; otherwise the
-reservation is released. Small blobs are buffered until their size is known, so that each needs one
-reservation of its exact size, or none if the project has the same bytes already.
+Bytes are reserved before they are written. If the blob is durable, it is counted, otherwise the
+reservation is released. Small blobs are buffered until their size is known. So a small blob needs
+one reservation of its exact size, or none if the project has the same bytes already.
 """
 
 import hashlib
@@ -20,25 +20,25 @@ from app.stores.blobs.draft_media import DraftMedia, digest_of
 from app.stores.blobs.store import BlobDraft, BlobStore, BlobWriter, StoredBlob
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 
-# The buffer of each store's writer.
+# The size of the buffer of each writer.
 _SMALL_BYTES = CHUNK_BYTES
 
 
 class QuotaBlobStore:
-    """A quota on another store. See `BlobStore`.
+    """A `BlobStore` that limits the bytes in another store.
 
-    Methods that store bytes also raise StoredBytesQuotaError. Removing a blob does not reduce the
-    count; the claim of a sweep does.
+    Methods that store bytes also raise StoredBytesQuotaError. The count is reduced when a sweep
+    claims a blob, and not when the blob is deleted.
 
     Args:
-        blobs: The store of the bytes.
+        blobs: The other store.
         stored_bytes: The quota.
     """
 
     def __init__(self, blobs: BlobStore, stored_bytes: StorageQuota) -> None:
         self._blobs = blobs
         self._stored_bytes = stored_bytes
-        # Methods that store nothing are those of the other store.
+        # Methods that store nothing are taken from the other store.
         self.open, self.size, self.sizes = blobs.open, blobs.size, blobs.sizes
         self.find, self.list_blobs, self.delete = blobs.find, blobs.list_blobs, blobs.delete
         self.quarantine, self.check = blobs.quarantine, blobs.check
@@ -47,7 +47,7 @@ class QuotaBlobStore:
     @asynccontextmanager
     async def writer(self, project_id: str, *, limit_bytes: int) -> AsyncIterator[BlobWriter]:
         """See `BlobStore.writer`."""
-        reservation = self._stored_bytes.reservation(project_id)
+        reservation = self._stored_bytes.make_reservation(project_id)
         try:
             async with self._blobs.writer(project_id, limit_bytes=limit_bytes) as writer:
                 yield _QuotaWriter(writer, reservation, limit_bytes)
@@ -57,7 +57,7 @@ class QuotaBlobStore:
     def draft(self, project_id: str, *, limit_bytes: int) -> BlobDraft:
         """See `BlobStore.draft`."""
         draft = self._blobs.draft(project_id, limit_bytes=limit_bytes)
-        return _QuotaDraft(draft, self._stored_bytes.reservation(project_id), limit_bytes)
+        return _QuotaDraft(draft, self._stored_bytes.make_reservation(project_id), limit_bytes)
 
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
         """See `BlobStore.put`."""
@@ -75,7 +75,7 @@ class QuotaBlobStore:
         media: list[_Medium] = []
         try:
             for source in sources:
-                media.append(self._medium(project_id, source))
+                media.append(self._prepare(project_id, source))
                 await _make_room(media, limit_bytes)
             return await run_to_completion(self._put(project_id, media, limit_bytes, meanwhile))
         finally:
@@ -84,11 +84,12 @@ class QuotaBlobStore:
                 if medium.draft is None:
                     await medium.reservation.release()
 
-    def _medium(self, project_id: str, source: MediaSource) -> "_Medium":
+    def _prepare(self, project_id: str, source: MediaSource) -> "_Medium":
+        """Return a medium with the reservation of its draft, or with a new one."""
         if isinstance(source, DraftMedia) and isinstance(draft := source.draft, _QuotaDraft):
             inner = DraftMedia(draft.inner, source.declared_mime_type)
             return _Medium(inner, draft.reservation, draft)
-        return _Medium(source, self._stored_bytes.reservation(project_id))
+        return _Medium(source, self._stored_bytes.make_reservation(project_id))
 
     async def _put(
         self,
@@ -97,7 +98,7 @@ class QuotaBlobStore:
         limit_bytes: int,
         meanwhile: Callable[[], None] | None,
     ) -> list[StoredBlob]:
-        """Store media that have a reservation, and count them."""
+        """Store media whose bytes are reserved, and count them."""
         sources = [medium.source for medium in media]
         blobs = await self._blobs.put_all(
             project_id, sources, limit_bytes=limit_bytes, meanwhile=meanwhile
@@ -106,7 +107,7 @@ class QuotaBlobStore:
             if medium.draft is None:
                 await medium.reservation.count(blob)
             elif medium.draft.blob is None:
-                # A committed draft is counted already.
+                # A draft with a blob was committed before, and is counted already.
                 await medium.reservation.count(blob)
                 medium.draft.blob = blob
         return blobs
@@ -114,15 +115,20 @@ class QuotaBlobStore:
 
 @dataclass(frozen=True, slots=True)
 class _Medium:
-    """A medium of a request, its reservation until it is counted, and its draft if any."""
+    """A medium to be stored."""
 
     source: MediaSource
     reservation: ByteReservation
+    """The reservation of its bytes, until they are counted."""
     draft: "_QuotaDraft | None" = None
+    """The draft that has its bytes, if there is one."""
 
 
 async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
-    """Reserve bytes for the last medium, unless a draft has them or the store will refuse it."""
+    """Reserve bytes for the last medium, unless its draft has reserved them.
+
+    If the medium is too large, nothing is reserved, because the store will raise an error.
+    """
     medium = media[-1]
     source = medium.source
     if medium.draft is not None or source.size_bytes > limit_bytes:
@@ -131,17 +137,20 @@ async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
         await medium.reservation.cover_exactly(source.size_bytes)
     except StoredBytesQuotaError:
         digest = await anyio.to_thread.run_sync(digest_of, source)
-        if await medium.reservation.is_kept(digest):
+        if await medium.reservation.is_counted(digest):
             return
-        # An earlier medium with the same bytes has a reservation already.
-        before = (item.source for item in media[:-1])
-        alike = [item for item in before if item.size_bytes == source.size_bytes]
-        if digest not in {await anyio.to_thread.run_sync(digest_of, item) for item in alike}:
-            raise
+        # The medium also fits if an earlier medium with the same bytes has a reservation.
+        earlier = (
+            item.source for item in media[:-1] if item.source.size_bytes == source.size_bytes
+        )
+        for other in earlier:
+            if digest == await anyio.to_thread.run_sync(digest_of, other):
+                return
+        raise
 
 
 class _QuotaWriter:
-    """A writer that reserves its bytes. See `BlobWriter`."""
+    """A `BlobWriter` that reserves its bytes."""
 
     def __init__(self, writer: BlobWriter, reservation: ByteReservation, limit_bytes: int) -> None:
         self._writer = writer
@@ -156,7 +165,7 @@ class _QuotaWriter:
         self._size_bytes += len(chunk)
         if self._size_bytes <= _SMALL_BYTES:
             self._hash.update(chunk)
-        # Above the limit, the writer itself refuses.
+        # Above the limit, `_writer` raises an error.
         elif self._size_bytes <= self._limit_bytes:
             self._is_refused = True
             await self._reservation.cover(self._size_bytes)
@@ -170,15 +179,15 @@ class _QuotaWriter:
         try:
             await self._reservation.cover_exactly(self._size_bytes)
         except StoredBytesQuotaError:
-            # Larger blobs have their reservation by now.
-            if not await self._reservation.is_kept(self._hash.hexdigest()):
+            # This is a small blob. For a larger one, `write` has raised the error.
+            if not await self._reservation.is_counted(self._hash.hexdigest()):
                 raise
         committing = self._writer.commit(expected_digest)
         return await run_to_completion(self._reservation.commit(committing))
 
 
 class _QuotaDraft:
-    """A draft that reserves its bytes. See `BlobDraft`.
+    """A `BlobDraft` that reserves its bytes.
 
     Bytes are appended in threads of anyio, and reserved in the event loop.
     """

@@ -1,8 +1,8 @@
-"""The quota of stored bytes of a project: bytes are reserved before they are stored, then counted.
+"""The quota of stored bytes of a project. Bytes are reserved before they are stored, then counted.
 
-Unlike the quotas of a key it is counted in the database, in separate short transactions, so that it
-is correct across processes and after a crash. It counts each stored blob once, including garbage
-that a sweep has not removed yet, and reservations.
+The count is in the database, and is changed in separate short transactions. So it is correct for
+several processes and after a crash, unlike the quotas of keys. It includes each stored blob once,
+also garbage that a sweep has not removed yet, and all reservations.
 """
 
 import asyncio
@@ -28,22 +28,22 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PagefaultError
 
 BLOCK_BYTES = 8 * 1024 * 1024
-"""The bytes reserved at once for a body of unknown length."""
+"""The number of bytes that are reserved at once for a body of unknown length."""
 
-# Longer than the slowest allowed upload of a block, plus the commit after the last one.
-# Reservations of a killed process stay for this time.
+# This is longer than the slowest allowed upload of a block, and the commit after the last block. If
+# a process is killed, its reservations stay for this time.
 _EXPIRES_AFTER = timedelta(hours=4)
 _RETRY_SECONDS = 5.0
 _log = structlog.get_logger(__name__)
 
 
 class StorageQuota:
-    """The count of stored bytes of projects, and its limit.
+    """Counts the stored bytes of each project, and limits them.
 
     Args:
-        records: The records of the counts.
-        blobs: The counted blobs.
-        quota_bytes: The limit of bytes of a project.
+        records: Stores the counts.
+        blobs: The store of the blobs.
+        quota_bytes: The maximum number of bytes of a project.
     """
 
     def __init__(self, records: Records, blobs: BlobStore, *, quota_bytes: int) -> None:
@@ -51,48 +51,52 @@ class StorageQuota:
         self._blobs = blobs
         self._quota_bytes = quota_bytes
         self._pending = PendingReleases(records)
-        # Retries releases that an outage prevented, for the length of a block.
+        # Retries, during a block, releases that have failed because of an outage.
         self.running = self._pending.running
 
-    def reservation(self, project_id: str) -> "ByteReservation":
-        """Return an empty reservation for one blob."""
+    def make_reservation(self, project_id: str) -> "ByteReservation":
+        """Return a reservation for one blob, with no bytes yet."""
         return ByteReservation(self._records, project_id, self._quota_bytes, self._pending)
 
     async def check_room(self, project_id: str, size_bytes: int) -> None:
         """Check that bytes fit the quota now, without reserving them.
 
         Raises:
-            StoredBytesQuotaError: They do not fit.
+            StoredBytesQuotaError: The bytes do not fit.
         """
         total = await self._records.write(project_id, lambda unit: unit[StoredBlobRecords].total())
         if total.bytes + size_bytes > self._quota_bytes:
             raise _no_room(total, self._quota_bytes, size_bytes)
 
     async def check_room_for(self, project_id: str, sizes: Mapping[str, int]) -> None:
-        """Check like `check_room`, for blobs by digest of which some may be stored already."""
+        """Check that those of several blobs fit that are not stored yet; see `check_room`.
 
-        def kept_bytes(unit: UnitOfWork) -> int:
-            return sum(unit[StoredBlobRecords].sizes(sizes).values())
-
-        needed = sum(sizes.values()) - await self._records.read(project_id, kept_bytes)
-        if needed > 0:
-            await self.check_room(project_id, needed)
+        Args:
+            project_id: The project.
+            sizes: The sizes of the blobs by digest.
+        """
+        stored = await self._records.read(
+            project_id, lambda unit: unit[StoredBlobRecords].sizes(sizes)
+        )
+        needed_bytes = sum(sizes.values()) - sum(stored.values())
+        if needed_bytes > 0:
+            await self.check_room(project_id, needed_bytes)
 
     async def count_all(self) -> None:
-        """Count uncounted blobs that rows need, in every project."""
+        """Count, in all projects, those needed blobs that are not counted yet; see `count`."""
         project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
         for project_id in project_ids:
             await self.count(project_id)
 
     async def count(self, project_id: str) -> None:
-        """Count blobs that were stored without a quota, now or by another process."""
+        """Count the blobs of a project that were stored while there was no quota."""
         last = ""
 
-        def uncounted(unit: UnitOfWork) -> Mapping[str, int]:
+        def find_uncounted(unit: UnitOfWork) -> Mapping[str, int]:
             return unit[BlobCountRecords].uncounted(after=last, limit=DIGESTS_AT_ONCE)
 
-        # Read without a lock first, so that no write waits if all blobs are counted.
-        while sizes := await self._records.read(project_id, uncounted):
+        # The first read takes no lock, so that no write waits if all blobs are counted.
+        while sizes := await self._records.read(project_id, find_uncounted):
             last = max(sizes)
             await self._records.write(project_id, partial(_enter, sizes), is_alone=True)
 
@@ -100,10 +104,10 @@ class StorageQuota:
         """Remove the counts of unneeded blobs that the store has lost, which no sweep can find."""
         last = ""
 
-        def unneeded(unit: UnitOfWork) -> Sequence[str]:
+        def find_unneeded(unit: UnitOfWork) -> Sequence[str]:
             return unit[BlobCountRecords].unneeded(after=last, limit=DIGESTS_AT_ONCE)
 
-        while digests := await self._records.read(project_id, unneeded):
+        while digests := await self._records.read(project_id, find_unneeded):
             last = digests[-1]
             missing = set(digests) - (await self._blobs.sizes(project_id, digests)).keys()
             if missing:
@@ -111,7 +115,7 @@ class StorageQuota:
 
     async def _forget(self, project_id: str, missing: set[str]) -> None:
         def forget(unit: UnitOfWork) -> None:
-            # With a claim like a removal, so that a concurrent upload of the same blob fails.
+            # A claim, as for a removal, makes a concurrent upload of the same blob fail.
             claim = unit[SweptBlobRecords].claim(missing)
             if claim is not None:
                 unit[SweptBlobRecords].end_claim(claim, claim.digests)
@@ -120,31 +124,30 @@ class StorageQuota:
 
 
 class PendingReleases:
-    """Releases of reservations that failed during an outage of the database.
+    """Retries releases of reservations that have failed during an outage of the database.
 
-    A reservation counts against its project until it expires hours later. So releases are retried
-    in the background until they succeed. When the process ends, the remaining ones are left to
-    expire, like those of a killed process.
+    Until it is released, a reservation counts for its project; it expires only after hours. When
+    the process ends, the reservations that could not be released are left to expire.
 
     Args:
-        records: The records of the reservations.
+        records: Stores the reservations.
     """
 
     def __init__(self, records: Records) -> None:
         self._records = records
-        # Projects by the id of the reservation, in order of arrival.
+        # The projects by the ids of their reservations, in order of arrival.
         self._pending: dict[str, str] = {}
         self._is_any = asyncio.Event()
         self._is_ending = asyncio.Event()
 
     def add(self, project_id: str, reservation_id: str) -> None:
-        """Release a reservation when the database is available."""
+        """Release a reservation once the database is available."""
         self._pending[reservation_id] = project_id
         self._is_any.set()
 
     def running(self) -> AbstractAsyncContextManager[object]:
-        """Retry releases for the length of the block, and once more at its end."""
-        # Not cancelled, since a cancelled statement would close the connection.
+        """Retry releases during the block, and once more at its end."""
+        # The task is not cancelled, because a cancelled statement would close the connection.
         return run_beside(self._run(), end=self._end)
 
     def _end(self) -> None:
@@ -168,7 +171,7 @@ class PendingReleases:
 
 @dataclass(slots=True, eq=False)
 class ByteReservation:
-    """The reserved bytes of one blob. For one task."""
+    """The reserved bytes of one blob. Only one task may use it."""
 
     _records: Records
     _project_id: str
@@ -179,20 +182,20 @@ class ByteReservation:
     _is_open: bool = False
     size_bytes: int = 0
 
-    async def is_kept(self, digest: str) -> bool:
-        """Return whether a blob is counted already, so that its bytes need no reservation."""
+    async def is_counted(self, digest: str) -> bool:
+        """Return True if a blob is counted already, so that it needs no reservation."""
         return await self._records.read(
             self._project_id, lambda unit: bool(unit[StoredBlobRecords].sizes([digest]))
         )
 
     async def cover(self, size_bytes: int) -> None:
-        """Reserve bytes for the current size of a blob, and for growth if there is room.
+        """Reserve bytes for the current size of a blob and, if there is room, for more.
 
-        The reservation is doubled, but by at most one block. So a large blob takes few
-        transactions, and a small blob reserves little more than it needs.
+        The reservation is doubled, but grows by at most one block. So a large blob needs few
+        transactions, and for a small blob little more is reserved than it needs.
 
         Raises:
-            StoredBytesQuotaError: The bytes exceed the quota; earlier ones remain reserved.
+            StoredBytesQuotaError: The bytes exceed the quota. Earlier bytes stay reserved.
             StoreUnavailableError: The database did not answer.
         """
         more_bytes = size_bytes - self.size_bytes
@@ -208,7 +211,7 @@ class ByteReservation:
             await self._grow(more_bytes)
 
     async def cover_exactly(self, size_bytes: int) -> None:
-        """Reserve like `cover`, for the final size of a blob."""
+        """Reserve bytes for the final size of a blob; see `cover`."""
         if size_bytes > self.size_bytes:
             await self._grow(size_bytes - self.size_bytes)
 
@@ -219,28 +222,32 @@ class ByteReservation:
         return blob
 
     async def count(self, blob: StoredBlob) -> None:
-        """Count a durable blob instead of its reservation.
+        """Replace the reservation by the count of the durable blob.
 
         Raises:
-            StoredBytesQuotaError: It is larger than its reservation and exceeds the quota; the
-                blob is garbage.
-            StoreUnavailableError: The database did not answer; the blob is garbage.
+            StoredBytesQuotaError: The blob is larger than its reservation, and exceeds the quota.
+            StoreUnavailableError: The database did not answer.
+
+        After an error, no row refers to the blob, and a sweep removes it.
         """
 
         def replace_reservation(unit: UnitOfWork) -> None:
             entered = unit[BlobGuard].count_blobs(
                 {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
             )
-            needed_more = entered.size_bytes > entered.released_bytes
-            if needed_more and entered.before.bytes + entered.size_bytes > self._quota_bytes:
+            exceeds_reservation = entered.size_bytes > entered.released_bytes
+            if (
+                exceeds_reservation
+                and entered.before.bytes + entered.size_bytes > self._quota_bytes
+            ):
                 raise _no_room(entered.before, self._quota_bytes, entered.size_bytes)
 
-        # Not durable, since the row that needs the blob is committed afterwards and syncs both.
+        # This commit need not be durable: that of the row that needs the blob syncs both.
         await self._records.write(self._project_id, replace_reservation, is_durable=False)
         self._is_open = False
 
     async def release(self) -> None:
-        """Release the reservation; never fails, since it is retried after an outage."""
+        """Release the reservation. Raises no error: after an outage, the release is retried."""
         if not self._is_open:
             return
         with anyio.CancelScope(shield=True):
@@ -254,8 +261,8 @@ class ByteReservation:
         self._is_open = False
 
     async def _grow(self, more_bytes: int) -> None:
-        # Set first, and run to completion: a cancelled change may be committed nevertheless, and
-        # has to be released afterwards.
+        # `_is_open` is set before the write: a cancelled write may still be committed, and its
+        # bytes have to be released.
         self._is_open = True
         total = await run_to_completion(
             self._records.write(
@@ -266,7 +273,7 @@ class ByteReservation:
                     quota_bytes=self._quota_bytes,
                     expires_at=utc_now() + _EXPIRES_AFTER,
                 ),
-                # A power loss also ends the upload that it is for.
+                # A power loss would also end the upload.
                 is_durable=False,
             )
         )
