@@ -1,10 +1,10 @@
-"""Smaller images for models with limits: each is derived once from a stored image, and stored.
+"""Derives smaller images, for models with limits, from stored images, and stores them as well.
 
-A derived image is a resource that is deleted with its source. If the source was deleted meanwhile,
-no row is written, and a sweep removes the bytes after its grace. Images that are derived from one
-in a record are not stored.
+A derived image is a resource that is deleted with its source. If the source is deleted before the
+image is stored, no row is written, and a sweep removes the bytes later. If the source is in a
+record, and not in the blob store, the derived image is not stored.
 
-Samples without a header are derived as WAV files in the same way, for models that take only those.
+Raw audio samples are converted to WAV files in the same way, for models that accept only those.
 """
 
 import hashlib
@@ -31,8 +31,8 @@ from pagefault_dialects.model.conversation import InlineBytes, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resource, resource_kind
 
-# Images derived from those in records stay in memory, many at a time. A kilobyte can be an image
-# that takes megabytes in every other type.
+# Images that are derived from images in records stay in memory, many at the same time. So their
+# size is limited: an image of a kilobyte may have megabytes in another format.
 _MIN_LIMIT_BYTES = 128 * 1024
 _MAX_GROWTH = 4
 _HEAD_BYTES = 1024 * 1024
@@ -40,12 +40,16 @@ _HEAD_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class DerivedImages:
-    """Derives smaller images, for any project."""
+    """Derives and stores smaller images. Implements `SmallerImages`."""
 
     records: Records
+    """Stores which images were derived."""
     blobs: BlobStore
+    """Stores the bytes of images."""
     images: ImageWork
+    """Decodes images."""
     limits: Limits
+    """Limits the images that are decoded."""
 
     async def get(
         self,
@@ -75,33 +79,34 @@ class DerivedImages:
         mime_type: str,
         size_bytes: int,
     ) -> DerivedImage | None:
-        # Imported here, so that only processes that derive images load Pillow.
+        # This import is here, so that only processes that derive images load Pillow.
         from app.services.images.pixels import CODEC_VERSION  # noqa: PLC0415
 
-        # With the limits and the decoder, so that a failure is tried again when they change.
+        # The key has the limit and the version of the decoder, so that a failed image is tried
+        # again if they change.
         key = f"{recipe.key};{self.limits.image_pixels};{CODEC_VERSION}"
 
         async def make(decode: Decode) -> ImageOutcome | None:
-            # Another request may have derived it while this one waited.
-            noted = await self.find(project_id, digest, key)
-            if noted is not None:
-                return noted
+            # Another request may have derived the image while this one was waiting.
+            recorded = await self.find(project_id, digest, key)
+            if recorded is not None:
+                return recorded
             max_bytes = self.limits.image_bytes
             data = await read_whole(self.blobs, project_id, digest, end=max_bytes + 1)
             if len(data) > max_bytes:
                 return None
             fitted = await decode(data, mime_type, recipe)
             # The image is complete, so it is stored even if the client has left.
-            return await run_to_completion(self._keep_again(project_id, digest, key, fitted))
+            return await run_to_completion(self._store_with_retry(project_id, digest, key, fitted))
 
-        noted = await self.find(project_id, digest, key)
-        if noted is None and size_bytes <= self.limits.image_bytes:
+        recorded = await self.find(project_id, digest, key)
+        if recorded is None and size_bytes <= self.limits.image_bytes:
             head = await read_whole(self.blobs, project_id, digest, end=_HEAD_BYTES)
             cost = await self.images.cost_of(head, mime_type)
             if cost is None:
                 return None
-            noted = await self.images.run(project_id, cost, size_bytes, make)
-        return noted.image if noted else None
+            recorded = await self.images.run(project_id, cost, size_bytes, make)
+        return recorded.image if recorded else None
 
     async def _make_in_memory(
         self, project_id: str, data: bytes, mime_type: str, recipe: ImageRecipe
@@ -130,14 +135,16 @@ class DerivedImages:
         if wav is None or wav.size_bytes > self.limits.image_bytes:
             return None
         key = f"wav;{mime_type}"
-        noted = await self.find(project_id, digest, key)
-        if noted is None:
+        recorded = await self.find(project_id, digest, key)
+        if recorded is None:
             async with self.images.reserve(project_id, size_bytes + wav.size_bytes):
                 samples = await read_whole(self.blobs, project_id, digest)
                 whole = await anyio.to_thread.run_sync(wav.write, samples)
                 made = FittedImage(whole, WAV_TYPE, is_first_picture=False)
-                noted = await run_to_completion(self._keep_again(project_id, digest, key, made))
-        return noted.image
+                recorded = await run_to_completion(
+                    self._store_with_retry(project_id, digest, key, made)
+                )
+        return recorded.image
 
     async def find(self, project_id: str, digest: str, key: str) -> ImageOutcome | None:
         """Return the recorded result of an earlier attempt, if there was one.
@@ -151,20 +158,20 @@ class DerivedImages:
             project_id, lambda unit: unit[DerivedImageRecords].find(digest, key)
         )
 
-    async def _keep_again(
+    async def _store_with_retry(
         self, project_id: str, digest: str, key: str, fitted: FittedImage | None
     ) -> ImageOutcome:
-        keep = partial(self.keep, project_id, digest, key, fitted)
+        store = partial(self.store, project_id, digest, key, fitted)
         try:
-            return await keep()
+            return await store()
         except BlobSweptError:
-            # The same bytes were stored as garbage, and removed by a concurrent sweep.
-            return await keep()
+            # The same bytes were in the store already, as garbage, and a sweep has removed them.
+            return await store()
 
-    async def keep(
+    async def store(
         self, project_id: str, digest: str, key: str, fitted: FittedImage | None
     ) -> ImageOutcome:
-        """Store the bytes of an image, then its rows if the source still exists.
+        """Store the bytes of a derived image; then its rows, if the source still exists.
 
         Args:
             project_id: The project.
@@ -173,7 +180,7 @@ class DerivedImages:
             fitted: The image; `None` if it cannot be derived.
 
         Raises:
-            BlobSweptError: A concurrent sweep removed the same bytes as garbage; call it again.
+            BlobSweptError: A sweep has removed the same bytes as garbage. Call this again.
             StoreUnavailableError: A store did not answer.
         """
         now = utc_now()
@@ -183,20 +190,20 @@ class DerivedImages:
             resource = await keeper.store(InMemoryMedia(fitted.data), fitted.mime_type, None)
             image = DerivedImage(resource, fitted.is_first_picture)
 
-        def note(unit: UnitOfWork) -> ImageOutcome:
+        def record(unit: UnitOfWork) -> ImageOutcome:
             unit[DerivedImageRecords].lock()
-            noted = unit[DerivedImageRecords].find(digest, key)
-            if noted is not None:
-                return noted
+            recorded = unit[DerivedImageRecords].find(digest, key)
+            if recorded is not None:
+                return recorded
             if unit[DerivedImageRecords].has_source(digest):
                 unit[DerivedImageRecords].note(digest, key, image, now=now)
             return ImageOutcome(image)
 
-        return await self.records.write(project_id, note)
+        return await self.records.write(project_id, record)
 
 
 def _describe(project_id: str, fitted: FittedImage) -> Resource:
-    """Describe an image as a resource, without storing it."""
+    """Return the descriptor of an image that is not stored."""
     data, mime_type = fitted.data, fitted.mime_type
     digest = hashlib.sha256(data).hexdigest()
     return Resource(

@@ -1,10 +1,10 @@
-"""The image worker: a process that decodes images one by one, so that a crash ends only itself.
+"""The image worker: a process that decodes images, so that a crash does not end the service.
 
     python -m app.services.images.image_process
 
-It reads tasks from standard input and writes answers to standard output until its input ends. Each
-task limits the memory that the process may map in addition, and the time after which the process
-ends. An idle worker ends after half a minute.
+It reads tasks from standard input, one after the other, and writes answers to standard output,
+until the input ends. Each task limits the additional memory of the process, and its time: after
+that time, the process is ended. An idle worker ends after 30 seconds.
 """
 
 import ctypes
@@ -39,7 +39,7 @@ def main(tasks: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
         del new_image
         limit_process(seconds=_IDLE_SECONDS)
-        # Return freed memory to the system, since the worker may now be idle for a while.
+        # Return freed memory to the operating system, because the worker may now be idle.
         if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
             trim(0)
 

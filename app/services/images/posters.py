@@ -49,7 +49,7 @@ def can_make_posters() -> bool:
 
 
 @cache
-def _key() -> str:
+def _make_key() -> str:
     """Return the key of posters; with the decoder's version, so that failures are tried again."""
     return f"poster/2;{version('av')}"
 
@@ -99,16 +99,16 @@ class Posters:
         """Return an existing poster; `None` if there was no attempt yet.
 
         Raises:
-            NotFoundError: An earlier attempt found none.
+            NotFoundError: An earlier attempt has found no picture.
         """
-        noted = await self.derived.find(project_id, video.digest, _key())
-        if noted is None:
+        recorded = await self.derived.find(project_id, video.digest, _make_key())
+        if recorded is None:
             if await self.derived.find(project_id, video.digest, _KEY_OF_TOO_LARGE):
                 raise _too_large_error()
             return None
-        if noted.image is None:
+        if recorded.image is None:
             raise _no_poster_error()
-        return noted.image
+        return recorded.image
 
     async def _make(self, project_id: str, video: Resource, video_format: str) -> DerivedImage:
         try:
@@ -116,18 +116,18 @@ class Posters:
         except OSError:
             # The disk is full, or another process cannot be started.
             status, data = 1, b""
-        keep = partial(self.derived.keep, project_id, video.digest)
+        store = partial(self.derived.store, project_id, video.digest)
         if status == 0 and 0 < len(data) <= _MAX_POSTER_BYTES:
-            noted = await keep(_key(), FittedImage(data, "image/jpeg", True))
-            if noted.image is not None:
-                return noted.image
+            recorded = await store(_make_key(), FittedImage(data, "image/jpeg", True))
+            if recorded.image is not None:
+                return recorded.image
         if status == TOO_LARGE:
-            await keep(_KEY_OF_TOO_LARGE, None)
+            await store(_KEY_OF_TOO_LARGE, None)
             raise _too_large_error()
         if status == NO_PICTURE:
-            await keep(_key(), None)
+            await store(_make_key(), None)
             raise _no_poster_error()
-        # Not recorded even after a crash, since decoders also crash for lack of memory.
+        # Other failures are not recorded: decoders also crash because of a lack of memory.
         _log.info("poster given up", resource=video.resource_id, status=status)
         raise OverloadedError(
             "The poster could not be made now: to decode the video took too much time or memory. "

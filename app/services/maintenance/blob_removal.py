@@ -1,6 +1,7 @@
-"""Finds blobs that no row needs, and removes them, each after a claim.
+"""Finds blobs that no row needs, and removes them.
 
-See `app.stores.records.swept_blobs`.
+Blobs are claimed before they are removed, so that no concurrent request writes a row that needs
+them; see `app.stores.records.swept_blobs`.
 """
 
 import asyncio
@@ -37,8 +38,8 @@ async def unneeded_blobs(
 ) -> AsyncGenerator[tuple[int, Sequence[ListedBlob]], None]:
     """Yield the blobs of a project that no row needs now, in batches of at most 500 blobs.
 
-    Each batch has the number of examined blobs. Rows are read without a lock, so that no write
-    waits for a sweep if there is no garbage.
+    Each batch comes with the number of blobs that were examined for it. Rows are read without a
+    lock, so that no write waits for a sweep if there is no garbage.
     """
     async with aclosing(blobs.list_blobs(project_id)) as listed:
         while batch := await _next_batch(listed):
@@ -60,10 +61,11 @@ def _find_needed(batch: Sequence[ListedBlob], unit: UnitOfWork) -> set[str]:
 
 
 class ClaimTime:
-    """The time of one claim. It starts before the claim, so that it ends before the claim.
+    """The time during which a claim allows removals.
 
-    The monotonic clock stops while the machine is suspended, and the wall clock may be changed. So
-    the longer time of the two counts.
+    Create it before the claim is made, so that it ends before the claim expires. The monotonic
+    clock stops while the machine is suspended, and the wall clock may be changed. So the longer
+    time of the two counts.
     """
 
     def __init__(self) -> None:
@@ -71,7 +73,7 @@ class ClaimTime:
         self._wall = time.time()
 
     def is_over(self) -> bool:
-        """Return whether the claim no longer allows removals."""
+        """Return True if the claim does not allow removals any more."""
         passed = max(time.monotonic() - self._monotonic, time.time() - self._wall)
         return passed > CLAIM_SECONDS
 
@@ -80,14 +82,14 @@ class ClaimTime:
 class BlobRemoval:
     """Removes blobs by digest, unless a row needs them.
 
-    A request that has stored the same bytes, but not yet written its row, gets a `BlobSweptError`
-    and stores them again.
+    If a request has stored the same bytes, but has not written its row yet, it gets a
+    `BlobSweptError`, and stores the bytes again.
     """
 
     records: Records
-    """The records that refer to blobs."""
+    """Stores claims, and the rows that need blobs."""
     blobs: BlobStore
-    """The store of the blobs."""
+    """Stores the blobs."""
 
     async def remove_in_steps(
         self, project_id: str, digests: Sequence[str]
@@ -95,7 +97,7 @@ class BlobRemoval:
         """Remove those of at most 500 blobs that no row needs, and yield the removed digests.
 
         Raises:
-            StoreUnavailableError: A store did not answer; earlier removals stay.
+            StoreUnavailableError: A store did not answer. Earlier removals are not undone.
         """
         remaining: Sequence[str] = digests
         while remaining:
@@ -141,7 +143,7 @@ class BlobRemoval:
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
-            # The claim is committed nevertheless, and would refuse writes until it expires.
+            # The claim is committed in spite of this. Until it ended, writes would be refused.
             with anyio.CancelScope(shield=True), suppress(PagefaultError):
                 claim = await claiming
                 if claim is not None:
@@ -163,23 +165,23 @@ class BlobRemoval:
             for start in range(0, len(claim.digests), _REMOVED_AT_ONCE):
                 if time.is_over():
                     break
-                chunk = claim.digests[start : start + _REMOVED_AT_ONCE]
-                # A failed or cancelled removal may still happen later, so its claim is left to
-                # expire.
-                uncertain = set(chunk)
-                await self._delete(project_id, chunk)
+                batch = claim.digests[start : start + _REMOVED_AT_ONCE]
+                # The store may still execute a removal that has failed or was cancelled. So its
+                # claim is not ended, but left to expire.
+                uncertain = set(batch)
+                await self._delete(project_id, batch)
                 reach_crash_point(CrashPoint.BLOBS_DELETED)
                 uncertain = set()
-                removed += chunk
+                removed += batch
         finally:
-            over = [digest for digest in claim.digests if digest not in uncertain]
+            finished = [digest for digest in claim.digests if digest not in uncertain]
             with anyio.CancelScope(shield=True):
-                await self._end_claim(project_id, claim, over)
+                await self._end_claim(project_id, claim, finished)
                 reach_crash_point(CrashPoint.CLAIM_DROPPED)
         return removed
 
-    async def _delete(self, project_id: str, chunk: Sequence[str]) -> None:
-        deletions = (self.blobs.delete(project_id, digest) for digest in chunk)
+    async def _delete(self, project_id: str, batch: Sequence[str]) -> None:
+        deletions = (self.blobs.delete(project_id, digest) for digest in batch)
         for outcome in await asyncio.gather(*deletions, return_exceptions=True):
             if outcome is not None:
                 raise outcome

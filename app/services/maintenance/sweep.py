@@ -1,9 +1,9 @@
 """The sweep: removes blobs without a reference, and expired records.
 
-A blob is garbage if its last row was deleted, or its row was never written. It is removed when it
-is older than the grace, and only after a claim (see `app.stores.records.swept_blobs`), so that no
-row loses its blob to a concurrent sweep. Any number of sweeps may run at once. Only the projects of
-this database are swept, since another one may share the blob store.
+A blob is garbage if its last row was deleted, or if its row was never written. It is removed if it
+is older than a grace period, and only after a claim (see `app.stores.records.swept_blobs`), so that
+no new row loses its blob. Several sweeps may run at the same time. Only the projects of this
+database are swept, because another database may use the same blob store.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -33,25 +33,24 @@ from app.stores.records.uploads import UploadRecords
 _log = structlog.get_logger(__name__)
 
 _TEMPORARY_SECONDS = 24 * 3600.0
-# Longer than the time between the first blob of a request and its row.
+# This is longer than the time between the first blob of a request and its row.
 _CLAIMS_KEPT = timedelta(hours=48)
-# A limit, since earlier times cannot be represented.
+# Times before this cannot be represented.
 _MAX_GRACE_SECONDS = 100 * 365 * 24 * 3600.0
 _EVENTS_PER_STEP = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """The result of a sweep so far; a dry run counts the removals without making them.
-
-    `removed` counts removed blobs, `kept_young` unreferenced ones that are younger than the grace,
-    and `examined` all blobs.
-    """
+    """The numbers of a sweep so far. In a dry run, they are the numbers of possible removals."""
 
     examined: int = 0
+    """The number of all blobs."""
     removed: int = 0
+    """The number of removed blobs."""
     bytes_removed: int = 0
     kept_young: int = 0
+    """The number of unreferenced blobs that are younger than the grace period."""
     temporary_removed: int = 0
     expired_uploads: int = 0
     expired_keys: int = 0
@@ -68,19 +67,20 @@ class SweepReport:
 
     def removals(self) -> dict[str, int]:
         """Return the numbers of removals by kind."""
-        kept = ("examined", "kept_young")
-        return {kind: count for kind, count in asdict(self).items() if kind not in kept}
+        others = ("examined", "kept_young")
+        return {kind: count for kind, count in asdict(self).items() if kind not in others}
 
 
 SweepProgress: TypeAlias = Callable[[SweepReport], None]
-"""Receives the report so far, from time to time."""
+"""Called from time to time with the report so far."""
 
 
 @dataclass(eq=False)
 class _OnlyCountedError(Exception):
-    """Rolls back the removals of a dry run, after counting them."""
+    """Ends the transaction of a dry run, so that its removals are rolled back."""
 
     report: SweepReport
+    """The numbers of these removals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,28 +88,28 @@ class Sweep:
     """Sweeps all projects."""
 
     records: Records
-    """The records that refer to blobs."""
+    """Stores the rows that need blobs, and the records that expire."""
     blobs: BlobStore
-    """The store of the blobs."""
+    """Stores the blobs."""
     events_kept: timedelta
-    """The time that events are kept."""
+    """The age at which events expire."""
     max_events: int
-    """The maximum of events of a project."""
+    """The maximum number of events of a project."""
     stored_bytes: StorageQuota | None = None
     """Counts the stored bytes of projects, if they have a quota."""
 
     async def run(
         self, grace_seconds: float, *, dry_run: bool = False, progress: SweepProgress | None = None
     ) -> SweepReport:
-        """Remove garbage that is older than the grace, and expired records.
+        """Remove garbage that is older than the grace period, and expired records.
 
         Args:
-            grace_seconds: The time that an unreferenced blob is kept after its last upload.
-            dry_run: Whether to report the removals without making them.
-            progress: Receives the progress.
+            grace_seconds: The time for which an unreferenced blob is kept after its last upload.
+            dry_run: True to report the removals without making them.
+            progress: Called with the report so far.
 
         Raises:
-            StoreUnavailableError: A store did not answer; earlier removals stay.
+            StoreUnavailableError: A store did not answer. Earlier removals are not undone.
         """
         now = utc_now()
         run = _Run(
@@ -133,13 +133,13 @@ class Sweep:
     def scheduled(
         self, *, interval_seconds: float, grace_seconds: float
     ) -> AbstractAsyncContextManager[object]:
-        """Sweep at intervals for the length of the block; never if the interval is 0."""
+        """Sweep at intervals during the block; never if the interval is 0."""
         if not interval_seconds:
             return nullcontext()
         return run_beside(self._keep_sweeping(interval_seconds, grace_seconds))
 
     async def _keep_sweeping(self, interval_seconds: float, grace_seconds: float) -> None:
-        # Servers that start at the same time sweep at different times.
+        # The random delay makes servers that start at the same time sweep at different times.
         await anyio.sleep(SystemRandom().uniform(0, interval_seconds))
         while True:
             with log_failures(_log, "sweep not finished", fault="sweep failed"):
@@ -175,8 +175,8 @@ class _Run:
         self._count(await self._run_removal(project_id, expire))
 
     async def expire_events(self, project_id: str, *, before: datetime, keep: int) -> None:
-        """Remove expired events in batches, since writers wait meanwhile."""
-        # Checked without a lock, so that no write waits if nothing has expired.
+        """Remove expired events in small batches, because writers have to wait for each batch."""
+        # This read takes no lock, so that no write waits if nothing has expired.
         if None is await self.records.read(
             project_id, lambda unit: unit[EventRecords].newest_expired(before=before, keep=keep)
         ):
@@ -195,7 +195,7 @@ class _Run:
     async def _run_removal(
         self, project_id: str, remove: Callable[[UnitOfWork], SweepReport]
     ) -> SweepReport:
-        """Run a removal and return its report; roll it back in a dry run."""
+        """Run a removal, and return its report. In a dry run, roll it back."""
 
         def remove_or_count(unit: UnitOfWork) -> SweepReport:
             report = remove(unit)
@@ -209,7 +209,7 @@ class _Run:
             return exc.report
 
     async def sweep(self, project_id: str) -> None:
-        """Remove a project's garbage."""
+        """Remove the garbage of a project."""
         async with aclosing(unneeded_blobs(self.records, self.blobs, project_id)) as batches:
             async for examined, garbage in batches:
                 old = {blob.digest: blob for blob in garbage if blob.modified_at <= self.older_than}
@@ -223,7 +223,7 @@ class _Run:
         self._count(SweepReport(temporary_removed=swept))
 
     async def _remove(self, project_id: str, old: Mapping[str, ListedBlob]) -> None:
-        """Remove blobs, or only count them in a dry run."""
+        """Remove blobs; in a dry run, only count them."""
         if self.dry_run:
             self._count_removed(old, old)
             return
