@@ -4,13 +4,13 @@
             ▲                                                     │
             └──────────────── redirect, at most three ◄───────────┘
 
-The connection goes to the address that was checked, as an IP literal. The name is sent in `Host`
-and in TLS, which verifies it. So a name that resolves differently a second time (DNS rebinding) has
-no effect.
+The host name is resolved once, and the connection goes to one of the addresses that were checked.
+So it has no effect if the name has other addresses later (DNS rebinding). The host name is sent in
+the header `Host` and in TLS, which verifies it.
 
-The fetcher does not use proxies, cookies, credentials or certificates of the environment, sends no
-data of the caller, and does not decompress, keep connections or retry. Errors contain no text of
-the server. Its headers about the file are bounded and not trusted.
+The fetcher uses no proxies, cookies, credentials or certificates of the environment. It sends no
+data of the caller, and does not decompress, keep connections or retry. Its errors contain no text
+of the server. The headers of the response are limited in size, and are not trusted.
 """
 
 import functools
@@ -38,14 +38,14 @@ from pagefault_dialects.media.file_names import disposition_filename, safe_file_
 from pagefault_dialects.media.types import canonical_mime_type
 
 OpenTransport: TypeAlias = Callable[[], httpx.AsyncBaseTransport]
-"""Creates the transport of one request, which connects to the URL's host without resolving it."""
+"""Creates the transport of one request. The host in the URL of the request is an IP address."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-# Often the first address cannot be reached (IPv6 without a route), but rarely several.
-_ADDRESSES_TRIED = 3
+# Often the first address cannot be reached (IPv6 without a route), but rarely several addresses.
+_MAX_ADDRESSES = 3
 
-# Bounds the fetches of a project with slow servers, which occupy running requests.
+# Fetches from slow servers must not occupy all requests that the service runs at the same time.
 _PER_PROJECT = 8
 _IN_ALL = 64
 
@@ -56,45 +56,45 @@ def check_encoding(headers: httpx.Headers) -> None:
     A few hundred compressed bytes can expand to gigabytes, so nothing is decompressed.
 
     Raises:
-        UpstreamError: It has a content coding other than identity.
+        UpstreamError: The response has a content coding other than identity.
     """
     codings = headers.get("content-encoding", "").split(",")
     if any(coding.strip().lower() not in ("", "identity") for coding in codings):
         raise UpstreamError("The server the URL leads to sent a compressed answer.")
 
 
-def announced_size(headers: httpx.Headers, limit_bytes: int) -> int | None:
-    """Return the announced size; `None` if there is none.
+def read_declared_size(headers: httpx.Headers, limit_bytes: int) -> int | None:
+    """Return the size that a response declares, if it does.
 
     Raises:
-        FetchBlockedError: It is larger than the limit.
+        FetchBlockedError: The size is larger than the limit.
     """
     if "transfer-encoding" in headers:
         return None
     # The HTTP parser allows only one such header, with a bounded number of digits.
-    announced = headers.get("content-length")
-    if announced is None:
+    declared = headers.get("content-length")
+    if declared is None:
         return None
-    size_bytes = int(announced)
+    size_bytes = int(declared)
     if size_bytes > limit_bytes:
         raise too_large_error(limit_bytes)
     return size_bytes
 
 
 def too_large_error(limit_bytes: int) -> FetchBlockedError:
-    """Return the error for a file beyond the limit."""
+    """Return the error for a file above the limit."""
     return FetchBlockedError(
         f"The file is larger than the {limit_bytes} bytes that are fetched. Nothing was kept.",
         code="fetch-too-large",
     )
 
 
-def declared_mime_type(headers: httpx.Headers) -> str | None:
-    """Return the declared type in canonical form and without parameters, if it is valid."""
+def read_declared_type(headers: httpx.Headers) -> str | None:
+    """Return the MIME type that a response declares, in canonical form, if it is valid."""
     return canonical_mime_type(headers.get("content-type", ""))
 
 
-def claimed_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
+def read_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
     """Return a safe file name from Content-Disposition, or from the last segment of the URL.
 
     Source: RFC 6266, section 4.3: `filename*` before `filename`.
@@ -106,25 +106,23 @@ def claimed_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class FetchedResponse:
-    """The response with a file.
-
-    `mime_type`, the safe `filename` and `size_bytes` are declared by the server. `chunks` yields
-    the bytes once, and raises the errors of `Fetcher.fetch` if the file is incomplete.
-    """
+    """The response with a file. The server declares the type, the name and the size."""
 
     mime_type: str | None
     filename: str | None
+    """The file name without dangerous characters."""
     size_bytes: int | None
     chunks: AsyncIterator[bytes]
+    """The bytes; raises the errors of `Fetcher.fetch` if the file is incomplete."""
 
 
 class Fetcher:
-    """Fetches files from the public internet, and from hosts the policy lists.
+    """Fetches files from the public internet, and from other hosts that the policy allows.
 
     Args:
         policy: The allowed hosts, sizes and times.
-        resolve: Returns the addresses of a host name; called once for each request. The system's
-            resolver by default.
+        resolve: Returns the addresses of a host name; called once for each request. By default, the
+            resolver of the system is used.
         open_transport: Creates the transport of a request.
 
     Raises:
@@ -148,15 +146,16 @@ class Fetcher:
 
     @asynccontextmanager
     async def fetch(self, project_id: str, url: str) -> AsyncIterator[FetchedResponse]:
-        """Open the file at a URL; the end of the block closes the connection.
+        """Open the file at a URL. The connection is closed at the end of the block.
 
         Raises:
-            FetchesBusyError: The limit of concurrent fetches of the project, or of all, is reached.
-            FetchBlockedError: The URL, or a redirect, is not allowed; with code `fetch-too-large`,
-                the file is larger than the limit.
+            FetchesBusyError: The project, or all projects together, have too many fetches now.
+            FetchBlockedError: The URL or a redirect is not allowed. Or, with the code
+                `fetch-too-large`, the file is larger than the limit.
             UpstreamTimeoutError: A timeout of the policy has passed.
-            UpstreamError: No address, no connection, no valid certificate, a status other than
-                200, too many redirects, or a compressed or incomplete response.
+            UpstreamError: The host cannot be resolved or reached, or has no valid certificate. Or
+                the status is not 200, there are too many redirects, or the response is compressed
+                or incomplete.
         """
         target = parse_target(url)
         async with self._slots.slot(project_id):
@@ -175,8 +174,8 @@ class Fetcher:
         self, project_id: str, target: FetchTarget, deadline: float
     ) -> AsyncIterator[httpx.Response]:
         addresses = await self._resolve_and_check(project_id, target, deadline)
-        # Connections are not shared: one that TLS verified for a name must not be used for
-        # another name at the same address.
+        # Each request has its own connection. If TLS has verified a connection for a name, it must
+        # not be used for another name at the same address.
         async with self._open_transport() as transport:
             with _translate_errors(deadline):
                 response = await self._dial(transport, target, addresses)
@@ -209,7 +208,7 @@ class Fetcher:
         target: FetchTarget,
         addresses: Sequence[IPAddress],
     ) -> httpx.Response:
-        *first, last = addresses[:_ADDRESSES_TRIED]
+        *first, last = addresses[:_MAX_ADDRESSES]
         for address in first:
             try:
                 return await transport.handle_async_request(self._build_request(target, address))
@@ -248,15 +247,15 @@ class Fetcher:
             )
         check_encoding(response.headers)
         return FetchedResponse(
-            mime_type=declared_mime_type(response.headers),
-            filename=claimed_filename(response.headers, target.url),
-            size_bytes=announced_size(response.headers, self._policy.max_bytes),
+            mime_type=read_declared_type(response.headers),
+            filename=read_filename(response.headers, target.url),
+            size_bytes=read_declared_size(response.headers, self._policy.max_bytes),
             chunks=self._chunks(response, deadline),
         )
 
     async def _chunks(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
         received_bytes = 0
-        # Raw, since httpx would otherwise decompress.
+        # `aiter_raw` does not decompress.
         raw = response.aiter_raw()
         while True:
             with _translate_errors(deadline):
@@ -270,9 +269,9 @@ class Fetcher:
 
 
 def direct_transport() -> httpx.AsyncBaseTransport:
-    """Return a transport that ignores the environment and keeps no connection.
+    """Return a transport that ignores the environment, and keeps no connection open.
 
-    It is used without httpx's client, which would log URLs and keep cookies.
+    It is used without the client of httpx, which would log URLs and keep cookies.
     """
     return httpx.AsyncHTTPTransport(
         verify=_verified_tls(),
@@ -286,13 +285,13 @@ def direct_transport() -> httpx.AsyncBaseTransport:
 
 @functools.cache
 def _verified_tls() -> ssl.SSLContext:
-    # Cached, since loading the certificate authorities takes longer than a request.
+    # Loading the certificate authorities takes longer than a request, so the context is cached.
     return httpx.create_ssl_context(trust_env=False)
 
 
 @contextmanager
 def _translate_errors(deadline: float) -> Iterator[None]:
-    """Raise network errors as errors of the service, without their texts."""
+    """Raise errors of the service in place of network errors, whose texts are not shown."""
     try:
         with anyio.fail_after(deadline - anyio.current_time()):
             yield

@@ -1,9 +1,9 @@
-"""Resolves host names; no other module calls the resolver.
+"""Resolves host names. No other module calls the resolver of the system.
 
-The system's resolver blocks and cannot be cancelled. If the servers of a name do not answer, the
-call returns only after the system's timeout. So every lookup runs in a thread of its own, not in
-one of the event loop's pool, which other lookups and the database client need. A slot is occupied
-until the thread ends, even if the caller has been cancelled, so that blocked lookups are counted.
+This resolver blocks, and cannot be cancelled. If the name servers do not answer, it returns only
+after the timeout of the system. So each lookup runs in a new thread, and not in a thread of the
+event loop's pool, which other lookups and the database client need. Even if the caller was
+cancelled, its slot is occupied until the thread ends, so that blocked lookups are counted.
 """
 
 import asyncio
@@ -37,14 +37,14 @@ _Answer: TypeAlias = "asyncio.Future[tuple[IPAddress, ...]]"
 
 
 class FetchSlots:
-    """Limits of concurrent operations, for each project and in total. For one event loop.
+    """Limits the concurrent operations of each project, and of all projects. Not thread-safe.
 
-    Operations on servers of others may take any time. A project that has used all of its slots
-    waits a short time for one of them, and does not use those of other projects.
+    An operation on a foreign server may take a long time. If a project has used all of its slots,
+    its next operation waits a short time for one of them. It cannot use slots of other projects.
 
     Args:
-        per_project: The slots of one project, and the number of its tasks that may wait.
-        in_all: The slots of all projects together.
+        per_project: The number of slots of one project, and of its tasks that may wait.
+        in_all: The number of slots of all projects together.
         wait_seconds: The time that a task waits for a slot.
     """
 
@@ -58,7 +58,7 @@ class FetchSlots:
 
     @asynccontextmanager
     async def slot(self, project_id: str) -> AsyncIterator[None]:
-        """Occupy a slot of a project for the length of the block.
+        """Occupy a slot of a project during the block.
 
         Raises:
             FetchesBusyError: See `acquire`.
@@ -73,7 +73,7 @@ class FetchSlots:
         """Acquire a slot of a project; `release` frees it.
 
         Raises:
-            FetchesBusyError: No slot was freed in time, or too many tasks of the project wait.
+            FetchesBusyError: No slot became free in time, or too many tasks of the project wait.
         """
         if not self._is_free(project_id):
             await self._wait(project_id)
@@ -86,7 +86,7 @@ class FetchSlots:
         freed.set()
 
     async def _wait(self, project_id: str) -> None:
-        """Return when a slot is free; no other task runs before the caller acquires it."""
+        """Wait for a free slot. No other task runs before the caller acquires it."""
         if self._waiting[project_id] >= self._per_project:
             raise FetchesBusyError
         self._waiting[project_id] += 1
@@ -96,7 +96,7 @@ class FetchSlots:
                     await self._freed.wait()
         finally:
             self._waiting -= Counter([project_id])
-        # Checked again: the timeout may end at the moment when a slot is freed.
+        # The timeout may have ended at the moment at which a slot became free, so check again.
         if not self._is_free(project_id):
             raise FetchesBusyError
 

@@ -1,6 +1,6 @@
-"""Posters: the first key frame of a stored video, made once, and stored like derived images.
+"""Makes posters: images of the first key frame of stored videos, stored as derived images.
 
-A separate process (`poster_process`) makes it, if the optional package `av` is installed.
+A separate process (`poster_process`) decodes the video, if the optional package `av` is installed.
 """
 
 import tempfile
@@ -33,10 +33,11 @@ _FORMATS = {
     "video/x-matroska": "matroska",
 }
 _MAX_VIDEO_BYTES = 256 * 1024 * 1024
-"""The maximum size of a video with a poster, since it is copied for decoding."""
+"""The maximum size of a video that is decoded. It is limited because the video is copied."""
 _MAX_POSTER_BYTES = 4 * 1024 * 1024
 _SECONDS = 10.0
-# Measured with frames of 3,840 x 2,160 in four codecs, with ten bits and without subsampling.
+# The memory to decode a frame, measured with 3,840 x 2,160 pixels in four codecs, with ten bits and
+# without subsampling.
 _FRAME_BYTES = 192 * 1024 * 1024
 _KEY_OF_TOO_LARGE = "poster/2;too-large"
 _log = structlog.get_logger(__name__)
@@ -44,13 +45,16 @@ _log = structlog.get_logger(__name__)
 
 @cache
 def can_make_posters() -> bool:
-    """Return whether the package that decodes videos is installed."""
+    """Return True if the package that decodes videos is installed."""
     return find_spec("av") is not None
 
 
 @cache
 def _make_key() -> str:
-    """Return the key of posters; with the decoder's version, so that failures are tried again."""
+    """Return the key of posters, with the version of the decoder.
+
+    So a video without a poster is tried again with a new version.
+    """
     return f"poster/2;{version('av')}"
 
 
@@ -59,22 +63,22 @@ class Posters:
     """Makes posters for any project, one at a time."""
 
     blobs: BlobStore
-    """The store of the videos."""
+    """Reads videos."""
     derived: DerivedImages
     """Stores posters."""
     memory: MemoryBudget
-    """The budget for frames."""
+    """Reserves the memory of frames."""
     _turns: ProjectTurns = field(
         init=False, default_factory=lambda: ProjectTurns(waiting=64, at_once=1)
     )
 
     async def get(self, project_id: str, video: Resource) -> DerivedImage:
-        """Return the poster of a video; make it if it was not made before.
+        """Return the poster of a video. If there is none yet, make it.
 
         Raises:
             NotFoundError: There is no poster: the resource is not a video of a known format, is
                 too large or damaged, or the package `av` is not installed.
-            OverloadedError: It cannot be made now.
+            OverloadedError: The poster cannot be made now.
             MalformedRequestError: The client has disconnected.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
@@ -96,7 +100,7 @@ class Posters:
         return None
 
     async def _find(self, project_id: str, video: Resource) -> DerivedImage | None:
-        """Return an existing poster; `None` if there was no attempt yet.
+        """Return an existing poster; `None` if nobody has tried to make it.
 
         Raises:
             NotFoundError: An earlier attempt has found no picture.

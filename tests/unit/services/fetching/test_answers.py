@@ -5,10 +5,10 @@ import pytest
 
 from app.errors import FetchBlockedError, UpstreamError
 from app.services.fetching.fetcher import (
-    announced_size,
     check_encoding,
-    claimed_filename,
-    declared_mime_type,
+    read_declared_size,
+    read_declared_type,
+    read_filename,
 )
 
 
@@ -54,12 +54,12 @@ def test_file_name_is_a_safe_base_name(
     headers = httpx.Headers(
         [] if disposition is None else [(b"Content-Disposition", disposition.encode())]
     )
-    assert claimed_filename(headers, httpx.URL(url)) == expected
+    assert read_filename(headers, httpx.URL(url)) == expected
 
 
 def test_file_name_of_any_length_is_shortened() -> None:
     headers = httpx.Headers({"Content-Disposition": f"attachment; filename={'a' * 50_000}.png"})
-    name = claimed_filename(headers, httpx.URL("http://a.test/"))
+    name = read_filename(headers, httpx.URL("http://a.test/"))
     assert name is not None
     assert len(name) == 255
 
@@ -67,7 +67,7 @@ def test_file_name_of_any_length_is_shortened() -> None:
 @pytest.mark.parametrize("name", [';a="\\"', ';a="', ";   ", "; a ", "'"])
 def test_crafted_disposition_names_nothing(name: str) -> None:
     headers = httpx.Headers({"Content-Disposition": name * 20_000})
-    assert claimed_filename(headers, httpx.URL("http://a.test/b")) == "b"
+    assert read_filename(headers, httpx.URL("http://a.test/b")) == "b"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_crafted_disposition_names_nothing(name: str) -> None:
     ],
 )
 def test_declared_type_is_canonical(header: str, expected: str | None) -> None:
-    assert declared_mime_type(httpx.Headers({"Content-Type": header})) == expected
+    assert read_declared_type(httpx.Headers({"Content-Type": header})) == expected
 
 
 @pytest.mark.parametrize("coding", [None, "", "identity", "Identity, identity"])
@@ -107,10 +107,10 @@ def test_compressed_answer_is_refused(coding: str) -> None:
 def test_announced_size_is_known_where_it_counts(
     headers: dict[str, str], expected: int | None
 ) -> None:
-    assert announced_size(httpx.Headers(headers), 100) == expected
+    assert read_declared_size(httpx.Headers(headers), 100) == expected
 
 
 def test_announced_size_beyond_the_limit_is_refused() -> None:
     with pytest.raises(FetchBlockedError) as refused:
-        announced_size(httpx.Headers({"Content-Length": "101"}), 100)
+        read_declared_size(httpx.Headers({"Content-Length": "101"}), 100)
     assert refused.value.problem_code == "fetch-too-large"
