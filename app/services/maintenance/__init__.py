@@ -1,1 +1,1 @@
-"""Sweep, scrub and fsck: garbage removed, stored files read again and checked."""
+"""Maintenance of the stores: removes garbage, checks stored files, and reports the status."""

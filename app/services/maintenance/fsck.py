@@ -1,9 +1,9 @@
-"""The check of the stores: every row has its blob, and every blob has its digest.
+"""Checks the stores: each row has its blob, and each blob has the bytes of its digest.
 
-Blobs are read and hashed; their names are not trusted. Files change while the check runs, so a
-fault is reported only if a second check finds it, too. A repair moves damaged blobs into
-quarantine, so that wrong bytes are never served. Uploading the same file again repairs the row. The
-check never changes a row.
+All blobs are read and hashed, as their names may be wrong. Files may change while the check runs,
+so a fault is reported only if a second check finds it as well. A repair moves damaged blobs into
+quarantine, so that wrong bytes are not served. It changes no rows: if the client uploads the same
+file again, the row has its blob again.
 """
 
 import asyncio
@@ -27,39 +27,43 @@ from app.stores.records.unit_of_work import UnitOfWork
 
 _DIGESTS_AT_ONCE = 500
 _BLOBS_AT_ONCE = 4
-# Pieces up to this size are hashed in the event loop, which costs less than a worker thread.
+# Pieces up to this size are hashed in the event loop, as starting a thread would take longer.
 _HASHED_IN_LOOP_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class StoreFault:
-    """A fault of a blob, with the rows that need it. `is_quarantined` is set by a repair."""
+    """A fault of a blob."""
 
     project_id: str
     digest: str
     kind: FaultKind
     owners: tuple[str, ...]
+    """The names of the records that need the blob."""
     is_quarantined: bool = False
+    """True if a repair has moved the blob into quarantine."""
 
 
 @dataclass(slots=True)
 class StoreCheckReport:
-    """The result of a check. `unneeded` counts blobs without a reference, which are no fault."""
+    """The numbers of a check so far."""
 
     blobs: int = 0
+    """The number of checked blobs."""
     bytes_read: int = 0
     unneeded: int = 0
+    """The number of blobs that no row needs, which is no fault."""
     faults: int = 0
 
 
 ReportFault: TypeAlias = Callable[[StoreFault], None]
-"""Receives each fault when it is found."""
+"""Called with each fault when it is found."""
 
 ReadProgress: TypeAlias = Callable[[int, int], None]
-"""Receives the number of bytes read so far, and of all bytes."""
+"""Called with the number of bytes that were read so far, and the number of all bytes."""
 
 Pace: TypeAlias = Callable[[int], Awaitable[None]]
-"""Waits after reading a number of bytes, until more may be read."""
+"""Called with the number of bytes that were read; waits until more may be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,9 @@ class StoreCheck:
     """Checks all projects of the database."""
 
     records: Records
+    """Stores the rows that need blobs."""
     blobs: BlobStore
+    """Stores the blobs."""
 
     async def run(
         self,
@@ -76,12 +82,12 @@ class StoreCheck:
         repair: bool = False,
         progress: ReadProgress | None = None,
     ) -> StoreCheckReport:
-        """Check all projects; reads all blobs.
+        """Check all projects. All blobs are read.
 
         Args:
-            report_fault: Receives each fault.
-            repair: Whether to move damaged blobs into quarantine.
-            progress: Receives the progress.
+            report_fault: Called with each fault.
+            repair: True to move damaged blobs into quarantine.
+            progress: Called after each piece of a blob.
 
         Raises:
             StoreUnavailableError: A store did not answer, so the check is incomplete.
@@ -114,7 +120,7 @@ class StoreCheck:
         advance: Callable[[int], None],
     ) -> None:
         last = ""
-        while batch := await rows_after(
+        while batch := await list_references(
             self.records, check.project_id, last, limit=_DIGESTS_AT_ONCE
         ):
             last = batch[-1][0].digest
@@ -132,27 +138,27 @@ class StoreCheck:
 
 @dataclass(frozen=True, slots=True)
 class BlobCheck:
-    """The check of single blobs of one project."""
+    """Checks single blobs of one project."""
 
     records: Records
-    """The records that refer to blobs."""
+    """Stores the rows that need blobs, and claims."""
     blobs: BlobStore
-    """The store of the blobs."""
+    """Stores the blobs."""
     project_id: str
     """The project."""
     repair: bool
-    """True if damaged blobs are moved into quarantine."""
+    """True to move damaged blobs into quarantine."""
     pace: Pace | None = None
-    """Awaited after each piece with its number of bytes."""
+    """Limits the rate of reading."""
 
     async def run(
         self, rows: Sequence[BlobReference], advance: Callable[[int], None]
     ) -> StoreFault | None:
-        """Check a blob that rows need; return its fault, or `None` if it is intact.
+        """Check a blob that rows need; return its fault, or `None` if it has none.
 
         Args:
-            rows: All rows that need it, at least one.
-            advance: Receives the size of each piece when the blob is read first.
+            rows: All rows that need the blob; at least one.
+            advance: Called with the size of each piece, in the first of the two checks.
 
         Raises:
             StoreUnavailableError: A store did not answer, so the result is unknown.
@@ -163,7 +169,8 @@ class BlobCheck:
             return None
         blob = await self.blobs.find(self.project_id, digest)
         kind, affected = await self._find_fault(digest, affected)
-        # Only rows that existed during both checks count: their blob had to exist as well.
+        # A row may be deleted between the checks, and its blob with it. So only rows that exist
+        # after both checks count.
         existing = await self.records.read(
             self.project_id, lambda unit: set(unit[BlobReferenceRecords].of([digest]))
         )
@@ -198,7 +205,8 @@ class BlobCheck:
                 return "damaged", rows
             wrong = [row for row in rows if row.size_bytes != size_bytes]
             return ("wrong-size", wrong) if wrong else (None, ())
-        # A fault needs a store that works otherwise. A full store can still be read.
+        # If the store does not work at all, this raises, and there is no fault to report. A full
+        # store can still be read.
         with suppress(StoreFullError):
             await self.blobs.check()
         return kind, rows
@@ -206,7 +214,7 @@ class BlobCheck:
     async def _hash_blob(
         self, digest: str, advance: Callable[[int], None] | None
     ) -> tuple[str, int]:
-        """Return the digest and size of a blob's bytes."""
+        """Return the digest and the size of the stored bytes of a blob."""
         hashing = hashlib.sha256()
         size_bytes = 0
         async with aclosing(await self.blobs.open(self.project_id, digest)) as pieces:
@@ -223,9 +231,9 @@ class BlobCheck:
         return hashing.hexdigest(), size_bytes
 
     async def _quarantine(self, damaged: ListedBlob) -> bool:
-        """Move a damaged blob into quarantine unless it was replaced; return True if it was moved.
+        """Move a damaged blob into quarantine, unless it was replaced; return True if it was moved.
 
-        It is claimed like a removal, so a concurrent write of the same blob is refused.
+        The blob is claimed as for a removal, so a concurrent write of the same blob fails.
         """
         time = ClaimTime()
         claim = await self.records.write(
@@ -239,7 +247,7 @@ class BlobCheck:
         may_move = is_unchanged and not time.is_over()
         if may_move:
             await self.blobs.quarantine(self.project_id, damaged.digest)
-        # After an error, the claim is left to expire: a failed move may still happen later.
+        # After an error, the claim is left to expire, because the store may still move the blob.
         await self.records.write(
             self.project_id,
             lambda unit: unit[SweptBlobRecords].end_claim(claim, claim.digests),
@@ -248,24 +256,24 @@ class BlobCheck:
         return may_move
 
 
-async def rows_after(
+async def list_references(
     records: Records, project_id: str, after: str, *, end: str | None = None, limit: int
 ) -> list[list[BlobReference]]:
-    """Return the rows of up to `limit` blobs of a project, grouped by blob, in order of digest.
+    """Return the references to up to `limit` blobs of a project, grouped by blob.
 
     Args:
-        records: The records that refer to blobs.
+        records: Stores the rows that need blobs.
         project_id: The project.
-        after: A digest or its beginning, after which the blobs begin.
-        end: A digest or its beginning, before which the blobs end.
-        limit: The maximum of blobs.
+        after: A digest, or the beginning of one. Blobs after it are returned, in order of digest.
+        end: A digest, or the beginning of one, at which the list ends. It is excluded.
+        limit: The maximum number of blobs.
     """
 
-    def rows(unit: UnitOfWork) -> Sequence[BlobReference]:
+    def find(unit: UnitOfWork) -> Sequence[BlobReference]:
         digests = unit[BlobReferenceRecords].digests(after=after, limit=limit)
         return unit[BlobReferenceRecords].of(
             [digest for digest in digests if end is None or digest < end]
         )
 
-    found = await records.read(project_id, rows)
+    found = await records.read(project_id, find)
     return [list(group) for _, group in groupby(found, key=lambda row: row.digest)]

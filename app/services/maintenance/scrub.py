@@ -1,13 +1,13 @@
-"""The scrub: reads every needed blob once in a period, and finds bytes that a disk has changed.
+"""The scrub: reads each needed blob once in a period, and finds bytes that a disk has changed.
 
-Digests are distributed evenly. So a period is divided into slices of about an hour, and the digests
-into as many ranges, of which one is due at any time. The position follows from the clock, so a
-restart cannot lose it. Like two equal requests, processes compete for a slice with an idempotency
-key for each slice and project. A slice that was missed while no process ran is done later, within
-the day that such keys are kept. After that its range is due again in the next period.
+A period is divided into *slices* of about an hour. The digests of blobs, which are distributed
+evenly, are divided into the same number of ranges. In each slice, one range is read. The clock
+decides which one, so a restart makes no difference. An idempotency key for each slice and project
+makes sure that only one process reads a range. A slice that was missed while no process ran is done
+later, if it is within the day for which such keys are kept. Otherwise its range is read in the next
+period.
 
-Damaged blobs are moved into quarantine like those of `StoreCheck`. The scrub reads independently of
-requests.
+Damaged blobs are moved into quarantine, as by `StoreCheck`.
 """
 
 import time
@@ -23,7 +23,7 @@ import structlog
 from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.services.concurrency.background import log_failures, run_beside
-from app.services.maintenance.fsck import BlobCheck, StoreFault, rows_after
+from app.services.maintenance.fsck import BlobCheck, StoreFault, list_references
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity
 from app.stores.blobs.store import BlobStore
@@ -34,34 +34,34 @@ from app.telemetry.metrics import Metrics
 _log = structlog.get_logger(__name__)
 
 _ROUTE = "scrub"
-# The key alone identifies the call.
+# The key alone identifies a slice, so there is no request to compare.
 _NO_REQUEST = RequestIdentity("")
 _DONE = "done"
 _SLICE_SECONDS = 3_600.0
 _DIGESTS_AT_ONCE = 500
-# Ranges are bounded by this many first digits.
+# The number of digits in the limits of a range.
 _DIGITS = 16
-# The time in which missed slices are done: an hour less than keys are kept, because the clocks of
-# machines may differ.
+# Missed slices are done if they are not older than this: an hour less than keys are kept, because
+# the clocks of machines may differ.
 _LOOKBACK = KEPT - timedelta(hours=1)
 _MAX_LOGGED_OWNERS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A range of digests from `first` to before `end`, or to the last one if that is `None`.
-
-    `key` is different each time the range is due.
-    """
+    """A range of digests that is due."""
 
     key: str
+    """The idempotency key. It is different each time that the range is due."""
     first: str
+    """The beginning of the first digest."""
     end: str | None
+    """The beginning of the digest after the range; `None` for the last range."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlicedPeriod:
-    """A period in slices of about an hour; a shorter period is a single slice."""
+    """A period that is divided into slices of about an hour. A shorter period is one slice."""
 
     seconds: float
 
@@ -72,20 +72,21 @@ class SlicedPeriod:
 
     @property
     def slice_seconds(self) -> float:
-        """The time from one slice to the next."""
+        """The length of a slice."""
         return self.seconds / self.count
 
     def due(self, now: datetime) -> Iterator[Slice]:
-        """Yield the slices due now and within the last day, oldest first, without overlaps.
+        """Yield the slices that are due now and were due in the last 23 hours, the oldest first.
 
-        Slices whose key may have expired are skipped, because they may be done already.
+        The key of an older slice may have expired, so that it is unknown whether it was done. No
+        range is yielded twice.
         """
         current = int(now.timestamp() / self.slice_seconds)
         lookback = int(_LOOKBACK.total_seconds() / self.slice_seconds)
         for number in range(current - min(lookback, self.count - 1), current + 1):
             index = number % self.count
             yield Slice(
-                # The key has the count, because the same number is another slice in other settings.
+                # With other settings, the number is another slice, so the key has the settings.
                 key=f"{number} of {self.count} in {self.seconds} s",
                 first=self._digits(index),
                 end=self._digits(index + 1) if index + 1 < self.count else None,
@@ -117,7 +118,10 @@ class ReadingPace:
         self._next_at = clock()
 
     async def keep(self, size_bytes: int) -> None:
-        """Wait for the time of some bytes; earlier pauses do not shorten it."""
+        """Wait as long as reading a number of bytes takes at the limit.
+
+        Pauses before this call do not shorten the wait.
+        """
         now = self._clock()
         self._next_at = max(now, self._next_at) + size_bytes / self._bytes_per_second
         await self._sleep(self._next_at - now)
@@ -128,23 +132,23 @@ class Scrub:
     """Scrubs all projects."""
 
     records: Records
-    """The records that refer to blobs."""
+    """Stores the rows that need blobs, and the keys of slices."""
     blobs: BlobStore
-    """The store of the blobs."""
+    """Stores the blobs."""
     period: SlicedPeriod
-    """The period in which each blob is read once; 0 seconds for no scrub."""
+    """The period in which each blob is read once. With 0 seconds, nothing is read."""
     pace: ReadingPace
     """Limits the rate of reading."""
     counts: Metrics
     """Counts the bytes read and the faults."""
-    # By slice, the projects that are done, so that the database is not queried again.
+    # The projects that are done, by the key of the slice. They are not queried again.
     _done_projects: dict[str, set[str]] = field(init=False, default_factory=dict)
 
     async def run(self, now: datetime) -> None:
         """Do the due slices that no process has done yet.
 
         Raises:
-            StoreUnavailableError: A store did not answer; the slice remains due.
+            StoreUnavailableError: A store did not answer. The slice is done later.
         """
         project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
         slices = list(self.period.due(now))
@@ -157,12 +161,13 @@ class Scrub:
                     done.add(project_id)
 
     def running(self) -> AbstractAsyncContextManager[object]:
-        """Scrub for the length of the block."""
+        """Run the scrub during the block."""
         return run_beside(self._keep_scrubbing()) if self.period.seconds else nullcontext()
 
     async def _keep_scrubbing(self) -> None:
         seconds = self.period.slice_seconds
-        # Not during the start of the process, and not at the same time in all processes.
+        # Because of this random delay, processes that start at the same time scrub at different
+        # times, and not while they start.
         await anyio.sleep(SystemRandom().uniform(seconds / 4, seconds))
         while True:
             now = utc_now()
@@ -173,8 +178,8 @@ class Scrub:
             await anyio.sleep(seconds)
 
     async def _do_once(self, project_id: str, due: Slice) -> bool:
-        """Scrub a slice unless it was done; return True if it is done now."""
-        if not await rows_after(self.records, project_id, due.first, end=due.end, limit=1):
+        """Scrub a slice of a project, unless it was done; return True if it is done now."""
+        if not await list_references(self.records, project_id, due.first, end=due.end, limit=1):
             return True
         call = IdempotentCall(project_id, _ROUTE, due.key, _NO_REQUEST)
         keys = Idempotency(self.records)
@@ -186,14 +191,14 @@ class Scrub:
                         project_id, lambda unit: keys.record_answer(unit, call, _DONE)
                     )
         except ConflictError:
-            # Another process works on it, or was killed; then a later run does it.
+            # Another process is working on the slice. If it was killed, a later run does the slice.
             return False
         return True
 
     async def _scrub(self, project_id: str, due: Slice) -> None:
         check = BlobCheck(self.records, self.blobs, project_id, repair=True, pace=self.pace.keep)
         last = due.first
-        while blobs := await rows_after(
+        while blobs := await list_references(
             self.records, project_id, last, end=due.end, limit=_DIGESTS_AT_ONCE
         ):
             for rows in blobs:

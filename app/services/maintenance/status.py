@@ -1,6 +1,6 @@
-"""The state of a service as its stores show it, and its problems, for an operator.
+"""The status of a service for its operator, and the problems in it.
 
-It is read from the stores, so that it is there when no server answers.
+The status is read from the stores, so a command can show it even if no server is running.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,12 +10,12 @@ from typing import Literal
 
 from app.stores.records.database_status import DatabaseStatus, QueueStatus
 
-# As the alert about the backlog.
+# The same as in the alert about the backlog.
 _OLD_BACKLOG_SECONDS = 300.0
 _LONG_TRANSACTION_SECONDS = 60.0
 _FULL_SHARE = 0.9
 _LEAST_FREE_SHARE = 0.05
-# A sweep of a server removes uploads some hours after they expire.
+# The sweeps of a server remove uploads some hours after they expire.
 _SWEPT_AFTER_SECONDS = 24 * 3600.0
 
 
@@ -25,15 +25,17 @@ CARRIER_SETTINGS: Mapping[Carrier, str] = {
     "listen-url": "PAGEFAULT_DB__LISTEN_URL",
     "redis": "PAGEFAULT_EVENTS__REDIS_URL",
 }
-"""The setting with the address that carries notifications."""
+"""The setting with the address of each service that can transport notifications."""
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The revision of the schema of the database, and the one that this version needs."""
+    """The revision of the schema of the database."""
 
     current: str | None
+    """The revision of the database; `None` if it has no schema."""
     needed: str
+    """The revision that this version of the service needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +48,12 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Pooler:
-    """A pooler between the service and PostgreSQL, and the settings for it."""
+    """A connection pooler between the service and PostgreSQL."""
 
     is_recognized: bool
-    """True if statements are not prepared because of it."""
+    """True if a pooler was found, so that statements are not prepared."""
     is_set: bool | None
-    """The setting."""
+    """The value of the setting for a pooler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class QuotaLimits:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """The state of a service. `None` is not known."""
+    """The status of a service. A field is `None` if it could not be read."""
 
     read_at: datetime
     version: str
@@ -86,7 +88,7 @@ class StatusReport:
     disk: Disk
     quotas: QuotaLimits
     failures: Mapping[str, str]
-    """For what does not answer, the reason: `database`, `files` or `notifications`."""
+    """The reasons why something does not answer: `database`, `files` or `notifications`."""
     revision: Revision | None = None
     database: DatabaseStatus | None = None
     pooler: Pooler | None = None
@@ -101,21 +103,21 @@ class StatusReport:
 
 
 def find_problems(report: StatusReport) -> Iterator[str]:
-    """Yield a sentence for each thing that needs the operator, the most urgent first."""
+    """Yield a sentence for each problem that the operator has to solve, the most urgent first."""
     yield from report.failures.values()
-    yield from _schema_problems(report.revision)
+    yield from _find_schema_problems(report.revision)
     if report.disk.free_bytes < _LEAST_FREE_SHARE * report.disk.size_bytes:
         yield (
             "the disk of the data directory is nearly full: docs/operations.md, A full disk, has "
             "the remedies"
         )
-    yield from _server_problems(report.database)
+    yield from _find_server_problems(report.database)
     if report.notifications is not None and not report.notifications.are_arriving:
         yield f"notifications do not arrive: {report.notifications.advice}"
-    yield from _queue_problems(report)
+    yield from _find_queue_problems(report)
 
 
-def _schema_problems(revision: Revision | None) -> Iterator[str]:
+def _find_schema_problems(revision: Revision | None) -> Iterator[str]:
     if revision is not None and revision.current != revision.needed:
         yield (
             f"the schema is at revision {revision.current or 'none'}, and this version needs "
@@ -123,7 +125,7 @@ def _schema_problems(revision: Revision | None) -> Iterator[str]:
         )
 
 
-def _server_problems(database: DatabaseStatus | None) -> Iterator[str]:
+def _find_server_problems(database: DatabaseStatus | None) -> Iterator[str]:
     server = database.server if database else None
     if server is None:
         return
@@ -143,7 +145,7 @@ def _server_problems(database: DatabaseStatus | None) -> Iterator[str]:
         )
 
 
-def _queue_problems(report: StatusReport) -> Iterator[str]:
+def _find_queue_problems(report: StatusReport) -> Iterator[str]:
     queues, age = report.queues, report.backlog_seconds
     if queues is None:
         return

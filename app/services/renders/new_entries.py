@@ -194,7 +194,7 @@ class NewEntries:
         return _Part(key, prefix, entries, resources, head.last_seq, is_last=is_last)
 
     async def _is_unchanged(self, request: _Request, prefix: RenderedPrefix) -> bool:
-        """Return whether the links and structured contents of a prefix are unchanged."""
+        """Return True if the links and structured contents of a prefix are unchanged."""
         digests = prefix.structured_sizes.keys()
         sizes = await self._read_content_sizes(request.project_id, digests) if digests else {}
         return sizes == prefix.structured_sizes and prefix.has_unchanged_links(utc_now())

@@ -279,6 +279,13 @@ class _Scan:
 
 
 def _find_value(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
+    """Return the value at a JSON pointer in a text.
+
+    Raises:
+        InvalidPayloadError: The text is not JSON.
+        PayloadTooLargeError: The JSON has too many values, or is nested too deep.
+        NotFoundError: The JSON has no value at the pointer.
+    """
     names = parse_json_pointer(pointer) or ()
     limits = ScanLimits(max_depth, _MAX_VALUES, ANSWER_BYTES, SHOWN_KEYS)
     try:

@@ -158,7 +158,7 @@ class History:
 
         Raises:
             NotFoundError: The session does not exist.
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor belongs to another list.
             InvalidPayloadError: `cursor` and `after_seq` are both set.
             OverloadedError: The memory budget is exhausted; nothing was read.
         """

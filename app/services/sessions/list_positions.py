@@ -15,7 +15,7 @@ def find_list_start(name: ListName, noun: str, cursor: str | None, after_seq: in
 
     Raises:
         InvalidPayloadError: `cursor` and `after_seq` are both set.
-        InvalidCursorError: The cursor is of another list.
+        InvalidCursorError: The cursor belongs to another list.
     """
     if cursor is None:
         return after_seq or 0

@@ -46,10 +46,12 @@ class SessionWithUse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sessions:
-    """The sessions of a project."""
+    """Creates, lists, marks and deletes sessions."""
 
     records: Records
+    """Reads and writes sessions."""
     accesses: AccessCounts
+    """Counts reads of pages; the counts of deleted pages are removed."""
 
     async def ensure(
         self, project_id: str, session_id: str, *, condition: WriteCondition
