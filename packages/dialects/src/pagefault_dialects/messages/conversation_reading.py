@@ -9,7 +9,7 @@ from pagefault_dialects.dialects.message_forms import ConversationForm
 from pagefault_dialects.dialects.message_registry import find_conversation, read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
-from pagefault_dialects.messages.entry_reading import EntryReading, make_entry
+from pagefault_dialects.messages.entry_reading import EntryReading, make_reading
 from pagefault_dialects.messages.histories import (
     SYSTEM_NAMES,
     find_body_dialect,
@@ -94,7 +94,7 @@ def _read_entries(
     faults: list[Fault] = []
     for pointer, message in messages:
         try:
-            reading = make_entry(read_message(message, ""), sent=message)
+            reading = make_reading(read_message(message, ""), sent=message)
             entries.append(ConversationEntry(pointer, message, reading))
         except InvalidPayloadError as exc:
             faults += (Fault(pointer + fault.pointer, fault.detail) for fault in exc.faults)

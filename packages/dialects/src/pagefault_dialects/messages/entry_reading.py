@@ -44,6 +44,7 @@ read in another way than stored ones."""
 
 EntryRole = Literal["system", "user", "assistant", "tool"]
 
+# The members of a flat message, which are stored as members of its entry (spec 000).
 _FLAT_MEMBERS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 _NO_RESOURCES: Mapping[str, Resource] = {}
 PLAIN_DIALECT = "openai-chat"
@@ -60,7 +61,7 @@ _CONTENT_MEMBERS = (
     *("content", "parts", "images", "tool_calls", "function_call", "refusal", "audio"),
     *("reasoning", "reasoning_content", "reasoning_details", "thinking"),
 )
-_CONTENTS = ("content", "parts")
+_CONTENT_NAMES = ("content", "parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,10 @@ def read_entry(value: JsonObject) -> EntryReading:
     """Read a message of any dialect.
 
     Raises:
-        InvalidPayloadError: It is no message of any dialect. `faults` has pointers to the errors.
+        InvalidPayloadError: The value is no message of any dialect. `faults` has pointers to the
+            errors.
     """
-    return make_entry(read_message(value, ""), sent=value)
+    return make_reading(read_message(value, ""), sent=value)
 
 
 def read_stored(value: JsonObject, dialect: str, reading: int, pointer: str = "") -> EntryReading:
@@ -99,13 +101,13 @@ def read_stored(value: JsonObject, dialect: str, reading: int, pointer: str = ""
         pointer: The pointer to the message in its entry.
     """
     del reading
-    return replace(make_entry(read_message(value, pointer, dialect), sent=value), dialect=dialect)
+    return replace(make_reading(read_message(value, pointer, dialect), sent=value), dialect=dialect)
 
 
-def make_entry(
+def make_reading(
     messages: Sequence[ForeignMessage], pointer: str = "", *, sent: JsonValue = None
 ) -> EntryReading:
-    """Return the entry of the messages that were read from one value.
+    """Return the reading of a value from the messages in common form that it was converted to.
 
     Args:
         messages: The messages.
@@ -163,11 +165,11 @@ def has_only_results(message: Mapping[str, Any]) -> bool:
         return True
     blocks = [
         item
-        for name in _CONTENTS
+        for name in _CONTENT_NAMES
         for item in (message[name] if isinstance(message.get(name), list) else ())
     ]
     blocks = [block for block in blocks if not is_cache_block(block)]
-    has_text = any(isinstance(message.get(name), str) and message[name] for name in _CONTENTS)
+    has_text = any(isinstance(message.get(name), str) and message[name] for name in _CONTENT_NAMES)
     return (
         bool(blocks)
         and not has_text
