@@ -15,15 +15,15 @@ pytestmark = pytest.mark.engines("embedded")
 MAX_LINES = 15_000
 MORE_LINES = {
     # The access of every route reads signed links, and those of pages of apps have a policy.
-    "app.routers.pages": 15_500,
+    "app.routers.pages": 15_700,
     # Sessions have forks, outlines, manifests, and the marks of people.
-    "app.routers.sessions": 15_800,
+    "app.routers.sessions": 16_000,
     # A turn has messages, results of tools and interactions, and compaction items are refused.
-    "app.routers.turns": 15_500,
+    "app.routers.turns": 15_700,
     # The memory server has every tool, and prompts, resources and events of all that is stored.
-    "pagefault_mcp.server.mcp_endpoint": 21_600,
+    "pagefault_mcp.server.mcp_endpoint": 21_800,
     # A bundle has everything of a session.
-    "pagefault_bundles.bundle_routes": 15_200,
+    "pagefault_bundles.bundle_routes": 15_400,
 }
 """For routes that need more, how many lines they may have, each with its reason."""
 
