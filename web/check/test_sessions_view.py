@@ -505,7 +505,7 @@ def test_sessions_are_listed_by_a_tool_that_they_called(
     page = tab.page
     tab.open("/sessions/other-0?tool=clock")
     rows = page.locator(".session-row")
-    choice = page.get_by_label("Tool that was called")
+    choice = page.get_by_label("Sessions that called")
     expect(choice.get_by_role("option")).to_have_text(["Tool", "camera (1)", "clock (3)"])
     choice.select_option("clock")
     ids = [re.compile(f"clock-{number}") for number in (2, 1, 0)]

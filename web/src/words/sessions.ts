@@ -19,7 +19,7 @@ export const SESSIONS = {
   sorts: { time: "Newest", tokens: "Tokens", errors: "Errors", entries: "Entries", size: "Size of files" },
   chips: { failed: "Failed", live: "Live", images: "Images", pinned: "Pinned" },
   chipHints: { live: "Written to in the last 5 minutes" } as Readonly<Record<string, string>>,
-  tool: "Tool that was called",
+  tool: "Sessions that called",
   anyTool: "Tool",
   calledIn: (tool: string, sessions: number) => `${tool} (${numberText(sessions)})`,
   pinned: "Pinned",
