@@ -102,7 +102,7 @@ function Totals({ sessionId, session, rows, findings, missing, marking }: Totals
         {isStored && <CopyButton text={sessionId} name={HEADER.copyId} />}
       </span>
       {begun !== undefined && <TimeText at={begun} />}
-      {lasted >= 0 && <span>{HEADER.lasted(spanText(lasted))}</span>}
+      {lasted > 0 && <span>{HEADER.lasted(spanText(lasted))}</span>}
       {lower === 0 && entries.length > 0 && (
         <>
           <span>{HEADER.entries(entries.length)}</span>

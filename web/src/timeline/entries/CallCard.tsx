@@ -141,7 +141,7 @@ function Facts({ result, body, calledAt }: FactsProps) {
   const size = kept.reduce((sum, resource) => sum + resource.size, 0);
   return (
     <>
-      {took >= 0 && calledAt !== undefined && (
+      {took > 0 && calledAt !== undefined && (
         <span title={`${momentText(calledAt)} – ${momentText(result.createdAt)}`}>
           {STEP.took(spanText(took))}
         </span>

@@ -142,7 +142,7 @@ function CallLine({ call, made, calledAt, body, isInside, isNamed, open }: CallL
           {result !== null && result.images > 0 && body !== undefined && <Thumbnails body={body} />}
           {result === null && <PendingLabel callId={call.id} />}
           {isFailed && <span className="label bad">{STEP.failed}</span>}
-          {took >= 0 && <span className="line-took">{spanText(took)}</span>}
+          {took > 0 && <span className="line-took">{spanText(took)}</span>}
           {result !== null && <Tokens entry={result} />}
         </>
       }
