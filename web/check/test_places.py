@@ -1,8 +1,11 @@
 """Places in the viewer: an entry has an address, and who comes back is where they were."""
 
+import re
+from urllib.parse import urlsplit
+
 import httpx
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
@@ -203,3 +206,31 @@ def test_recording_of_a_page_fault_plays(
     expect(player).to_have_js_property("error", None)
     expect(player).to_have_js_property("ended", True)
     assert player.evaluate("player => player.duration") == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("is_gone", [False, True], ids=["newer build", "part that is gone"])
+def test_page_of_an_earlier_build_is_loaded_again_once(
+    open_service: LiveService, open_tab: OpenTab, *, is_gone: bool
+) -> None:
+    """Its parts have other names in the newer build; the address stays the one that was chosen."""
+    tab = open_tab(open_service)
+
+    def reloads() -> int:
+        loaded = [request for request in tab.requests if request.is_navigation_request()]
+        return sum(urlsplit(request.url).path == "/search" for request in loaded)
+
+    def answer(route: Route) -> None:
+        if is_gone or not reloads():
+            route.fulfill(status=404, body="")
+        else:
+            route.continue_()
+
+    tab.open("/sessions")
+    link = tab.page.get_by_role("link", name="Search", exact=True)
+    expect(link).to_be_visible()
+    tab.page.route(re.compile(r"/assets/SearchView-.*\.js"), answer)
+    link.click()
+    heading = "This view broke" if is_gone else "Search"
+    expect(tab.page.get_by_role("heading", level=1, name=heading)).to_be_visible()
+    assert urlsplit(tab.page.url).path == "/search"
+    assert reloads() == 1

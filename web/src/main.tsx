@@ -6,6 +6,7 @@ import { RouterProvider } from "react-router/dom";
 
 import { queryClient } from "./api/queryClient";
 import { router } from "./router";
+import { watchParts } from "./shell/outdatedBuild";
 import { WithClient } from "./shell/WithClient";
 import { beginOutline } from "./timeline/begunOutline";
 import "@pagefault/react/styles.css";
@@ -14,6 +15,7 @@ import "./styles/base.css";
 import "./styles/shared.css";
 import "./styles/shell.css";
 
+watchParts();
 beginOutline(window.location.pathname);
 
 const root = document.getElementById("root");

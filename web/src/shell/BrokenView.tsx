@@ -1,8 +1,10 @@
 /** What is shown where a view cannot be: an unknown address, or a fault of the viewer's own. */
+import { useEffect, useState } from "react";
 import { Link, useRouteError } from "react-router";
 
 import { usePageTitle } from "../shared/usePageTitle";
 import { SHELL } from "../words/shell";
+import { reloadIfOutdated } from "./outdatedBuild";
 
 export function UnknownAddress() {
   usePageTitle(SHELL.notHereTitle);
@@ -18,7 +20,10 @@ export function UnknownAddress() {
 
 export function BrokenView() {
   const failure = useRouteError();
+  const [isReloading, setReloading] = useState(true);
   usePageTitle(SHELL.brokenTitle);
+  useEffect(() => setReloading(reloadIfOutdated(failure)), [failure]);
+  if (isReloading) return null;
   return (
     <main className="view" role="alert">
       <h1>{SHELL.broken}</h1>
