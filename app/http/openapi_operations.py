@@ -30,7 +30,10 @@ def reference(model: type[BaseModel | Shape] | TypeAliasType) -> dict[str, str]:
 def json_body(
     model: type[BaseModel], *, required: bool = True, media_type: str = "application/json"
 ) -> dict[str, Any]:
-    """Return the documentation of a JSON body that the route reads as a stream."""
+    """Return the documentation of a JSON body that the route reads as a stream.
+
+    The model is also added to `streamed_body_models`.
+    """
     _streamed_body_models[model.__name__] = model
     return {
         "requestBody": {

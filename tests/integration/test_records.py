@@ -2,7 +2,7 @@
 
 import ast
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sized
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Engine, event
 from sqlalchemy import exc as sql
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
@@ -20,6 +20,7 @@ import app.stores.records as records_package
 from app.config.settings import DatabaseSettings, Settings
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.identity import new_id
+from app.models.project import ApiKey
 from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.services.requests.idempotency import Idempotency, IdempotentCall
@@ -37,6 +38,7 @@ from app.stores.records.database_errors import translate_errors
 from app.stores.records.engine import open_engines
 from app.stores.records.history import SessionHistory
 from app.stores.records.idempotency import Claim, IdempotencyRecords
+from app.stores.records.projects import ProjectRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.scope import ProjectScope
@@ -552,3 +554,27 @@ async def test_alias_is_new_once_even_at_one_moment(records: Records) -> None:
         ensured.append(await unit[AliasRecords].ensure("a", "1" * 32, now=NOW))
     named = [AliasTarget(letter * 32, NOW) for letter in "0001"]
     assert ensured == list(zip(named, [True, False, False, True], strict=True))
+
+
+async def test_many_keys_are_checked_in_statements_with_few_parameters(records: Records) -> None:
+    keys = [ApiKey(f"{number:04}", PROJECT, "", "0" * 64, NOW, None) for number in range(3)]
+    parameter_counts: list[int] = []
+
+    def note(_: object, __: object, ___: str, parameters: Sized, *____: object) -> None:
+        parameter_counts.append(len(parameters))
+
+    def prepare(projects: ProjectRecords) -> None:
+        for key in keys:
+            projects.add_key(key)
+        projects.revoke_key("0001", NOW)
+
+    def check(projects: ProjectRecords) -> set[str]:
+        event.listen(Engine, "before_cursor_execute", note)
+        try:
+            return projects.valid_keys([f"{number:04}" for number in range(1_001)])
+        finally:
+            event.remove(Engine, "before_cursor_execute", note)
+
+    await records.write_projects(prepare)
+    assert await records.read_projects(check) == {"0000", "0002"}
+    assert parameter_counts == [500, 500, 1]

@@ -35,7 +35,7 @@ _MAX_READ_BYTES = 4 * 1024 * 1024
 _UNRESERVED_BYTES = 64 * 1024
 """Up to this size of entries, no memory is reserved, and no thread is used."""
 _COPIES = 4
-"""The number of copies of the entries in memory, as rows, values and turns."""
+"""The number of copies of the entries in memory: as rows, parsed values, turns and summaries."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class Outlines:
             InvalidCursorError: The cursor is invalid.
             InvalidPayloadError: `cursor` and `after_seq` are both set.
             NotFoundError: The project has no such session.
-            OverloadedError: There is not enough memory for the entries; nothing was read.
+            OverloadedError: There is not enough memory for the entries, which were not read.
         """
         start = find_list_start(_CURSOR, "An outline", cursor, after_seq)
         measure = partial(_measure_entries, session_id=session_id, after_seq=start, limit=limit)

@@ -1,4 +1,4 @@
-"""Projects and their API keys, the only records outside of a project."""
+"""Projects and their API keys: the only records that are read without the scope of one project."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -56,7 +56,7 @@ class ProjectRecords:
     def ensure(self, project_id: str, now: datetime) -> None:
         """Create the project unless it exists."""
         is_postgresql = self._connection.dialect.name == "postgresql"
-        statement = upsert(projects, None, is_postgresql=is_postgresql)
+        statement = upsert(projects, merge=None, is_postgresql=is_postgresql)
         self._execute(statement, {"project_id": project_id, "created_at": now})
 
     def list_ids(self, *conditions: ColumnElement[bool]) -> list[str]:
@@ -85,8 +85,12 @@ class ProjectRecords:
         return read_row(StoredSecret, rows[0]) if rows else None
 
     def valid_keys(self, key_ids: Collection[str]) -> set[str]:
-        """Return the ids of the keys that are not revoked."""
-        return set(self._execute(_VALID_KEYS, {"key_ids": [*key_ids]}).scalars())
+        """Return the ids of those of the given keys that are not revoked."""
+        return {
+            key_id
+            for batch in in_batches(key_ids)
+            for key_id in self._execute(_VALID_KEYS, {"key_ids": batch}).scalars()
+        }
 
     def list_keys(self) -> list[ApiKey]:
         """Return all keys, oldest first."""

@@ -4,7 +4,8 @@ import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -13,6 +14,7 @@ import pytest
 
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_mcp.messages.request_tracker import REVISION
+from pagefault_mcp.proxy.call_traces import NoCallTraces
 from pagefault_mcp.proxy.proxy import Proxy
 from pagefault_mcp.proxy.proxy_process import Host, remote_service, shared_service
 from pagefault_mcp.service_client.shared_folder import SharedSetup
@@ -67,6 +69,46 @@ async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
             await proxy.forward_from_host(pipe_of(called, cancelled), server)
         assert len(warned) == 1
         assert not proxy._recorded_calls
+
+
+class ListedTraces(NoCallTraces):
+    """Lists the tools of the calls that have begun and not ended."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.open: dict[str, str] = {}
+
+    def begin(self, call_id: str, tool: str, traceparent: str | None) -> None:
+        self.begun.append(tool)
+        self.open[call_id] = tool
+
+    @contextmanager
+    def end(self, call_id: str) -> Iterator[None]:
+        del self.open[call_id]
+        yield
+
+
+async def test_trace_of_a_memory_call_with_unreadable_arguments_ends(tmp_path: Path) -> None:
+    written: list[bytes] = []
+
+    async def hear(piece: bytes) -> None:
+        written.append(piece)
+
+    traces = ListedTraces()
+    async with start_server(["sh", "-c", "cat >/dev/null"]) as server:
+        host = Host(RenderOptions(), prefix="")
+        setup = SharedSetup(tmp_path / "data", project=None, env_file=None, version="1")
+        store = shared_service(setup, "s", host, pytest.fail).store
+        proxy = Proxy(
+            *(hear, server.write, store, pytest.fail, host.memory_tools()),
+            takes_paths=False,
+            traces=traces,
+        )
+        params = b'{"name":"read_text","arguments":{"limit":NaN}}'
+        called = b'{"jsonrpc":"2.0","method":"tools/call","id":1,"params":%s}\n' % params
+        await proxy.forward_from_host(pipe_of(called), server)
+    assert json.loads(b"".join(written))["result"]["isError"]
+    assert (traces.begun, traces.open) == (["read_text"], {})
 
 
 async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(

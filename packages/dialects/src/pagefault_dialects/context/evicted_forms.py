@@ -1,7 +1,8 @@
 """The shorter forms of evicted turns: previews, lines, cut arguments and folds.
 
-Each form names the call of a memory tool that returns the whole content: `read_text`, `view_media`
-or `page_fault`. Each change adds an `Omission` to the turn, for the loss account.
+In a session, each form names the call of a memory tool that returns the whole content: `read_text`,
+`view_media` or `page_fault`. For the loss account, a change adds an `Omission` to the turn, and an
+evicted medium is marked with `is_evicted`.
 
 Source: `context`, "Budget": the levels of a step.
 """
@@ -140,6 +141,7 @@ def with_shorter_texts(
         items.append(TextItem(item.pointer, short))
     if is_result and turn.structured is not None:
         value = json_text(turn.structured)
+        # This needs no `Omission`: the items have the same content, and are rendered instead.
         if shorten(value, len(value), "") != value:
             return replace(turn, items=tuple(items), structured=None)
     return _with_items(turn, items)
@@ -286,11 +288,15 @@ def _evict_medium(medium: Medium, page_id: str | None) -> Medium:
 
 
 def _find_whole_length(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
-    """Return the length of the text that the call of `_make_restoring_call` returns."""
+    """Return the length of the whole text, of which `text` may be an excerpt or a preview."""
     if isinstance(item, DataItem):
+        # Values are never excerpts.
         return len(text)
     if page_id:
+        # `page_fault` returns long pages in excerpts, whose notice has the length of the page.
         return find_excerpted_length(text) or len(text)
+    # A text shortened for this rendering has `whole_chars`; a part that was shortened when it was
+    # stored has a line with the omitted characters.
     return item.whole_chars or measure_whole_text(text)
 
 

@@ -103,11 +103,12 @@ def _rename_tool_name(value: JsonObject) -> JsonObject:
 
 
 def _has_distinctive_members(value: JsonObject) -> bool:
-    """Return whether a message has calls, a result or a thought in the form of this dialect."""
+    """Return whether a message has calls in the form of this dialect, or other members of it."""
     if not isinstance(value.get("role"), str):
         return False
     calls = value.get("tool_calls")
     if isinstance(calls, list) and calls and isinstance(calls[0], dict):
+        # Calls of LangChain have `args`.
         return "args" not in calls[0]
     return any(name in value for name in _DISTINCTIVE_MEMBERS)
 

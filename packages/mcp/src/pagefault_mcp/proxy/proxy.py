@@ -7,6 +7,7 @@ Messages are forwarded byte for byte, except:
 - The memory's tools are appended to lists of tools. The proxy runs the calls of these tools.
 - If a model copies an argument that was shortened in a rendering, the proxy answers the call with
   an error.
+- The proxy requests lists of tools and pages of apps itself. The host does not get these responses.
 
 This applies also to messages of a batch. While a response is being stored, other messages are
 forwarded. Messages are forwarded even if storing them fails.
@@ -367,12 +368,12 @@ class Proxy:
     async def _run_memory_tool(self, call: PendingCall) -> None:
         """Run a tool of the memory, and send its result to the host."""
         try:
-            if call.arguments is None:
-                raise PayloadTooLargeError(
-                    f"the arguments are {UNREADABLE}. Store them in pieces, or as a file.",
-                    code="json-too-large",
-                )
             with self.traces.end(call.call_id):
+                if call.arguments is None:
+                    raise PayloadTooLargeError(
+                        f"the arguments are {UNREADABLE}. Store them in pieces, or as a file.",
+                        code="json-too-large",
+                    )
                 result = await self.store.run_memory_tool(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model gets an error
             await self._write_error(call, f"The memory did not answer: {reason_of(exc)}")

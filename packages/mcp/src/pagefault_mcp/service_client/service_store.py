@@ -124,7 +124,8 @@ class ServiceStore:
             server: The key of the tool's server, as in `ToolFiles`.
 
         Raises:
-            ServiceRequestError: The response of the service is not JSON.
+            ServiceRequestError: The service fails, cannot be reached, or its response is not JSON.
+            ValueError: The service has sent invalid base64.
             OSError: A file cannot be written.
         """
         copy: JsonValue = json.loads(json_text(arguments))
@@ -161,6 +162,7 @@ class ServiceStore:
         content = resolved.get("arguments")
         if not resolved.get("resolved") or not isinstance(content, str):
             return None
+        # Without a folder, arguments that take paths are not among those with files.
         if not as_path or self.files is None:
             return content
         description = (handle.resource_id, resource.get("filename"), resource.get("mimeType"))
@@ -248,7 +250,8 @@ class ServiceStore:
     ) -> AsyncIterator[httpx.Response]:
         """Send a request, and yield its successful response.
 
-        Each request has the unique id of a call or an idempotency key, so it may be sent again.
+        The request may be sent again: it only reads, or has an idempotency key or the unique id of
+        a call.
 
         Args:
             method: The method.
@@ -280,7 +283,7 @@ class ServiceStore:
                     await response.aread()
                     is_refused = response.status_code not in _UNCERTAIN_STATUSES
                     raise (ServiceRefusedError if is_refused else ServiceRequestError)(
-                        _refusal(response)
+                        _failure_reason(response)
                     )
                 yield response
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
@@ -299,8 +302,8 @@ async def _send_with_retry(send: Callable[[], Awaitable[httpx.Response]]) -> htt
     return await send()
 
 
-def _refusal(response: httpx.Response) -> str:
-    """Return the reason for which the service refused a request, for users and models."""
+def _failure_reason(response: httpx.Response) -> str:
+    """Return why the service refused a request or failed, for users and models."""
     if response.status_code == httpx.codes.UNAUTHORIZED:
         return _NO_KEY
     text = parse_detail(response) or f"the service answered {response.status_code}"
