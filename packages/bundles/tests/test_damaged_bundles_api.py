@@ -620,6 +620,8 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
     "a form of nothing": in_line("history", MESSAGE, put("inline_form", value="{}")),
     "a form that is none": in_line("history", MESSAGE, put("inline_form", value="[")),
     "a form somewhere else": in_text("history", b"/content/0/url", b"/content/9/url"),
+    "a form of a negative index": in_text("history", b"/content/0/url", b"/content/-2/url"),
+    "a form of an index with two digits": in_text("history", b"/content/0/url", b"/content/00/url"),
     "a form on a list": in_text("history", b"/content/0/url", b"/content"),
     "a form on a word": in_text("history", b"/content/0/url", b"/content/x/url"),
     "a fault with a picture of nothing": in_line(

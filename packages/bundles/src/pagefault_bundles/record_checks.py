@@ -37,15 +37,10 @@ from pagefault_bundles.bundle_lines import (
 )
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.dialects.registry import DIALECTS
-from pagefault_dialects.json.pointers import unescape_token
+from pagefault_dialects.json.pointers import follow, parse_json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.data_uris import split_data_uri
-from pagefault_dialects.media.embedded_data_uris import (
-    InlineForm,
-    dump_forms,
-    load_forms,
-    put_member,
-)
+from pagefault_dialects.media.embedded_data_uris import InlineForm, dump_forms, load_forms
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import canonical_mime_type, is_textual
 from pagefault_dialects.messages.entry_reading import READER_VERSION, is_flat, read_stored
@@ -222,16 +217,17 @@ def check_forms(text: str | None) -> dict[str, InlineForm]:
 def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> None:
     """Raise unless every form points to a string in a value, and no two to the same string.
 
+    A string has only one JSON pointer, so valid pointers that differ are of different strings.
+
     Args:
-        value: The value. Its strings with forms are replaced by empty strings.
+        value: The value.
         forms: The forms, by JSON pointer.
     """
     for pointer in forms:
-        child = value
-        for token in pointer.split("/")[1:]:
-            child = child[int(token) if isinstance(child, list) else unescape_token(token)]
-        require(isinstance(child, str), "has a form of a string that it does not contain")
-        value = put_member(value, pointer, "")
+        names = parse_json_pointer(pointer)
+        found = follow(value, names or ())
+        is_string = names is not None and found.steps == len(names) and isinstance(found.value, str)
+        require(is_string, "has a form of a string that it does not contain")
 
 
 def make_references(
@@ -421,7 +417,7 @@ def check_message(line: rows.MessageLine, limits: Limits) -> ResourceReferences:
     require(answered == line.tool_call_id, "answers another call than its `toolCallId`")
     forms = check_forms(line.inline_form)
     require("" not in forms, "has a form of a string that it does not contain")
-    check_form_pointers(dict(value), forms)
+    check_form_pointers(value, forms)
     rows.parse_moment(line.created_at)
     if line.role is None:
         _check_flat_reading(line, value)

@@ -103,6 +103,12 @@ def test_every_line_of_a_host_has_its_answer(tmp_path: Path) -> None:
             "message": "The method of a message has 128 characters at most.",
         }
         assert long == {"jsonrpc": "2.0", "id": 3, "error": refused}
+        method = "\\ud800" + "m" * 100_000
+        assert ask(f'{{"jsonrpc": "2.0", "id": 4, "method": "{method}"}}') == long | {"id": 4}
+        # A response of the host has no answer, even if its text was repaired.
+        response = '{"jsonrpc": "2.0", "id": 5, "error": {"code": 1, "message": "\\ud800"}}'
+        ping = ask(f'{response}\n{{"jsonrpc": "2.0", "id": 6, "method": "ping"}}')
+        assert ping == {"jsonrpc": "2.0", "id": 6, "result": {}}
         assert words('{"page_id": "\\ud800"}').startswith('"\ufffd" is no page id.')
         assert words('{"page_id": 1e999}') == (
             "The call was not run: a number in its arguments is too large for JSON, such as 1e999."

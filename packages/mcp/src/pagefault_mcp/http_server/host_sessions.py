@@ -104,12 +104,14 @@ class HostSession:
                 failure.
         """
         reason = "the session has ended"
+        is_connected = False
         try:
             with ExitStack() as ended:
                 async with connect() as server:
                     proxy = self._make_proxy(self._out.send, server.write)
                     ended.callback(proxy.clean_up)
                     task_status.started(None)
+                    is_connected = True
                     await self._serve(proxy, server)
             _, message = await server.wait_for_exit()
             if message:
@@ -120,8 +122,12 @@ class HostSession:
             task_status.started(str(exc))
         except Exception as exc:  # noqa: BLE001 - other sessions go on
             self._warn(f"a session has ended: {reason_of(exc)}")
+            if not is_connected:
+                task_status.started("cannot connect to the server")
         finally:
             self._end(reason)
+            for stream in (self._from_host, self._out, self._from_proxy):
+                stream.close()
 
     async def _serve(self, proxy: Proxy, server: Connection) -> None:
         async with anyio.create_task_group() as group:
@@ -153,7 +159,10 @@ class HostSession:
         """End the session, and answer all open requests with an error."""
         self.ended.set()
         for exchange in [*self._exchanges]:
-            for request_id in list(exchange.waiting):
+            if exchange.has_ended:
+                # An earlier call has answered its requests.
+                continue
+            for request_id in exchange.waiting:
                 line = Line()
                 line.add(error_line(exchange.original_ids.get(str(request_id), request_id), reason))
                 exchange.put(line)

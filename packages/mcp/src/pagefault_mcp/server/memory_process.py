@@ -44,21 +44,22 @@ class HostMessages:
     """The limits of a message."""
 
     async def receive(self) -> Received:
-        """Return the next valid message.
+        """Return the next valid message, or an error of the SDK other than an invalid line.
 
         Raises:
             EndOfStream: The host has disconnected.
         """
         while True:
             item: Received = await self.received.receive()
+            checked: Received | types.JSONRPCError | None = item
             if isinstance(item, ValidationError):
-                reply = repair_message(item, self.limits)
-            elif (reply := _find_refusal(item)) is None:
-                return item
-            if isinstance(reply, types.JSONRPCError):
-                await self.sent.send(SessionMessage(reply))
-            elif reply is not None:
-                return SessionMessage(reply)
+                checked = repair_message(item, self.limits)
+            if isinstance(checked, SessionMessage):
+                checked = _check_method(checked)
+            if isinstance(checked, types.JSONRPCError):
+                await self.sent.send(SessionMessage(checked))
+            elif checked is not None:
+                return checked
 
     async def aclose(self) -> None:
         """Close the stream of messages."""
@@ -85,17 +86,22 @@ class HostMessages:
         await self.aclose()
 
 
-def _find_refusal(item: Received) -> types.JSONRPCMessage | None:
-    """Return an error for a method above the limit, which the error of the SDK would repeat."""
-    message = item.message if isinstance(item, SessionMessage) else None
+def _check_method(item: SessionMessage) -> SessionMessage | types.JSONRPCError:
+    """Return a message, or an error if it is a request whose method is too long.
+
+    The SDK's own error would repeat the whole method.
+    """
+    message = item.message
     if not isinstance(message, types.JSONRPCRequest) or len(message.method) <= LONGEST_METHOD_CHARS:
-        return None
+        return item
     text = f"The method of a message has {LONGEST_METHOD_CHARS} characters at most."
     return _error_message(types.INVALID_REQUEST, text, message.id)
 
 
-def repair_message(error: ValidationError, limits: Limits) -> types.JSONRPCMessage | None:
-    """Return the repaired message of a line, or the error that answers it.
+def repair_message(
+    error: ValidationError, limits: Limits
+) -> SessionMessage | types.JSONRPCError | None:
+    """Return the repaired message of a line, or the error to send to the host.
 
     Args:
         error: The error of the SDK.
@@ -117,9 +123,10 @@ def repair_message(error: ValidationError, limits: Limits) -> types.JSONRPCMessa
     except PagefaultError as exc:
         return _error_message(types.PARSE_ERROR, exc.detail.replace("body", "message"), None)
     try:
-        return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
+        message = types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError as exc:
         return _error_message(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(exc))
+    return SessionMessage(message)
 
 
 def _id_in(error: ValidationError) -> types.RequestId | None:
