@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import UnauthorizedError
 from app.http.content_headers import safe_headers
-from app.http.docs_page import ON_CONTENT_URL
+from app.http.docs_page import CONTENT_HOST_STATE_KEY
 from app.services.access.published_content import ResourcePolicy
 
 _READ_METHODS = ("GET", "HEAD")
@@ -92,7 +92,7 @@ class ContentHost:
             return
         is_read = is_http and scope["method"] in (*_READ_METHODS, "OPTIONS")
         if not is_read or not self._is_content_path(scope):
-            scope.setdefault("state", {})[ON_CONTENT_URL] = True
+            scope.setdefault("state", {})[CONTENT_HOST_STATE_KEY] = True
             raise HTTPException(HTTPStatus.NOT_FOUND)
         if scope["method"] in _READ_METHODS and not _has_token(scope):
             raise UnauthorizedError

@@ -21,8 +21,10 @@ from starlette.responses import HTMLResponse, Response
 from app.http.conditions import prefers_media_type
 from app.http.problem_pages import INTRODUCTION, list_problem_types, narrower_codes
 
-ON_CONTENT_URL = "on_content_url"
-"""The key in the state of requests to the content host, where a 404 must not link to the viewer."""
+CONTENT_HOST_STATE_KEY = "on_content_url"
+"""The key in `scope["state"]` that marks requests to the content host.
+
+Their 404 must not link to the viewer."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 _API_STYLE = (
@@ -81,7 +83,7 @@ def prefers_html(connection: HTTPConnection) -> bool:
     """Return whether the 404 of a request is sent as HTML, with links to the viewer."""
     scope = connection.scope
     is_reading = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
-    if not is_reading or scope.get("state", {}).get(ON_CONTENT_URL):
+    if not is_reading or scope.get("state", {}).get(CONTENT_HOST_STATE_KEY):
         return False
     return prefers_media_type(connection.headers, "text/html", "application/json")
 
@@ -96,7 +98,10 @@ def not_found_page(*, is_head: bool) -> Response:
 
 
 async def get_problems_page(_: Request) -> Response:
-    """Return the page with all errors, to which the `type` of problems links."""
+    """Return the page of all error codes.
+
+    The `type` of each problem document links to its section here.
+    """
     sections = "".join(
         f'<h2 id="{kind.code}">{kind.code}</h2>'
         f"<p><b>{kind.status}</b> · {html.escape(kind.title)}</p>"

@@ -51,8 +51,8 @@ def streamed_body_models() -> Collection[type[BaseModel]]:
 def file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
     """Return the documentation of a body that is a file.
 
-    Only one media type is documented, even if a route accepts several: generated clients send the
-    first one, or none.
+    Only one media type is documented, even if a route accepts several: given several, generated
+    clients send the first as `Content-Type`, or no `Content-Type` at all.
     """
     content = {media_type: {"schema": {"type": "string", "format": "binary"}}}
     return {"requestBody": {"required": True, "content": content}}
@@ -64,7 +64,7 @@ def header(
     """Return the documentation of a header that a route reads from the request.
 
     Args:
-        name: The name, in the case of its standard.
+        name: The name, with the capitals of its standard.
         description: The purpose.
         required: True if requests without it are refused.
         schema: Keywords of JSON Schema; a string by default.
@@ -88,12 +88,12 @@ def response_headers(**headers: tuple[str, str]) -> dict[str, Any]:
 
 IF_MATCH = header("If-Match", "Send the content only if its ETag is one of these, else 412.")
 IF_NONE_MATCH = header("If-None-Match", "Send a 304 if the ETag is one of these.")
-CONTENT_CONDITIONS = (
+CONTENT_REQUEST_HEADERS = (
     header("If-Modified-Since", "Send a 304 if the content is not newer (RFC 9110)."),
     header("If-Unmodified-Since", "Send the content only if it is not newer, else 412."),
     header("Want-Repr-Digest", "The preferred digest (RFC 9530); only `sha-256` is supported."),
 )
-CONTENT_RANGES = (
+RANGE_REQUEST_HEADERS = (
     header("Range", "The requested bytes, as `bytes=0-499`; 16 ranges at most."),
     header("If-Range", "Send ranges only if the content has this ETag, else all of it."),
 )

@@ -11,10 +11,10 @@ from app.http.api_route import ApiRoute
 from app.http.content_response import content_response, resource_content
 from app.http.dependencies import service
 from app.http.openapi_operations import (
-    CONTENT_CONDITIONS,
     CONTENT_HEADERS,
-    CONTENT_RANGES,
+    CONTENT_REQUEST_HEADERS,
     FILE_RESPONSE,
+    RANGE_REQUEST_HEADERS,
     RANGES_RESPONSE,
 )
 from app.http.parameters import FilenameQuery
@@ -38,7 +38,7 @@ AddressPath = Annotated[
 @router.get(
     "/{address}",
     response_class=Response,
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
+    openapi_extra={"parameters": [*CONTENT_REQUEST_HEADERS, *RANGE_REQUEST_HEADERS]},
     responses={
         200: {"description": "All bytes.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
@@ -50,7 +50,7 @@ AddressPath = Annotated[
     "/{address}",
     name="head_blob",
     response_class=Response,
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
+    openapi_extra={"parameters": [*CONTENT_REQUEST_HEADERS]},
     responses={
         200: {"description": "The headers of all bytes.", "headers": CONTENT_HEADERS},
         **responses_of_reads(NotFoundError),

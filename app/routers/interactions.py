@@ -67,19 +67,19 @@ async def create_interaction(
     such attachments are accepted, and their `status` is `unknown`. If the body has `input_kind`, an
     input of another kind is an error.
     """
-    attached = await interactions.create(
+    created = await interactions.create(
         api_request.project_id,
         session_id,
         api_request.json_body(),
         idempotency_key=idempotency_key,
         accepts_unknown=attachments == "any",
     )
-    stored = attached.interaction
+    stored = created.interaction
     return written_response(
         api_request.request,
-        _record(attached),
+        _record(created),
         path=f"/api/sessions/{session_id}/interactions/{stored.interaction_id}",
-        is_new=attached.is_new,
+        is_new=created.is_new,
     )
 
 
@@ -136,13 +136,13 @@ async def set_interaction_output(
     interactions: InteractionsDep,
     session_id: SessionIdPath,
     interaction_id: str,
-    if_match: IfMatchHeader = None,
+    if_match: IfMatchHeader = None,  # Documents the header, which `condition` reads.
 ) -> Response:
     """Set the output of an interaction. The same output again changes nothing, another is a 409.
 
     The output is a separate entry of the session's history.
     """
-    attached = await interactions.set_output(
+    updated = await interactions.set_output(
         api_request.project_id,
         session_id,
         interaction_id,
@@ -150,7 +150,7 @@ async def set_interaction_output(
         condition=api_request.condition(),
     )
     path = f"/api/sessions/{session_id}/interactions/{interaction_id}"
-    return written_response(api_request.request, _record(attached), path=path, is_new=False)
+    return written_response(api_request.request, _record(updated), path=path, is_new=False)
 
 
 def _record(attached: InteractionWithAttachments) -> bytes:

@@ -19,10 +19,10 @@ from app.http.conditions import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service
 from app.http.openapi_operations import (
-    CONTENT_CONDITIONS,
     CONTENT_HEADERS,
-    CONTENT_RANGES,
+    CONTENT_REQUEST_HEADERS,
     FILE_RESPONSE,
+    RANGE_REQUEST_HEADERS,
     RANGES_RESPONSE,
 )
 from app.http.parameters import LevelQuery, PageIdPath
@@ -54,7 +54,7 @@ _ERRORS = (
 @router.get(
     "/{page_id}/download",
     response_class=Response,
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
+    openapi_extra={"parameters": [*CONTENT_REQUEST_HEADERS, *RANGE_REQUEST_HEADERS]},
     responses={
         200: {"description": "The file.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
@@ -65,7 +65,7 @@ _ERRORS = (
     "/{page_id}/download",
     name="head_page_download",
     response_class=Response,
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
+    openapi_extra={"parameters": [*CONTENT_REQUEST_HEADERS]},
     responses={
         200: {"description": "The headers of the file.", "headers": CONTENT_HEADERS},
         **responses_of_reads(*_ERRORS),

@@ -31,12 +31,12 @@ from app.http.content_response import (
 from app.http.dependencies import BearerDep, authenticate, service
 from app.http.form_files import read_form_file
 from app.http.openapi_operations import (
-    CONTENT_CONDITIONS,
     CONTENT_HEADERS,
-    CONTENT_RANGES,
+    CONTENT_REQUEST_HEADERS,
     FILE_RESPONSE,
     JPEG,
     PLAIN_TEXT,
+    RANGE_REQUEST_HEADERS,
     RANGES_RESPONSE,
     file_body,
     json_body,
@@ -314,7 +314,7 @@ _CONTENT_ERRORS = (
 @router.get(
     "/{uri}/content",
     response_class=Response,
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
+    openapi_extra={"parameters": [*CONTENT_REQUEST_HEADERS, *RANGE_REQUEST_HEADERS]},
     responses={
         200: {"description": "The whole content.", **FILE_RESPONSE},
         206: RANGES_RESPONSE,
@@ -326,7 +326,7 @@ _CONTENT_ERRORS = (
     "/{uri}/content",
     name="head_resource_content",
     response_class=Response,
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
+    openapi_extra={"parameters": [*CONTENT_REQUEST_HEADERS]},
     responses={
         200: {"description": "The headers of the whole content.", "headers": CONTENT_HEADERS},
         307: {"description": "The location of the content, if another host sends it."},
@@ -473,7 +473,7 @@ async def get_resource_text(
 @router.get(
     "/{uri}/poster",
     response_class=Response,
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
+    openapi_extra={"parameters": [*CONTENT_REQUEST_HEADERS, *RANGE_REQUEST_HEADERS]},
     responses={
         200: {"description": "The poster, a JPEG.", "content": JPEG, "headers": CONTENT_HEADERS},
         204: {"description": "The video has no poster, and `optional` is true."},

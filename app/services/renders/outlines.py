@@ -1,7 +1,7 @@
 """Outlines of sessions: a summary of each entry, for viewers.
 
-An outline is made from the turns of the entries, like a rendering. So it lists the calls and
-answers of messages in all dialects.
+An outline is made from the turns of the entries, like a rendering. So it lists the calls and their
+results, in messages of every dialect.
 """
 
 from collections.abc import Mapping
@@ -86,12 +86,15 @@ class Outlines:
 
         def read(unit: UnitOfWork) -> LoadedSession:
             # Entries never change, so these are the ones that were measured.
+            # The entries are read once, so nothing is cached.
             turn_cache = TurnCache(max_bytes=0)
             entries = unit[SessionHistory].entries(session_id, after_seq=start, limit=count)
             resources = unit[ResourceRecords].find_in_session(
                 find_referenced_ids(entries, turn_cache), session_id
             )
-            return LoadedSession(session_id, entries, resources, {}, turn_cache)
+            return LoadedSession(
+                session_id, entries, resources, structured_contents={}, turn_cache=turn_cache
+            )
 
         if size_bytes <= _UNRESERVED_BYTES:
             body = _write_outline(await self.records.read(project_id, read), next_cursor, levels)
@@ -114,6 +117,7 @@ def _measure_entries(
         session_id, after_seq=after_seq, limit=limit, max_bytes=_MAX_READ_BYTES
     )
     last_seq = stretch.rows[-1].seq if stretch.rows else head.last_seq
+    # The newest numbers may belong to no entry.
     has_more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
         session_id, after_seq=last_seq
     )
@@ -126,7 +130,9 @@ def _write_outline(
 ) -> bytes:
     summaries = (
         summarize_entry(
-            entry, loaded.read_entry_turns(entry, "assistant"), step_level=levels.get(entry.seq)
+            entry,
+            loaded.read_entry_turns(entry, audience="assistant"),
+            step_level=levels.get(entry.seq),
         ).encode()
         for entry in loaded.entries
     )

@@ -68,7 +68,7 @@ async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
             group.start_soon(proxy.forward_from_server, server.receive_pieces())
             await proxy.forward_from_host(pipe_of(called, cancelled), server)
         assert len(warned) == 1
-        assert not proxy._recorded_calls
+        assert not proxy._recordings
 
 
 class ListedTraces(NoCallTraces):

@@ -33,7 +33,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.pages.one_line import one_line, quote, quote_short
 from pagefault_dialects.targets.base64_leaves import text_of
-from pagefault_dialects.targets.media_lines import medium_words
+from pagefault_dialects.targets.media_lines import format_medium_name
 from pagefault_dialects.targets.rules import code_and_reason
 from pagefault_dialects.texts.cuts import (
     cut_short,
@@ -54,12 +54,14 @@ _LONG_RESULT_CHARS = 800
 _LONG_MESSAGE_CHARS = 2_000
 _PREVIEW_CHARS = 400
 _MAX_CAPTION_CHARS = 400
-# The line of a result names so many media, and counts the other ones.
+# The line of a result names at most this many media, and counts the others.
 _MAX_NAMED_MEDIA = 3
 
 ShortenText = Callable[[str, int, str], str]
-"""Shortens a text. The arguments are the text, the length of the whole text, and the call that
-returns the whole text, which is empty outside of a session. `text` may be an excerpt already."""
+"""Shortens a text.
+
+The arguments: the text, which may already be an excerpt; the length of the whole text; and the call
+that returns the whole text, or `""` outside of a session."""
 
 
 def entry_text(turns: Sequence[ComposedTurn]) -> str:
@@ -69,7 +71,7 @@ def entry_text(turns: Sequence[ComposedTurn]) -> str:
 
 def item_text(item: Item) -> str:
     """Return the text of an item; for a medium, the line that names the medium."""
-    return f"[{medium_words(item)}]" if isinstance(item, Medium) else text_of(item) or ""
+    return f"[{format_medium_name(item)}]" if isinstance(item, Medium) else text_of(item) or ""
 
 
 def entry_call(seq: int | None) -> str:
@@ -77,7 +79,7 @@ def entry_call(seq: int | None) -> str:
     return "" if seq is None else f'read_text("@entry:{seq}")'
 
 
-def with_small_media(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
+def with_media_as_lines(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     """Return a turn with each medium replaced by a line, and by its caption if it has one.
 
     Args:
@@ -135,7 +137,7 @@ def with_shorter_texts(
             continue
         note = Omission(item.pointer, "text", "evicted", REASON, to="preview", seq=item.seq)
         note = replace(note, block=block_of(item))
-        # A text that was shortened before has its note already.
+        # A text that was shortened before follows its note, which was just copied.
         if note not in items[-1:]:
             items.append(note)
         items.append(TextItem(item.pointer, short))
@@ -194,9 +196,12 @@ def with_shorter_arguments(
     calls: list[TurnCall] = []
     notes: list[Omission] = []
     for index, call in enumerate(turn.calls):
+        # A call of another entry than its turn has a position of its own.
         seq, call_index = call.entry_position or (turn.seq, index)
+        # A body that is not stored has numbers too, but no entries that a tool could read.
         handle = f"@entry:{seq}/arguments/{call_index}" if turn.entry_seq() else None
         cut = shorten(call.arguments, handle)
+        # Without a number, the loss account could not locate the call.
         if cut is call.arguments or seq is None:
             calls.append(call)
             continue
@@ -272,6 +277,7 @@ def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
 def _evict_medium(medium: Medium, page_id: str | None) -> Medium:
     """Return a medium marked as evicted, with the line that replaces it, and its caption."""
     if medium.is_collected:
+        # Every target already writes a line in its place.
         return medium
     caption: AlternativeText | None = None
     if medium.words is not None and medium.words.kind == "caption":
@@ -282,7 +288,7 @@ def _evict_medium(medium: Medium, page_id: str | None) -> Medium:
     elif isinstance(medium.source, StoredBytes):
         tool = "read_text" if is_textual(medium.mime_type) else "view_media"
         hint = f': {tool}("@blob:{medium.source.resource_id}") shows it'
-    line = f"[{medium_words(medium)}, left out to make room{hint}]"
+    line = f"[{format_medium_name(medium)}, left out to make room{hint}]"
     instead = line if caption is None else f"{line}\n{caption.text}"
     return replace(medium, words=caption, instead=instead, is_evicted=True)
 

@@ -23,8 +23,8 @@ from pagefault_dialects.context.evicted_forms import (
     make_fold_turn,
     make_late_result,
     with_cut_arguments,
+    with_media_as_lines,
     with_previews,
-    with_small_media,
 )
 from pagefault_dialects.context.floor import Floor
 from pagefault_dialects.context.floor_turns import (
@@ -281,7 +281,7 @@ class EvictableTurns:
             return turn
         if turn.role != "tool":
             if levels.media:
-                turn = with_small_media(turn, None)
+                turn = with_media_as_lines(turn, None)
             if levels.texts and not turn.calls:
                 turn = with_previews(turn, None)
             return with_cut_arguments(turn) if levels.arguments and turn.calls else turn
@@ -296,7 +296,7 @@ class EvictableTurns:
         if has_raised_priority:
             return turn
         if levels.media:
-            turn = with_small_media(turn, page_id)
+            turn = with_media_as_lines(turn, page_id)
         return with_previews(turn, page_id) if levels.texts else turn
 
     def _fold_run(self, run: Sequence[int]) -> Iterable[RenderedPassage]:

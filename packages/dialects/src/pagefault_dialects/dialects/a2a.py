@@ -40,7 +40,7 @@ _ARTIFACT = Envelope(
         },
     ),
     contents=(("parts",),),
-    reading="content",
+    read_as="content",
 )
 
 # Members that contain a task: of JSON-RPC responses, and of both versions, outermost first.

@@ -164,7 +164,7 @@ DIALECT = Dialect(
                 },
             ),
             contents=(("content",),),
-            reading="content",
+            read_as="content",
             call_id=("toolCallId",),
         ),
         _TOOL_MESSAGE,

@@ -64,7 +64,7 @@ _MCP_TOOL_RESULT = Envelope(
         {"content": is_content, "is_error": is_boolean, "cache_control": is_object},
     ),
     contents=(("content",),),
-    reading="content",
+    read_as="content",
     call_id=("tool_use_id",),
     failure=by_flag("is_error"),
     ignored_members=frozenset({"is_error"}),

@@ -17,7 +17,7 @@ _TOOL_RESULT = Envelope(
         {"toolUseId": is_string, "content": is_object_array}, {"status": STATUS, "type": is_string}
     ),
     contents=(("content",),),
-    reading="content",
+    read_as="content",
     call_id=("toolUseId",),
     failure=FAILURE,
     ignored_members=frozenset({"status"}),

@@ -53,16 +53,16 @@ class _ContentReader:
     def read(self, content: Content) -> JsonValue:
         """Return a content in common form."""
         value: JsonValue = content.value
-        if content.reading == "json":
+        if content.read_as == "json":
             return value if isinstance(value, str) else json_text(value)
-        if content.reading == "media" and isinstance(value, list):
+        if content.read_as == "media" and isinstance(value, list):
             return [
                 medium_block("image", item, None, None) if isinstance(item, str) else item
                 for item in value
             ]
         if isinstance(value, list):
             return [block for item in value for block in self._read_block(item, 0)]
-        if content.reading == "content" and isinstance(value, dict):
+        if content.read_as == "content" and isinstance(value, dict):
             return [*self._read_block(value, 0)]
         return value
 

@@ -58,9 +58,9 @@ class Envelope:
     """The members, or values of members, by which the object is found."""
     shape: ResultShape
     """The members of the object."""
-    contents: tuple[MemberPath, ...]
+    contents: tuple[MemberPath, ...] = ()
     """The members with content for a model, in order."""
-    reading: Reading = "any"
+    read_as: Reading = "any"
     """How the contents are read."""
     call_id: MemberPath | None = None
     """The path to the id of the call."""
@@ -105,7 +105,7 @@ class Envelope:
             path = members.path(*names)
             value = value_at(members.value, path)
             if value is not None:
-                yield Content(value, path, self.reading)
+                yield Content(value, path, self.read_as)
 
 
 @dataclass(frozen=True, slots=True)

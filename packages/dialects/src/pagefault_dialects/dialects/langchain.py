@@ -40,7 +40,7 @@ def _tool_message_envelope(*marks: Mark, requires_type: bool) -> Envelope:
             {**optional, **({} if requires_type else kind)},
         ),
         contents=(("content",),),
-        reading="content",
+        read_as="content",
         call_id=("tool_call_id",),
         name=("name",),
         failure=_FAILURE,

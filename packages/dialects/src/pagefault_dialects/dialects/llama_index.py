@@ -41,7 +41,7 @@ def _output_envelope(member: str) -> Envelope:
             nullable=("raw_output",),
         ),
         contents=((member,),),
-        reading="content",
+        read_as="content",
         name=("tool_name",),
         failure=by_flag("is_error"),
         ignored_members=frozenset({"is_error"}),
@@ -163,7 +163,7 @@ DIALECT = Dialect(
                 }
             ),
             contents=(("blocks",),),
-            reading="content",
+            read_as="content",
             call_id=("additional_kwargs", "tool_call_id"),
             name=("additional_kwargs", "name"),
         ),

@@ -43,7 +43,6 @@ _TOOL_MESSAGE = Envelope(
         },
         nullable=("content",),
     ),
-    contents=(),
     call_id=("tool_call_id",),
     name=("name",),
     accepts=lambda members: "tool_call_id" in members,
@@ -52,7 +51,6 @@ _TOOL_MESSAGE = Envelope(
 _OLLAMA_MESSAGE = Envelope(
     marks=_TOOL_MESSAGE.marks,
     shape=_TOOL_MESSAGE.shape,
-    contents=(),
     call_id=("tool_call_id",),
     name=("tool_name",),
     accepts=lambda members: "tool_name" in members,
@@ -65,7 +63,7 @@ _FUNCTION_MESSAGE = Envelope(
         nullable=("content",),
     ),
     contents=(("content",),),
-    reading="content",
+    read_as="content",
     name=("name",),
 )
 
@@ -76,8 +74,10 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     )
 
 
-def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield a message that may be of any dialect. Its blocks may determine the dialect."""
+def _read_message_of_any_dialect(
+    value: JsonObject, pointer: str, reader: InnerReader
+) -> Iterator[ForeignMessage]:
+    """Yield a message that may be of any dialect; its blocks may show which one."""
     yield reader.read_role_message(_convert_images(value), pointer)
 
 
@@ -114,7 +114,7 @@ def _has_distinctive_members(value: JsonObject) -> bool:
 
 
 def _read_wrapped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message inside an object of a host."""
+    """Return the message that a host wraps as `{"message": {…}}` in its transcript."""
     return reader.read_message(value["message"], f"{pointer}/message")
 
 
@@ -123,11 +123,11 @@ def _read_completion(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     yield "/choices/0/message", body["choices"][0]["message"]
 
 
-def _read_chat(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+def _read_ollama_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     yield "/message", body["message"]
 
 
-def _has_message(body: JsonObject) -> bool:
+def _is_completion(body: JsonObject) -> bool:
     choices = body["choices"]
     first = choices[0] if isinstance(choices, list) and choices else None
     return isinstance(first, dict) and isinstance(first.get("message"), dict)
@@ -140,8 +140,8 @@ _DISTINCTIVE_MEMBERS = (
 _BLOCKS = ("image_url", "input_audio")
 
 
-def _read_chunk(block: JsonObject) -> list[JsonValue] | None:
-    """Return the common form of a chunk that Mistral writes differently from OpenAI."""
+def _read_mistral_block(block: JsonObject) -> list[JsonValue] | None:
+    """Return the common form of a block that Mistral writes differently; `None` for others."""
     if isinstance(url := block.get("document_url"), str):
         return [medium_block("file", url, "application/pdf", block.get("document_name"))]
     if isinstance(audio := block.get("input_audio"), str):
@@ -152,7 +152,7 @@ def _read_chunk(block: JsonObject) -> list[JsonValue] | None:
 DIALECT = Dialect(
     "openai-chat",
     (_TOOL_MESSAGE, _OLLAMA_MESSAGE, _FUNCTION_MESSAGE),
-    (BlockForm((("text",),), "text", ("type", "text")),),
+    (BlockForm(payloads=(("text",),), payload_kind="text", mark=("type", "text")),),
     messages=(
         MessageForm(
             marks=("message",),
@@ -166,12 +166,13 @@ DIALECT = Dialect(
         MessageForm(
             marks=("role",),
             accepts=lambda value: isinstance(value["role"], str),
-            read=_read_role,
+            read=_read_message_of_any_dialect,
             shows_dialect=False,
         ),
     ),
     message_blocks=(
-        MessageBlock(marks=("document_url", "input_audio"), read=_read_chunk),
+        # A block has one of these members.
+        MessageBlock(marks=("document_url", "input_audio"), read=_read_mistral_block),
         MessageBlock(marks=tuple(("type", kind) for kind in _BLOCKS)),
         MessageBlock(
             marks=(("type", "file"),), accepts=lambda block: isinstance(block.get("file"), dict)
@@ -179,7 +180,7 @@ DIALECT = Dialect(
     ),
     conversations=(
         ConversationForm(
-            marks=("choices",), accepts=_has_message, read=_read_completion, is_response=True
+            marks=("choices",), accepts=_is_completion, read=_read_completion, is_response=True
         ),
         # The response of Ollama.
         ConversationForm(
@@ -187,7 +188,7 @@ DIALECT = Dialect(
             accepts=lambda body: (
                 isinstance(body["message"], dict) and "role" in body["message"] and "done" in body
             ),
-            read=_read_chat,
+            read=_read_ollama_response,
             is_response=True,
         ),
     ),

@@ -53,7 +53,7 @@ def _output_envelope(
     *more_members: str,
     member: str = "output",
     call_id: str = "call_id",
-    reading: Reading = "content",
+    read_as: Reading = "content",
     failure: Failure = has_no_outcome,
     is_required: bool = True,
 ) -> Envelope:
@@ -68,7 +68,7 @@ def _output_envelope(
         marks=(("type", kind),),
         shape=shape(required, optional),
         contents=((member,),),
-        reading=reading,
+        read_as=read_as,
         call_id=(call_id,),
         name=("name",),
         failure=failure,
@@ -257,7 +257,7 @@ DIALECT = Dialect(
         _output_envelope("shell_call_output", is_object_array, "max_output_length"),
         _output_envelope("apply_patch_call_output", is_string, failure=_FAILED, is_required=False),
         _output_envelope(
-            "tool_search_output", is_array, "execution", member="tools", reading="json"
+            "tool_search_output", is_array, "execution", member="tools", read_as="json"
         ),
         _output_envelope("program_output", is_string, member="result"),
         _MCP_CALL,

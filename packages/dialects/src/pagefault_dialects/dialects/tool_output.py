@@ -16,13 +16,13 @@ class Content:
 
     value: object
     path: Steps
-    reading: Reading = "any"
+    read_as: Reading = "any"
     """`any`: a value of unknown meaning. `content`: a list of content blocks. `json`: data.
     `media`: a list of base64 strings."""
 
     def prefix_paths(self, *steps: str | int) -> "Content":
         """Return the content with the path from an outer object: `steps`, then its own path."""
-        return Content(self.value, (*steps, *self.path), self.reading)
+        return Content(self.value, (*steps, *self.path), self.read_as)
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,7 +251,7 @@ class _Normalization:
     def _find_context(self, content: Content, dialect: Dialect | None) -> ReadContext:
         if dialect is None:
             return self._root
-        is_closed = dialect.has_closed_content and content.reading == "content"
+        is_closed = dialect.has_closed_content and content.read_as == "content"
         context = replace(self._root, forms=dialect.blocks, is_closed=is_closed)
         return context.descend(*content.path)
 
@@ -338,15 +338,15 @@ def _take_display(result: object, context: ReadContext) -> tuple[object, ReadCon
 def _read_plain_content(content: Content, context: ReadContext) -> list[NormalizedPart]:
     """Return the parts of a content that is not a CallToolResult."""
     value = content.value
-    if content.reading == "json":
+    if content.read_as == "json":
         return (
             read_string(value, context) if isinstance(value, str) else read_as_json(value, context)
         )
     if value is None:
         return []
-    if isinstance(value, list) and content.reading == "content":
+    if isinstance(value, list) and content.read_as == "content":
         return read_content_list(value, context)
-    if isinstance(value, list) and content.reading == "media":
+    if isinstance(value, list) and content.read_as == "media":
         parts: list[NormalizedPart] = []
         for index, item in enumerate(value):
             item_context = context.descend(index)

@@ -41,7 +41,7 @@ def size_words(size_bytes: int) -> str:
     return f"{size:.1f} {unit}"
 
 
-def medium_words(medium: Medium) -> str:
+def format_medium_name(medium: Medium) -> str:
     """Return the description of a medium: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
     name = bracketed_name(medium.filename) if medium.filename else medium.mime_type
     return f"{_KIND_NAMES.get(medium.kind, 'File')}: {name}{_describe_size(medium)}"
@@ -49,18 +49,18 @@ def medium_words(medium: Medium) -> str:
 
 def placeholder(medium: Medium) -> str:
     """Return the line that replaces a medium: `[Video: demo.mp4 (5.2 MB)]`."""
-    return f"[{medium_words(medium)}]"
+    return f"[{format_medium_name(medium)}]"
 
 
 def attached_line(attachment: MediaItem, where: str) -> str:
     """Return the line in a result that says where its medium is: `[Image: a.png (3.0 kB), …]`."""
-    return f"[{medium_words(attachment.medium)}, {where}]"
+    return f"[{format_medium_name(attachment.medium)}, {where}]"
 
 
 def frame_line(turn: ResolvedTurn, attachment: MediaItem, call_id: str) -> str:
     """Return the line before a medium of a result that is sent in a later message."""
     tool = one_line(turn.tool_name) or "without a name"
-    return f"{medium_words(attachment.medium)}, from the tool {tool}, call {call_id}:"
+    return f"{format_medium_name(attachment.medium)}, from the tool {tool}, call {call_id}:"
 
 
 def label_line(label: BlockLabel, text: str) -> str | None:

@@ -25,7 +25,7 @@ from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import Rung, base64_length
 from pagefault_dialects.targets.fitting import MediumRef, Obstacle
 from pagefault_dialects.targets.media_lines import (
-    medium_words,
+    format_medium_name,
     placeholder,
     size_words,
 )
@@ -106,7 +106,7 @@ class MediumForm:
             return medium.instead
         if self.words is None:
             return placeholder(medium)
-        return f"[{medium_words(medium)}, {self.words.kind} below]\n{self.words.text}"
+        return f"[{format_medium_name(medium)}, {self.words.kind} below]\n{self.words.text}"
 
     def _describe_changes(self, attachment: MediaItem) -> str | None:
         """Return a line that says how an image differs from the original."""
@@ -122,7 +122,9 @@ class MediumForm:
             changes.append(f"shown as {attachment.mime_type}")
         if self.is_first_picture:
             changes.append("only its first picture")
-        return f"[{', '.join([medium_words(medium), *(changes or ['shown in fewer bytes'])])}]"
+        return (
+            f"[{', '.join([format_medium_name(medium), *(changes or ['shown in fewer bytes'])])}]"
+        )
 
     def _note_text(self, text: FileText) -> None:
         """Add a loss entry for each difference between a text file and the text that is shown."""

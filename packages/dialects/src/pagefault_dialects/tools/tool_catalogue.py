@@ -34,7 +34,7 @@ def _tool(name: str, description: str, **arguments: JsonValue) -> ToolDefinition
     return ToolDefinition(name, description, parameters)
 
 
-def _required(kind: str, description: str) -> dict[str, JsonValue]:
+def _argument(kind: str, description: str) -> dict[str, JsonValue]:
     """Return the schema of an argument without a default.
 
     The schema has no bounds, because strict modes accept neither `minimum` nor `pattern`. Bounds
@@ -43,7 +43,7 @@ def _required(kind: str, description: str) -> dict[str, JsonValue]:
     return {"type": kind, "description": description}
 
 
-def _optional(kind: str, description: str) -> dict[str, JsonValue]:
+def _nullable_argument(kind: str, description: str) -> dict[str, JsonValue]:
     """Return the schema of an argument whose default is null."""
     return {"type": [kind, "null"], "description": description}
 
@@ -57,51 +57,53 @@ _DEFINITIONS = (
     _tool(
         "page_fault",
         "Read a memory page: its text, and its image if it has one.",
-        page_id=_required("string", "As listed, such as img_001"),
-        target_level=_optional("integer", "0 full, 1 reduced, 2 abstract (default), 3 reference"),
+        page_id=_argument("string", "As listed, such as img_001"),
+        target_level=_nullable_argument(
+            "integer", "0 full, 1 reduced, 2 abstract (default), 3 reference"
+        ),
     ),
     _tool(
         "search_pages",
         "Search memory pages by words. Returns ids for page_fault.",
-        query=_required("string", "A few words"),
+        query=_argument("string", "A few words"),
         modality=_one_of(_MODALITIES),
-        limit=_optional("integer", "Hits, 5 by default"),
+        limit=_nullable_argument("integer", "Hits, 5 by default"),
     ),
     _tool(
         "read_text",
         "Read a text that you saw only part of, piece by piece: stored, a page, an entry, an "
         "argument of a call, or the list of some entries.",
-        ref=_required("string", _TEXT_REF),
-        offset=_optional("integer", "First character"),
-        limit=_optional("integer", f"Characters, {MAX_TEXT_CHARS} at most"),
-        lines=_optional("string", "Lines instead, such as 10-40 or 100-"),
-        grep=_optional("string", "Only lines with these words"),
-        pointer=_optional("string", "Of JSON: a pointer such as /items/0"),
+        ref=_argument("string", _TEXT_REF),
+        offset=_nullable_argument("integer", "First character"),
+        limit=_nullable_argument("integer", f"Characters, {MAX_TEXT_CHARS} at most"),
+        lines=_nullable_argument("string", "Lines instead, such as 10-40 or 100-"),
+        grep=_nullable_argument("string", "Only lines with these words"),
+        pointer=_nullable_argument("string", "Of JSON: a pointer such as /items/0"),
     ),
     _tool(
         "view_media",
         "Look at a stored image, or at what is known of a recording or file.",
-        ref=_required("string", _REF),
-        level=_optional("integer", "0 the medium (default), 2 words only"),
+        ref=_argument("string", _REF),
+        level=_nullable_argument("integer", "0 the medium (default), 2 words only"),
     ),
     _tool(
         "save_page",
         "Remember a text or a stored medium as a memory page. Returns its id.",
-        content=_optional("string", "The text to remember"),
-        ref=_optional("string", "Or a handle to a stored medium"),
-        caption=_optional("string", "One line to find it by"),
+        content=_nullable_argument("string", "The text to remember"),
+        ref=_nullable_argument("string", "Or a handle to a stored medium"),
+        caption=_nullable_argument("string", "One line to find it by"),
         page_type=_one_of(_PAGE_TYPES),
-        pinned=_optional("boolean", "Always list it first"),
+        pinned=_nullable_argument("boolean", "Always list it first"),
     ),
     _tool(
         "list_media",
         "List stored images, recordings and files, newest first, with handles.",
-        session=_optional("string", "Another session's; null: this"),
+        session=_nullable_argument("string", "Another session's; null: this"),
         kind=_one_of(_KINDS),
     ),
 )
 
 
 def definitions(only: Sequence[str] | None = None) -> Sequence[ToolDefinition]:
-    """Return the definitions of the tools, or of those named, in their order."""
+    """Return the definitions of all tools, or of those in `only`, in the order of the catalogue."""
     return [definition for definition in _DEFINITIONS if only is None or definition.name in only]

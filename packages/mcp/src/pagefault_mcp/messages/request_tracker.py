@@ -164,7 +164,7 @@ class PendingCall:
 
 
 @dataclass(slots=True, eq=False)
-class ToolListRequest:
+class OwnToolListRequest:
     """A request of the proxy for one page of the list of the server's tools."""
 
     line: bytes
@@ -199,11 +199,13 @@ class CallResponse:
     """A message with the result or the error of a call."""
 
     call: PendingCall
-    end: TaskEnd
+    outcome: TaskEnd
     """The position of the result or the error in the message."""
 
 
-AnsweredRequest: TypeAlias = CallResponse | ToolListRequest | AppPageRequest | Literal["tools/list"]
+MatchedResponse: TypeAlias = (
+    CallResponse | OwnToolListRequest | AppPageRequest | Literal["tools/list"]
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -234,7 +236,7 @@ class RequestTracker:
     _is_negotiated: bool = False
     _has_requested: bool = False
     _open_requests: dict[
-        RequestId, PendingCall | TaskPoll | ToolListRequest | AppPageRequest | str
+        RequestId, PendingCall | TaskPoll | OwnToolListRequest | AppPageRequest | str
     ] = field(default_factory=dict)
     _cancelled: dict[RequestId, PendingCall | TaskPoll] = field(default_factory=dict)
     # By task id. A `TaskPoll` stands for a task that will have its result as a member.
@@ -314,7 +316,7 @@ class RequestTracker:
         is_needed = call.name in self.memory_tools or has_handles or (is_remote and is_modern)
         return is_unknown and is_needed and (self._is_negotiated or is_modern)
 
-    def request_list(self, call: PendingCall, cursor: JsonValue) -> ToolListRequest:
+    def request_list(self, call: PendingCall, cursor: JsonValue) -> OwnToolListRequest:
         """Return a request for one page of the list of the server's tools, and track it.
 
         Args:
@@ -324,7 +326,7 @@ class RequestTracker:
         self._has_requested = True
         params = {"cursor": cursor} if cursor else {}
         request_id, line = _build_request(call, "tools/list", params)
-        page = ToolListRequest(line, is_first=not cursor)
+        page = OwnToolListRequest(line, is_first=not cursor)
         self._open_requests[request_id] = page
         return page
 
@@ -374,7 +376,7 @@ class RequestTracker:
         self._open_requests[parsed_id] = call
         return call
 
-    def match_response(self, line: Message) -> "AnsweredRequest | None":
+    def match_response(self, line: Message) -> "MatchedResponse | None":
         """Process a message of the server; return the tracked request that it answers, if any.
 
         The request is not tracked any longer.
@@ -394,7 +396,7 @@ class RequestTracker:
         if isinstance(request, PendingCall):
             span = members["result"] if "result" in members else members["error"]
             return CallResponse(request, TaskEnd(span, is_success="result" in members))
-        if isinstance(request, ToolListRequest):
+        if isinstance(request, OwnToolListRequest):
             try:
                 # A late list must not replace a newer one that the host has requested.
                 if not self.is_listed:
@@ -416,7 +418,7 @@ class RequestTracker:
             else self._read_poll_or_list(request, line)
         )
 
-    def _process_notification(self, line: Message, method: JsonValue) -> "AnsweredRequest | None":
+    def _process_notification(self, line: Message, method: JsonValue) -> "MatchedResponse | None":
         """Process a notification; return the call that it ends, if any."""
         if method == "notifications/tools/list_changed":
             self.is_listed = self._has_requested = False
@@ -429,7 +431,7 @@ class RequestTracker:
 
     def _read_poll_or_list(
         self, request: TaskPoll | str, line: Message
-    ) -> "AnsweredRequest | None":
+    ) -> "MatchedResponse | None":
         """Process the response to a poll, a list or a handshake of the host."""
         result = line.members["result"]
         if isinstance(request, TaskPoll):

@@ -39,12 +39,12 @@ from pagefault_mcp.messages.lines import (
 )
 from pagefault_mcp.messages.request_tracker import (
     UNREADABLE,
-    AnsweredRequest,
     AppPageRequest,
     CallResponse,
+    MatchedResponse,
+    OwnToolListRequest,
     PendingCall,
     RequestTracker,
-    ToolListRequest,
     find_deferral,
 )
 from pagefault_mcp.messages.rewritten_messages import (
@@ -73,14 +73,14 @@ _EARLY_RESPONSE_SECONDS = 0.05
 _SHORT_ARGUMENTS_CHARS = 16_384
 
 
-class RecordedCall:
+class CallRecording:
     """A call that is being recorded in the history.
 
     If the response arrives at once, and before the next call, one request stores the call and the
     response. Otherwise the call is recorded alone. Calls are recorded in their order.
     """
 
-    def __init__(self, call: PendingCall, *, previous: "RecordedCall | None") -> None:
+    def __init__(self, call: PendingCall, *, previous: "CallRecording | None") -> None:
         self.call: Final = call
         self.is_finished: Final = anyio.Event()
         self._previous = previous
@@ -157,8 +157,8 @@ class Proxy:
     """The folder in which tools leave files, if these are stored."""
     _requests: RequestTracker = field(init=False)
     _is_remote: bool = field(init=False, default=False)
-    _recorded_calls: dict[str, RecordedCall] = field(init=False, default_factory=dict)
-    _last_call: RecordedCall | None = field(init=False, default=None)
+    _recordings: dict[str, CallRecording] = field(init=False, default_factory=dict)
+    _last_call: CallRecording | None = field(init=False, default=None)
     _to_host: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _storing: anyio.Semaphore = field(
         init=False, default_factory=partial(anyio.Semaphore, _MAX_STORED_AT_ONCE)
@@ -201,23 +201,27 @@ class Proxy:
             The pieces that replace the message; `None` to forward it unchanged.
         """
         try:
-            call = self._requests.track(message)
-            if call is not None and self._requests.needs_list(call, is_remote=self._is_remote):
-                await self._request_list(call)
-            if call is not None and (handle := self._find_cut_mark(call)) is not None:
-                group.start_soon(self._refuse_cut_call, call, handle)
+            new_call = self._requests.track(message)
+            if new_call is not None and self._requests.needs_list(
+                new_call, is_remote=self._is_remote
+            ):
+                await self._request_list(new_call)
+            if new_call is not None and (handle := self._find_cut_mark(new_call)) is not None:
+                group.start_soon(self._refuse_cut_call, new_call, handle)
                 return []
-            call = None if call is None else self._requests.start_call(call)
+            call = None if new_call is None else self._requests.start_call(new_call)
             if call is None:
+                # The message is no call of a tool, or its id is invalid.
                 return None
             self.traces.begin(call.call_id, call.name, call.traceparent)
             if call.memory_tool is not None:
                 group.start_soon(self._run_memory_tool, call)
                 return []
+            # The repetition of a call that required input is recorded already.
             if not call.is_recorded:
-                self._last_call = recorded = RecordedCall(call, previous=self._last_call)
-                self._recorded_calls[call.call_id] = recorded
-                group.start_soon(self._record, recorded)
+                self._last_call = recording = CallRecording(call, previous=self._last_call)
+                self._recordings[call.call_id] = recording
+                group.start_soon(self._record, recording)
             if (page := self._requests.request_app_page(call)) is not None:
                 await self.write_to_server(page.line)
             changed = await self._fill_in_files(call, message)
@@ -259,7 +263,7 @@ class Proxy:
     def clean_up(self) -> None:
         """Remove the files of the server's tools after it has exited."""
         if self.store.files is not None:
-            self.store.files.clean_up(self)
+            self.store.files.clean_up(server=self)
 
     async def _request_list(self, call: PendingCall) -> None:
         """Request the list of the server's tools, which the host may have cached."""
@@ -284,18 +288,18 @@ class Proxy:
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
                 await locate_long_members(line)
-                requests = [self._match_response(message) for message in line.messages]
-                if any(isinstance(item, CallResponse) for item in requests):
+                matches = [self._match_response(message) for message in line.messages]
+                if any(isinstance(item, CallResponse) for item in matches):
                     await self._storing.acquire()
-                    group.start_soon(self._forward_responses, requests, line)
+                    group.start_soon(self._forward_responses, matches, line)
                     continue
-                await self._forward_line(requests, line)
+                await self._forward_line(matches, line)
         if self._last_call is not None:
             # The last call may be the one that made the server exit.
             with anyio.move_on_after(_LAST_CALL_SECONDS):
                 await self._last_call.finish()
 
-    def _match_response(self, message: Message) -> AnsweredRequest | None:
+    def _match_response(self, message: Message) -> MatchedResponse | None:
         """Return the tracked request that a message of the server answers, if there is one."""
         try:
             return self._requests.match_response(message)
@@ -303,35 +307,35 @@ class Proxy:
             self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
-    async def _forward_line(self, requests: Sequence[AnsweredRequest | None], line: Line) -> None:
+    async def _forward_line(self, matches: Sequence[MatchedResponse | None], line: Line) -> None:
         """Forward a line, with the replacements of its messages."""
-        with ExitStack() as lines:
-            lines.enter_context(line)
+        with ExitStack() as open_resources:
+            open_resources.enter_context(line)
             changed = [
-                await self._replace_message(request, message, lines)
-                for message, request in zip(line.messages, requests, strict=True)
+                await self._replace_message(match, message, open_resources)
+                for message, match in zip(line.messages, matches, strict=True)
             ]
             await self._write_to_host(rewrite_line(line, changed))
 
     async def _replace_message(
-        self, request: AnsweredRequest | None, message: Message, lines: ExitStack
+        self, match: MatchedResponse | None, message: Message, open_resources: ExitStack
     ) -> list[Piece] | None:
         """Return the pieces that replace a message for the host; `None` to forward it unchanged."""
-        if request is None:
+        if match is None:
             return None
-        if isinstance(request, ToolListRequest | AppPageRequest):
+        if isinstance(match, OwnToolListRequest | AppPageRequest):
             # The host has not sent this request, so it does not get the response.
             return []
         try:
-            if isinstance(request, CallResponse):
-                with self.traces.end(request.call.call_id):
-                    return await self._store_response(request, message, lines)
+            if isinstance(match, CallResponse):
+                with self.traces.end(match.call.call_id):
+                    return await self._store_response(match, message, open_resources)
             return self._extend_list(message)
         except Exception as exc:  # noqa: BLE001 - the host gets its response in any case
             self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
-    def _extend_list(self, line: Message) -> list[Piece] | None:
+    def _extend_list(self, message: Message) -> list[Piece] | None:
         """Return a list of the server's tools with the memory's tools appended.
 
         Return `None` if no tool is appended, since the server has tools of the same names.
@@ -349,17 +353,17 @@ class Proxy:
             for name, tool in zip(appended, definitions, strict=True)
             if isinstance(tool, dict)
         ]
-        return append_tools(line, line.members["result"], tools)
+        return append_tools(message, message.members["result"], tools)
 
-    async def _fill_in_files(self, call: PendingCall, line: Message) -> list[Piece] | None:
+    async def _fill_in_files(self, call: PendingCall, message: Message) -> list[Piece] | None:
         """Return the pieces of a call with files in place of handles; `None` without handles."""
         file_arguments = self._requests.file_arguments.get(call.name)
         if not file_arguments or call.arguments is None or "@blob:" not in call.arguments_json:
             return None
         try:
             with anyio.move_on_after(_FILES_SECONDS):
-                arguments = await self.store.resolve(call.arguments, file_arguments, self)
-                return None if arguments is None else replace_arguments(line, arguments)
+                arguments = await self.store.resolve(call.arguments, file_arguments, server=self)
+                return None if arguments is None else replace_arguments(message, arguments)
             raise ServiceRequestError(f"its file was not there after {_FILES_SECONDS:g} seconds")
         except Exception as exc:  # noqa: BLE001 - the server reports invalid messages
             self.warn(f"a handle for {call.name} is passed on as it is: {reason_of(exc)}")
@@ -381,15 +385,15 @@ class Proxy:
             with result.line:
                 await self._write_to_host(write_result_line(call.request_id, result.pieces()))
 
-    async def _record(self, recorded: RecordedCall) -> None:
+    async def _record(self, recording: CallRecording) -> None:
         """Record a call in the history, unless it will be stored with an early response."""
         try:
-            if not await recorded.wait_for_early_response():
-                await self._record_call(recorded.call)
+            if not await recording.wait_for_early_response():
+                await self._record_call(recording.call)
         finally:
-            recorded.is_finished.set()
+            recording.is_finished.set()
             # Cancelled calls may never be answered.
-            self._recorded_calls.pop(recorded.call.call_id, None)
+            self._recordings.pop(recording.call.call_id, None)
 
     async def _record_call(self, call: PendingCall) -> None:
         try:
@@ -398,48 +402,58 @@ class Proxy:
             self.warn(f"the call of {call.name} is not in the history: {reason_of(exc)}")
 
     async def _forward_responses(
-        self, requests: Sequence[AnsweredRequest | None], line: Line
+        self, matches: Sequence[MatchedResponse | None], line: Line
     ) -> None:
         try:
-            await self._forward_line(requests, line)
+            await self._forward_line(matches, line)
         finally:
             self._storing.release()
 
     async def _store_response(
-        self, response: CallResponse, line: Message, lines: ExitStack
+        self, response: CallResponse, message: Message, open_resources: ExitStack
     ) -> list[Piece] | None:
         """Store a response to a call.
 
         Returns:
             The pieces that replace the message for the host; `None` to forward it unchanged.
         """
-        call, span, success = response.call, response.end.span, response.end.is_success
-        recorded = self._recorded_calls.pop(call.call_id, None)
-        stores_call = recorded is not None and await recorded.report_response()
-        if success and (deferral := find_deferral(line, span)) is not None:
+        call, span, success = response.call, response.outcome.span, response.outcome.is_success
+        recording = self._recordings.pop(call.call_id, None)
+        stores_call = recording is not None and await recording.report_response()
+        if success and (deferral := find_deferral(message, span)) is not None:
             self._requests.defer(call, deferral)
             if stores_call:
                 await self._record_call(call)
             return None
         stored: StoredResult | None = None
         try:
-            files = await self._find_added_content(call, line, span, lines) if success else []
+            files = (
+                await self._find_added_content(call, message, span, open_resources)
+                if success
+                else []
+            )
             store_result = partial(
-                self.store.store_result, call, line, span, success=success, stores_call=stores_call
+                self.store.store_result,
+                call,
+                message,
+                span,
+                success=success,
+                stores_call=stores_call,
             )
             stored = await (
                 self._store_with_files(store_result, call, files) if files else store_result()
             )
-            if stored is None or not success or (not files and has_only_handles(line, span)):
+            # Errors and handles that are alone are passed on as they came.
+            if stored is None or not success or (not files and has_only_handles(message, span)):
                 return None
             rendering = await self.store.render(stored, self._requests.revision)
             if rendering is None:
                 return None
-            lines.enter_context(rendering.line)
+            open_resources.enter_context(rendering.line)
             # The host may have the schema of an unlisted tool from a cached list.
             is_listed = call.name in self._requests.tool_names
             is_typed = not is_listed or call.name in self._requests.typed_tools
-            return replace_content(line, span, rendering, is_typed=is_typed)
+            return replace_content(message, span, rendering, is_typed=is_typed)
         except Exception as exc:  # noqa: BLE001 - the host gets its result even if storing fails
             outcome = (
                 "passed on and not stored" if stored is None else "stored, and passed on as it came"
@@ -450,25 +464,25 @@ class Proxy:
             return None
 
     async def _find_added_content(
-        self, call: PendingCall, line: Message, span: Span, files: ExitStack
+        self, call: PendingCall, message: Message, span: Span, open_resources: ExitStack
     ) -> list[AddedContent]:
         """Return the files that a call has left in the folder, and the app page of its tool.
 
         They are stored with the result. If the result has no list of content, return none.
         """
-        if not has_content_list(line, span):
+        if not has_content_list(message, span):
             return []
         added: list[AddedContent] = []
         if self.collected is not None:
             is_parsed = span.end - span.start <= MAX_PARSED_BYTES
-            result = parse_member(line, span) if is_parsed else None
-            added += await self.collected.collect(call.call_id, result, files)
-        if (read := self._requests.find_app_page_request(call)) is not None:
+            result = parse_member(message, span) if is_parsed else None
+            added += await self.collected.collect(call.call_id, result, open_resources)
+        if (page_request := self._requests.find_app_page_request(call)) is not None:
             with anyio.move_on_after(_PAGE_SECONDS):
-                await read.is_answered.wait()
+                await page_request.is_answered.wait()
             # Later responses do not wait for a page that the server has not sent in time.
-            read.is_answered.set()
-            added += [] if read.page is None else [read.page]
+            page_request.is_answered.set()
+            added += [] if page_request.page is None else [page_request.page]
         return added
 
     async def _store_with_files(

@@ -1,7 +1,7 @@
-"""The HTTP client of a proxy for the service that stores and renders results of tools.
+"""The proxy's HTTP client for the service, which stores and renders results of tools.
 
-A result is sent to the service piece by piece as it is on its line, so long results are not read
-into memory.
+A result is streamed to the service as the bytes of its JSON-RPC line, so that long results are not
+read into memory.
 """
 
 import base64
@@ -134,15 +134,16 @@ class ServiceStore:
         for handle in handles:
             key = (handle.resource_id, handle.form)
             if key not in values:
-                values[key] = await self._write_tool_file(handle, server)
+                values[key] = await self._resolve_handle(handle, server)
             if (text := values[key]) is not None:
                 handle.container[handle.key] = text
         return copy if any(text is not None for text in values.values()) else None
 
-    async def _write_tool_file(self, handle: HandleArgument, server: object) -> str | None:
-        """Return the argument that replaces a handle, and write its file if it is a path.
+    async def _resolve_handle(self, handle: HandleArgument, server: object) -> str | None:
+        """Return the text that replaces a handle; `None` to leave the handle.
 
-        Return `None` if the file is too large or of another session.
+        If the argument takes a path, write the file and return its path. Handles of files that are
+        too large or of another session are left.
         """
         as_path = handle.form == "path"
         body: dict[str, JsonValue] = {
@@ -195,8 +196,16 @@ class ServiceStore:
             stores_call: Whether to store the call in the same request.
             files: Content to store with the result.
         """
-        stored = (call, self.session_id, line, result)
-        body = partial(result_body, *stored, success=success, stores_call=stores_call, files=files)
+        body = partial(
+            result_body,
+            call,
+            self.session_id,
+            line,
+            result,
+            success=success,
+            stores_call=stores_call,
+            files=files,
+        )
         async with self._request("POST", "/api/tool-results", content=body) as response:
             return await read_response(response.aiter_bytes(), self._read_stored)
 
