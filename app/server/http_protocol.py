@@ -2,7 +2,8 @@
 
 uvicorn has no timeout or size limit for headers, appends trailers to the headers, queues any number
 of pipelined requests, reads the rest of a body after the response without a limit, and sends plain
-text for invalid requests. Here each of these has a limit, and errors are problem documents.
+text for invalid requests. Here headers, pipelining and unread bodies have limits, trailers are
+dropped, and errors are problem documents.
 
 An `Upgrade` to another protocol than WebSockets is ignored (RFC 9110 §7.8): Java's client offers
 HTTP/2 with every request, even with a body.
@@ -23,7 +24,7 @@ from app.services.events.streams import EventStreams
 from app.wiring.services import Services
 from pagefault_dialects.errors import PagefaultError
 
-# Size of the pieces after which received bytes are counted.
+# Received bytes are parsed and counted in pieces of this size.
 _PIECE_BYTES = 65_536
 # Overhead of a header in memory, as HTTP/2 counts it (RFC 9113 §6.5.2).
 _HEADER_OVERHEAD_BYTES = 32
@@ -54,7 +55,8 @@ class _PipelineFlow(FlowControl):
 class DeadlineProtocol(LingeringProtocol):
     """One connection, which is closed if headers are too slow or too large.
 
-    A connection over the limit gets a 503 at once, and its input is ignored.
+    A connection beyond the maximum number of connections gets a 503 at once, and its input is
+    ignored.
     """
 
     _refusal: PagefaultError | None = None
@@ -67,9 +69,11 @@ class DeadlineProtocol(LingeringProtocol):
     _header_bytes = 0
     _announced_bytes: int | None = None
     _body_bytes = 0
-    # Bytes since the beginning of the request or its body that are not part of a body.
+    # Bytes since the beginning of the request or its body that are not part of a body, less the
+    # allowance of `_FRAMING_PER_BYTE` for each byte of the body.
     _framing_bytes = 0
-    _has_begun_part = False
+    # True if a request or a body has begun in the current piece of received bytes.
+    _piece_begins_request_or_body = False
     # Bytes of pipelined requests that wait for earlier responses:
     _waiting_bytes = 0
 
@@ -80,7 +84,7 @@ class DeadlineProtocol(LingeringProtocol):
         if self._is_over_limit():
             self._ignores_input = True
             self._write_refusal(OverloadedError())
-            self._end()
+            self._half_close()
         else:
             self._expect_headers()
 
@@ -97,7 +101,7 @@ class DeadlineProtocol(LingeringProtocol):
                 self._drop(piece)
                 continue
             before = self._body_bytes
-            self._has_begun_part = False
+            self._piece_begins_request_or_body = False
             self._parse(piece)
             self._count_framing(len(piece), self._body_bytes - before)
         if "headers" not in self._deadlines and self._is_idle():
@@ -111,7 +115,7 @@ class DeadlineProtocol(LingeringProtocol):
         if len(self.pipeline) >= _MAX_PIPELINED:
             self._fail_pipelining()
         super().on_message_begin()
-        self._has_begun_part = True
+        self._piece_begins_request_or_body = True
         self._is_in_headers = True
         self._header_bytes = 0
         self._expect_headers()
@@ -133,14 +137,14 @@ class DeadlineProtocol(LingeringProtocol):
         """Start the application with the request."""
         if self._is_resuming:
             return
-        self._has_begun_part = True
+        self._piece_begins_request_or_body = True
         self._is_in_headers = False
         self._drop_deadline("headers")
         self._check_headers()
         super().on_headers_complete()
         self._is_in_body = True
         if self.parser.should_upgrade():
-            if self._is_upgrade():
+            if self._is_accepted_upgrade():
                 # The following bytes belong to another protocol and must not be read as a request.
                 self._ignores_input = True
             else:
@@ -182,10 +186,11 @@ class DeadlineProtocol(LingeringProtocol):
             return
         self.flow.resume_reading()
         if answered is not self._answering:
+            # The next pipelined request is being answered already.
             return
         answered.body = bytearray()
         if self._ignores_input:
-            self._end()
+            self._half_close()
         elif self._is_in_body and answered is self.cycle:
             self._set_deadline("rest", LINGER_SECONDS, self.transport.abort)
 
@@ -225,11 +230,11 @@ class DeadlineProtocol(LingeringProtocol):
         is_chunked = any(name == b"transfer-encoding" for name, _ in self.headers)
         self._announced_bytes = None if is_chunked else int(lengths[0]) if lengths else 0
         self._body_bytes = 0
-        is_upgrade = self.parser.should_upgrade() and self._is_upgrade()
+        is_upgrade = self.parser.should_upgrade() and self._is_accepted_upgrade()
         if is_upgrade and self._announced_bytes != 0:
             self._fail(MalformedRequestError("Open a WebSocket or a tunnel without a body."))
 
-    def _is_upgrade(self) -> bool:
+    def _is_accepted_upgrade(self) -> bool:
         """Return whether a WebSocket, or a tunnel of CONNECT, follows the headers."""
         return self._should_upgrade() or self.parser.get_method() == b"CONNECT"
 
@@ -275,7 +280,10 @@ class DeadlineProtocol(LingeringProtocol):
             self._count_waiting(size)
 
     def _count_waiting(self, size: int) -> None:
-        """Count bytes of waiting requests, unless the client may have received its response.
+        """Count bytes of waiting requests.
+
+        They are not counted if the client may already have received the earlier response: then it
+        is not pipelining.
 
         Reading is paused while a request waits. Bytes that were received with it stay in memory
         until its turn, which may come after an endless response.
@@ -290,7 +298,7 @@ class DeadlineProtocol(LingeringProtocol):
         self._fail(MalformedRequestError("Wait for answers before you send more requests."))
 
     def _count_framing(self, received: int, body: int) -> None:
-        if self._has_begun_part:
+        if self._piece_begins_request_or_body:
             self._framing_bytes = 0
             return
         framing = self._framing_bytes + received - body - _FRAMING_PER_BYTE * body
@@ -318,17 +326,24 @@ class DeadlineProtocol(LingeringProtocol):
         raise _RefusedError
 
     def _refuse(self, error: PagefaultError) -> None:
-        """Send an error in the order of requests, and close the connection."""
+        """Send an error, and close the connection.
+
+        If an earlier request is being answered, no error is sent, and the connection is closed
+        after that response.
+        """
         self._ignores_input = True
         self._drop_deadline("headers")
         if self._is_in_body and not self.cycle.response_complete:
             self._refuse_body(error)
         elif not self._is_answering():
             self._write_refusal(error)
-            self._end()
+            self._half_close()
 
     def _refuse_body(self, error: PagefaultError) -> None:
-        """Refuse a request with an invalid body; its response may have begun."""
+        """Refuse a request with an invalid body.
+
+        No error is sent if its response has begun, or if it waits for an earlier response.
+        """
         self._is_in_body = False
         cycle = self.cycle
         if cycle is not self._answering:
@@ -339,7 +354,7 @@ class DeadlineProtocol(LingeringProtocol):
         disconnect(cycle)
         if not cycle.response_started:
             self._write_refusal(error)
-        self._end()
+        self._half_close()
 
     def _expect_headers(self) -> None:
         self._set_deadline("headers", self._limits.header_seconds, self._give_up)

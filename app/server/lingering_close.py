@@ -177,7 +177,7 @@ class LingeringProtocol(HttpToolsProtocol):
         if self.transport.get_write_buffer_size():
             self._expect_progress()
 
-    def _end(self) -> None:
+    def _half_close(self) -> None:
         """Half-close after the sent bytes, and drop input until the client closes as well."""
         self._is_ending = True
         self._unset_keepalive_if_required()

@@ -63,9 +63,10 @@ def _find_needed(batch: Sequence[ListedBlob], unit: UnitOfWork) -> set[str]:
 class ClaimTime:
     """The time during which a claim allows removals.
 
-    Create it before the claim is made, so that it ends before the claim expires. The monotonic
-    clock stops while the machine is suspended, and the wall clock may be changed. So the longer
-    time of the two counts.
+    Create it before the claim is made. It is checked before each batch of removals, so the last
+    batch may end later; a claim expires minutes after this time. The monotonic clock stops while
+    the machine is suspended, and the wall clock may be changed. So the longer time of the two
+    counts.
     """
 
     def __init__(self) -> None:
@@ -94,14 +95,14 @@ class BlobRemoval:
     async def remove_in_steps(
         self, project_id: str, digests: Sequence[str]
     ) -> AsyncGenerator[Sequence[str], None]:
-        """Remove those of at most 500 blobs that no row needs, and yield the removed digests.
+        """Remove blobs, at most 500, except those that a row needs, and yield the removed digests.
 
         Raises:
             StoreUnavailableError: A store did not answer. Earlier removals are not undone.
         """
         remaining: Sequence[str] = digests
         while remaining:
-            time = ClaimTime()
+            claim_time = ClaimTime()
             claim = await self._claim(project_id, remaining)
             if claim is None:
                 _log.warning("blobs left for the next sweep: a long write is under way")
@@ -109,7 +110,7 @@ class BlobRemoval:
             if not claim.digests:
                 return
             reach_crash_point(CrashPoint.BLOBS_CLAIMED)
-            removed = await self._remove_claimed(project_id, claim, time)
+            removed = await self._remove_claimed(project_id, claim, claim_time)
             yield removed
             if not removed:
                 return
@@ -117,7 +118,7 @@ class BlobRemoval:
             remaining = claim.digests[len(removed) :]
 
     async def remove(self, project_id: str, digests: Sequence[str]) -> None:
-        """Remove those of at most 500 blobs that no row needs.
+        """Remove blobs, at most 500, except those that a row needs.
 
         Raises:
             StoreUnavailableError: See `remove_in_steps`.
@@ -135,6 +136,7 @@ class BlobRemoval:
         return None
 
     async def _claim_once(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
+        # The lock of a claim excludes all writers, so the claim is not committed with other writes.
         claiming = asyncio.ensure_future(
             self.records.write(
                 project_id, lambda unit: unit[SweptBlobRecords].claim(digests), is_alone=True
@@ -143,7 +145,8 @@ class BlobRemoval:
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
-            # The claim is committed in spite of this. Until it ended, writes would be refused.
+            # The claim is committed in spite of the cancellation. It is ended here, because writes
+            # would be refused until it expired.
             with anyio.CancelScope(shield=True), suppress(PagefaultError):
                 claim = await claiming
                 if claim is not None:
@@ -156,14 +159,14 @@ class BlobRemoval:
         )
 
     async def _remove_claimed(
-        self, project_id: str, claim: BlobClaim, time: ClaimTime
+        self, project_id: str, claim: BlobClaim, claim_time: ClaimTime
     ) -> Sequence[str]:
         """Remove blobs in order while the claim lasts; return the removed digests."""
         removed: list[str] = []
         uncertain: set[str] = set()
         try:
             for start in range(0, len(claim.digests), _REMOVED_AT_ONCE):
-                if time.is_over():
+                if claim_time.is_over():
                     break
                 batch = claim.digests[start : start + _REMOVED_AT_ONCE]
                 # The store may still execute a removal that has failed or was cancelled. So its
@@ -174,9 +177,10 @@ class BlobRemoval:
                 uncertain = set()
                 removed += batch
         finally:
-            finished = [digest for digest in claim.digests if digest not in uncertain]
+            # Blobs that were removed, and blobs that were not tried.
+            to_release = [digest for digest in claim.digests if digest not in uncertain]
             with anyio.CancelScope(shield=True):
-                await self._end_claim(project_id, claim, finished)
+                await self._end_claim(project_id, claim, to_release)
                 reach_crash_point(CrashPoint.CLAIM_DROPPED)
         return removed
 

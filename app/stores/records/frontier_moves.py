@@ -1,9 +1,12 @@
 """Moves of frontiers, with which an earlier rendering of a session can be repeated.
 
 A move has the levels of a frontier after the move, and the newest entry of the session at that
-time. Orphans are not stored in moves: they never change, so the orphans at an earlier entry are the
-current ones up to this entry. A move with the `seq` 0 replaces all unknown moves: those of earlier
-versions, and those before the newest `MAX_MOVES`. Its levels are limited to the requested entry.
+time. Orphans, which are answers without a recorded call, are not stored in moves: they never
+change, so the orphans at an earlier entry are the current ones up to this entry.
+
+Moves of earlier versions and moves before the newest `MAX_MOVES` are unknown. One move replaces
+them, with the `seq` 0, or the `seq` after the last known move. `frontier_at` cuts its levels to the
+entry asked for, since they may lie beyond it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,13 +22,15 @@ from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredF
 MAX_MOVES = 10_000
 """The maximum number of stored moves of a frontier; older ones are removed."""
 
-_MOVES = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(
+_NEWEST_FIRST = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(
     frontier_moves.c.seq.desc()
 )
-_NEWEST = _MOVES.limit(1)
-_LIST = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(frontier_moves.c.seq)
+_NEWEST = _NEWEST_FIRST.limit(1)
+_OLDEST_FIRST = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(
+    frontier_moves.c.seq
+)
 _NEWEST_UP_TO = _NEWEST.where(frontier_moves.c.seq <= bindparam("up_to"))
-_OLDEST_KEPT = _MOVES.offset(MAX_MOVES - 1).limit(1)
+_OLDEST_KEPT = _NEWEST_FIRST.offset(MAX_MOVES - 1).limit(1)
 _REMOVE_OLDER = scoped_delete(frontier_moves, by=["session_id", "name"]).where(
     frontier_moves.c.seq < bindparam("oldest")
 )
@@ -71,7 +76,7 @@ class FrontierMoveRecords(Repository):
 
     def all_of(self, session_id: str, name: str) -> Sequence[FrontierMove]:
         """Return all known moves of a frontier, in the order of their numbers."""
-        rows = self._scope.all(_LIST, session_id=session_id, name=name)
+        rows = self._scope.all(_OLDEST_FIRST, session_id=session_id, name=name)
         return [FrontierMove(row.seq, Frontier.model_validate_json(row.levels)) for row in rows]
 
     def put_all(self, session_id: str, name: str, moves: Iterable[FrontierMove]) -> None:
@@ -100,12 +105,12 @@ class FrontierMoveRecords(Repository):
         if levels == _without_orphans(old):
             return
         newest = self.newest(session_id, name)
-        begins = 0 if newest is None else newest.seq + 1
-        if begins < seq and _without_orphans(old) != _levels_after(newest):
+        first_unknown_seq = 0 if newest is None else newest.seq + 1
+        if first_unknown_seq < seq and _without_orphans(old) != _levels_after(newest):
             # A process of an earlier version has moved the frontier, at an unknown entry.
-            self.put_all(session_id, name, [FrontierMove(begins, _without_orphans(old))])
+            self.put_all(session_id, name, [FrontierMove(first_unknown_seq, _without_orphans(old))])
         # Another request may have moved the frontier already, at a later entry.
-        self.put_all(session_id, name, [FrontierMove(max(seq, begins - 1), levels)])
+        self.put_all(session_id, name, [FrontierMove(max(seq, first_unknown_seq - 1), levels)])
         self._remove_oldest(session_id, name)
 
     def _remove_oldest(self, session_id: str, name: str) -> None:

@@ -1,9 +1,9 @@
 """Checks of the records in the lines of a bundle.
 
-Each check raises `BundleFormatError` if this service could not read the record later, and returns
-the resources to which the record refers. The references are found by the same functions as when a
-record is stored. A page is rebuilt from its fields and levels, and has to equal the page in the
-line.
+A check of a record raises an error if this service could not read the record later: either
+`BundleFormatError`, or an error of a parser, which `format_errors.errors_at` translates. It returns
+the resources to which the record refers, which are found by the same functions as when a record is
+stored. A page is rebuilt from its fields and levels, and has to equal the page in the line.
 """
 
 import math
@@ -75,11 +75,11 @@ class ResourceReferences:
     mentioned: frozenset[str] = frozenset()
     """Resources that a text of the record mentions, and that may be missing."""
     texts: frozenset[str] = field(default=frozenset())
-    """Resources with long texts of the record, which replace their references when it is read."""
+    """Resources that hold long texts; on reading, each text is put in place of its reference."""
 
 
 def check_resource(line: rows.ResourceLine) -> None:
-    """Raise unless the id in a line is derived from its other members."""
+    """Raise unless the id in a line is derived from its other members, and these are valid."""
     derived = derive_resource_id(line.project, line.digest, line.mime_type, line.filename)
     require(derived == line.id, "has an id that does not belong to these bytes under this name")
     is_type = canonical_mime_type(line.mime_type) is not None and ";" not in line.mime_type
@@ -177,11 +177,12 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> ResourceRef
     require(json_text(answer).encode() == bytes(line.output), "has an invalid answer")
     text = json_text(dump_input(interaction)).encode()
     require(text == bytes(line.input), "has an invalid input")
-    is_later = line.answer_seq is not None
-    has_both = is_later == (line.answered_at is not None)
-    require(has_both, "has the time of its answer without the number, or the reverse")
+    was_answered_later = line.answer_seq is not None
+    is_complete = was_answered_later == (line.answered_at is not None)
+    require(is_complete, "has the time of its answer without the number, or the reverse")
     is_after = line.answer_seq is None or line.answer_seq > line.seq
-    require(is_after and not (is_later and output is None), "has an invalid number of its answer")
+    has_answer = not (was_answered_later and output is None)
+    require(is_after and has_answer, "has an invalid number of its answer")
     rows.parse_moment(line.created_at)
     rows.parse_moment(line.answered_at or line.created_at)
     attached: Sequence[str] = ()
@@ -201,12 +202,13 @@ def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
     in_order = [key for key in dict.fromkeys(map(attachment_key, attached)) if key in bindings]
     require(list(bindings) == in_order, "has bindings of files that are not attached")
     for key, resource_id in bindings.items():
+        # An alias is bound to a resource. The id of a resource is bound to none if it was unknown.
         is_sound = is_alias(key) if resource_id else parse_resource_id(key) == key
         require(is_sound, "has an invalid binding of an attached file")
 
 
 def check_forms(text: str | None) -> dict[str, InlineForm]:
-    """Return the inline forms in a text; raise if this service would write another text."""
+    """Parse stored inline forms; raise unless the text is exactly what `dump_forms` writes."""
     forms = load_forms(text)
     require(
         dump_forms(forms) == text, "has forms that are not in the form that this service writes"
@@ -268,15 +270,15 @@ def _is_page_fault_block(block: JsonValue) -> bool:
 
 def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
     """Return the page in a line, rebuilt from its parts, and its stored version."""
-    stored = read_page(line)
-    page = stored_pages.read_page(stored, read_levels(line))
+    stored_page = read_page(line)
+    page = stored_pages.read_page(stored_page, read_levels(line))
     text = json_text(page.full.value).encode()
     content = versions.StoredContent(text, dump_forms(load_forms(line.inline_form)))
     # The stored estimate is kept, since later versions may count tokens differently.
-    tokens = stored_pages.read_descriptor(stored)["size_tokens"]
+    tokens = stored_pages.read_descriptor(stored_page)["size_tokens"]
     require(type(tokens) is int and 0 <= tokens <= _MAX_TOKENS, "has an invalid number of tokens")
     stamp = versions.Stamp(
-        line.version, stored.created_at, stored_pages.read_updated_at(stored), tokens
+        line.version, stored_page.created_at, stored_pages.read_updated_at(stored_page), tokens
     )
     return page, versions.make_page_version(page, content, stamp)
 
@@ -359,6 +361,7 @@ def _check_data(value: str, media: PageMedia | None) -> None:
     uri = split_data_uri(value)
     require(uri is not None, "has an invalid data URI")
     if media is None or uri is None:
+        # A URI whose data cannot be decoded has no description.
         require(uri is not None and uri.data is None, "has no description of its medium")
         return
     is_same_medium = (
@@ -437,7 +440,7 @@ def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
 
 
 def _find_flat_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
-    """Return the id of the call whose result is a flat message; raise if it is not flat.
+    """Return the id of the call that a flat message answers; raise if it is not flat.
 
     A flat message has its members beside those of its entry, and not in a member of their own.
     """
@@ -460,13 +463,13 @@ def _check_flat_reading(line: rows.MessageLine, value: Mapping[str, JsonValue]) 
 
 
 def _find_answered_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
-    """Return the id of the call whose result is a wrapped message; raise if it is invalid."""
-    dialect, number = _check_reading(line)
+    """Return the id of the call that a wrapped message answers; raise if it is invalid."""
+    dialect, reader_version = _check_reading(line)
     envelope = {"dialect": dialect, "role": line.role, "message": value.get("message")}
     require([*envelope.items()] == [*value.items()], "has a message with unknown members around it")
     message = value["message"]
     require(isinstance(message, dict), "has no message")
-    reading = read_stored(message, dialect, number)
+    reading = read_stored(message, dialect, reader_version)
     require(reading.role == line.role, "has a message of another role")
     return find_only_answered_id(reading)
 

@@ -42,10 +42,10 @@ def test_stream_that_missed_nothing_is_known_however_much_was_sent_on_others() -
         add(sent, "2", b"{}\n")
     assert sent.after(own) == ("1", [])
     # One that has ended is known for as long as anything of it is kept.
-    sent.end("1")
+    sent.mark_ended("1")
     with pytest.raises(NoSuchEventError):
         sent.after(own)
-    sent.end("2")
+    sent.mark_ended("2")
     assert len(texts(sent, f"2-{MAX_EVENTS + 1}")) == MAX_EVENTS
 
 

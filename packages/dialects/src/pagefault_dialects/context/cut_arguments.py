@@ -2,7 +2,7 @@
 
 `cut_marks.py` describes the mark, and finds it in new calls.
 
-Source: `context`, "Budget".
+Source: design document `context.md`, "Budget".
 """
 
 import re

@@ -6,7 +6,7 @@ mark is ASCII without quotes and backslashes, so escaping it in JSON, however of
 it. A model that repeats an old call copies the mark. If that call were run, it would store the mark
 instead of the text.
 
-Source: `context`, "Budget".
+Source: design document `context.md`, "Budget".
 """
 
 import re

@@ -3,7 +3,7 @@
 `@entry:12` names the text of an entry, `@entry:12/arguments/1/content` a value in the arguments of
 its second call, and `@entries:2-1630` a list with one line for each entry.
 
-Source: `context`, "Budget".
+Source: design document `context.md`, "Budget".
 """
 
 import re

@@ -4,7 +4,7 @@ In a session, each form names the call of a memory tool that returns the whole c
 `view_media` or `page_fault`. For the loss account, a change adds an `Omission` to the turn, and an
 evicted medium is marked with `is_evicted`.
 
-Source: `context`, "Budget": the levels of a step.
+Source: design document `context.md`, "Budget": the levels of a step.
 """
 
 from collections.abc import Callable, Iterator, Sequence

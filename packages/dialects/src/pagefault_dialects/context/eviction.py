@@ -6,9 +6,9 @@ calls are cut. Last, consecutive passages are folded into one line. Messages are
 steps. Nothing is deleted: each line names the evicted content and the call that returns it.
 
 A `Frontier` has a position for each level; passages up to that position have reached the level.
-`frontier_moves.py` decides how far a frontier moves.
+`context.frontier_moves` decides how far a frontier moves.
 
-Source: `context`, "Budget".
+Source: design document `context.md`, "Budget".
 """
 
 from bisect import bisect_left
@@ -106,7 +106,11 @@ class EvictableTurns:
     floor: FloorTurns
     """The turns that are never left out."""
     in_progress: frozenset[int]
-    """The indexes of the newest step, of the steps after it, and of steps with unanswered calls."""
+    """The indexes of steps that are not old.
+
+    They are the newest step without a late result, the steps after it, which have late results, and
+    steps with unanswered calls. If all steps have late results, all are in progress.
+    """
     profile: Profile
     """The target."""
     options: RenderOptions
@@ -114,13 +118,13 @@ class EvictableTurns:
     late: Mapping[int, LateStep]
     """The step with the call of each late result, by the index of the passage with the result."""
     pinned_steps: frozenset[int]
-    """The indexes of the steps with the newest result with a pinned page."""
+    """The indexes of the steps that contain the newest result for each pinned page."""
     old_steps: Sequence[int]
     """The indexes of the steps before the newest step."""
     old_messages: Sequence[int]
-    """The indexes of messages before the newest message of the user that may be folded."""
+    """The indexes of the messages that may be folded, before the newest message of the user."""
     old_media: Sequence[int]
-    """The indexes of messages before the newest message of the user whose media may be evicted."""
+    """The indexes of the messages whose media may be evicted, before the newest one of the user."""
     folded: Mapping[str, FoldSummary]
     """The counts of each folded run, by the id of the call in the step that replaces the run."""
     _shortened: dict[tuple[int, Levels], tuple[ComposedTurn, ...]] = field(
@@ -170,6 +174,7 @@ class EvictableTurns:
                 folded=position <= frontier.said_folded,
             )
         is_old = index not in self.in_progress
+        # `frontier.floor` is the position up to which turns are shortened to their shares.
         is_cut = is_old and position <= frontier.floor
         # A step with a late result repeats the call, which is cut as soon as the first one is.
         late = self.late.get(index)
@@ -219,7 +224,7 @@ class EvictableTurns:
         return self.options.adaptive and recall is not None and recall.has_raised_priority
 
     def recall_of(self, turn: ComposedTurn) -> Recall | None:
-        """Return the recall whose result a turn is; `None` for other turns."""
+        """Return the recall that a tool turn answers; `None` for other turns."""
         return self.recalls.get(turn.call_id) if turn.role == "tool" else None
 
     def is_protected(self, passage: MessagePassage) -> bool:
@@ -227,7 +232,10 @@ class EvictableTurns:
         return passage.start in self.floor.messages or passage.start in self.floor.system
 
     def floor_turns(self, frontier: Frontier) -> Mapping[int, ComposedTurn]:
-        """Return the protected turns at a frontier, by their indexes, before they are shortened."""
+        """Return the protected turns, by their indexes, at the levels that a frontier has reached.
+
+        They are not shortened to their shares of the budget.
+        """
         protected = self.floor.indexes
         return {
             passage.start + offset: turn
@@ -291,7 +299,8 @@ class EvictableTurns:
         ):
             return turn
         has_raised_priority = self.has_raised_priority(turn)
-        if levels.recalled if has_raised_priority else levels.results:
+        is_line = levels.recalled if has_raised_priority else levels.results
+        if is_line:
             return as_line(turn, page_id)
         if has_raised_priority:
             return turn
@@ -362,17 +371,17 @@ def prepare_eviction(
     )
     protected = find_protected_messages(turns)
     system = find_opening_turns(turns)
-    newest_turns = list(
+    turns_in_progress = list(
         chain.from_iterable(turn_indexes(passages[index]) for index in sorted(in_progress))
     )
-    page_answers = {*find_newest_page_answers(turns, recalls, pinned)}.difference(newest_turns)
+    page_answers = {*find_newest_page_answers(turns, recalls, pinned)}.difference(turns_in_progress)
     messages = _messages_before_newest(turns, passages)
     return EvictableTurns(
         turns=turns,
         passages=passages,
         recalls=recalls,
         pinned=frozenset(pinned),
-        floor=FloorTurns(system, protected, sorted(page_answers), newest_turns),
+        floor=FloorTurns(system, protected, sorted(page_answers), turns_in_progress),
         in_progress=in_progress,
         profile=profile,
         options=options,
@@ -455,7 +464,8 @@ def _find_late_steps(
             tool = calling.calls[0].name
             candidates = steps_by_seq[result.late_for]
             with_tool = [number for number, tools in candidates if tool in tools]
-            for number in (with_tool or [number for number, _ in candidates])[:1]:
+            number = next(iter(with_tool or [number for number, _ in candidates]), None)
+            if number is not None:
                 passage_index = ends[bisect_left(ends, (number, -1))][1]
                 yield index, LateStep(passage_index, number)
         elif _find_folded_run(turns, passage, prefix_summary.runs) is None:

@@ -6,7 +6,7 @@ pages get at most a quarter each. The newest step gets most of what these turns 
 longer than its share keeps its beginning and its end, around a line with the call that returns the
 whole text.
 
-Source: `context`, "Budget".
+Source: design document `context.md`, "Budget".
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Finds the turns of a history that a rendering within a budget never leaves out.
 
-Source: `context`, "Budget", the floor.
+Source: design document `context.md`, "Budget", the floor.
 """
 
 from collections.abc import Collection, Mapping, Sequence

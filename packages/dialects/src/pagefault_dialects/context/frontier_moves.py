@@ -4,7 +4,7 @@ A frontier has a position for each level: passages up to this position are reduc
 a level is always applied to the oldest passages first. Steps that are reduced to lines take at most
 a fifth of the budget: above that, the oldest of them are folded before newer results become lines.
 
-Source: `context`, "Budget".
+Source: design document `context.md`, "Budget".
 """
 
 from collections import deque

@@ -1,6 +1,6 @@
 """The load of turns in a rendering: their tokens, media, and characters of base64.
 
-Source: `context`, "Budget".
+Source: design document `context.md`, "Budget".
 """
 
 from collections import defaultdict

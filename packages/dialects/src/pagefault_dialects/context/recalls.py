@@ -4,7 +4,7 @@ A call of `page_fault` recalls the page that it names, `view_media` a stored med
 an entry of the history or a stored text. Such calls are entries of the history themselves, so the
 number of recalls depends on the history alone, and appending changes no earlier count.
 
-Source: `context`, "Budget"; the working set of spec 000's memory.
+Source: design document `context.md`, "Budget"; the working set of spec 000's memory.
 """
 
 import re

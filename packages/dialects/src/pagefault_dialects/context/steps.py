@@ -4,7 +4,7 @@ A step is one turn of the assistant that calls tools, with the results of its ca
 are messages of the system, the user, or the assistant. Steps are numbered from 1, from the oldest
 on, so appending a step does not change the numbers of earlier steps.
 
-Source: `context`, "Budget".
+Source: design document `context.md`, "Budget".
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,7 +3,7 @@
 A rendering within a budget is a loop: render at a frontier, measure, and call `next_frontier`,
 until the frontier does not move any more.
 
-Source: `context`, "Budget" and "A prefix that stays".
+Source: design document `context.md`, "Budget" and "A prefix that stays".
 """
 
 from dataclasses import replace

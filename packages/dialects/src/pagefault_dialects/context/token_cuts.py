@@ -2,7 +2,7 @@
 
 Only the part that fits is counted, so the time of a cut does not depend on the length of the text.
 
-Source: `context`, "Budget".
+Source: design document `context.md`, "Budget".
 """
 
 from collections.abc import Callable, Sequence

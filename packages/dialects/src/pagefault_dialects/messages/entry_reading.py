@@ -91,35 +91,38 @@ def read_entry(value: JsonObject) -> EntryReading:
     return make_reading(read_message(value, ""), sent=value)
 
 
-def read_stored(value: JsonObject, dialect: str, reading: int, pointer: str = "") -> EntryReading:
+def read_stored(
+    value: JsonObject, dialect: str, reader_version: int, pointer: str = ""
+) -> EntryReading:
     """Read a stored message in the dialect that was found when it was stored.
 
     Args:
         value: The message, in which references may replace media.
         dialect: The dialect.
-        reading: The `READER_VERSION` when the message was stored. There is only one so far.
+        reader_version: The `READER_VERSION` when the message was stored. There is only one so far.
         pointer: The pointer to the message in its entry.
     """
-    del reading
+    del reader_version
     return replace(make_reading(read_message(value, pointer, dialect), sent=value), dialect=dialect)
 
 
 def make_reading(
     messages: Sequence[ForeignMessage], pointer: str = "", *, sent: JsonValue = None
 ) -> EntryReading:
-    """Return the reading of a value from the messages in common form that it was converted to.
+    """Make the reading of a value that was converted to these messages in common form.
 
     Args:
         messages: The messages.
         pointer: The pointer to the value, for errors.
-        sent: The value. If it has a member for content, even null, its messages may be empty.
+        sent: The value. If it has a member for content, even null, its messages may be empty. A
+            message with only members of a flat message, such as `{"role": "user"}`, always may.
 
     Raises:
         InvalidPayloadError: One of the messages is no message of any dialect, or there are none.
     """
-    allows_null = isinstance(sent, dict) and any(name in sent for name in _CONTENT_MEMBERS)
+    may_be_empty = isinstance(sent, dict) and any(name in sent for name in _CONTENT_MEMBERS)
     faults = [
-        fault for message in messages for fault in _find_faults(message, allows_null=allows_null)
+        fault for message in messages for fault in _find_faults(message, may_be_empty=may_be_empty)
     ]
     if faults or not messages:
         faults = faults or [Fault(pointer, "holds nothing that is said")]
@@ -134,7 +137,7 @@ def make_reading(
     return EntryReading(dialect, _find_role(messages), tuple(messages))
 
 
-def _find_faults(foreign: ForeignMessage, *, allows_null: bool) -> list[Fault]:
+def _find_faults(foreign: ForeignMessage, *, may_be_empty: bool) -> list[Fault]:
     message = foreign.message
     if message is None:
         return [Fault(foreign.pointer, "is no message")]
@@ -142,8 +145,8 @@ def _find_faults(foreign: ForeignMessage, *, allows_null: bool) -> list[Fault]:
         return [Fault(f"{foreign.pointer}/role", "is the role of no dialect")]
     if not isinstance(message.get("content"), str | list | dict | NoneType):
         return [Fault(f"{foreign.pointer}/content", "is no text, block or list of blocks")]
-    is_known = allows_null or message.keys() <= _FLAT_MEMBERS
-    if not (is_known or any(name in message for name in _CONTENT_MEMBERS)):
+    may_be_empty = may_be_empty or message.keys() <= _FLAT_MEMBERS
+    if not (may_be_empty or any(name in message for name in _CONTENT_MEMBERS)):
         return [Fault(foreign.pointer, "has no content, parts or calls")]
     return []
 
@@ -236,13 +239,13 @@ def read_turns(
     message = foreign.message or {}
     entry = MessageEntry(message, seq, origin, moved_out=moved_out, keeps_blocks=True)
     common_turns = make_message_turns(
-        entry, resources, audience=audience, finds_media=finds_media, uses_words=True
+        entry, resources, audience=audience, finds_media=finds_media, describes_blocks=True
     )
     turns: list[ComposedTurn] = []
     for common_turn in common_turns:
         is_empty = not common_turn.items and not common_turn.calls
         if len(common_turns) > 1 and common_turn.role == "assistant" and is_empty:
-            # The message has only results.
+            # A message with only results also yields an empty assistant turn; drop it.
             continue
         turn = _restore_pointers(common_turn, foreign)
         if any(isinstance(item, ProviderBlock) for item in turn.items):
@@ -310,7 +313,8 @@ def _merge_run(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     is_one_entry = all(turn.seq == first.seq for turn in run)
     calls = (call for turn in run for call in turn.calls) if is_one_entry else locate_calls(run)
     natives = tuple(native for turn in run for native in turn.natives)
-    # Only the items of OpenAI's Responses can be sent back one by one for a single turn.
+    # Only in OpenAI's Responses may one turn consist of several native items. Otherwise the joined
+    # turn has no native form.
     are_items = all(native.dialect == "openai-responses" for native in natives)
     return [replace(first, items=items, calls=tuple(calls), natives=natives if are_items else ())]
 

@@ -99,7 +99,7 @@ class ContentReader:
     """The ids of media that the service has moved out of texts."""
     finds_media: bool = False
     """Whether texts are searched for base64."""
-    uses_words: bool = False
+    describes_blocks: bool = False
     """Whether a block that only one provider has is described in words, not shown as JSON."""
     keeps_blocks: bool = False
     """Whether a block that only one provider has is a `ProviderBlock`."""
@@ -202,7 +202,7 @@ class ContentReader:
         if self.keeps_blocks and not _is_text(block):
             yield from self._keep_provider_block(block, pointer, [*items])
             return
-        keeps_items = not (self.finds_media or self.uses_words) or _is_text(block)
+        keeps_items = not (self.finds_media or self.describes_blocks) or _is_text(block)
         shows_medium = False
         for item in items:
             if keeps_items or isinstance(item, Omission | SyntheticNote):
@@ -293,7 +293,7 @@ class ContentReader:
             item = _add_names(item, part, provenance)
             url = item.source.url if isinstance(item.source, Address) else None
             labels = {key: labels[key] for key in labels if labels[key] not in (item.filename, url)}
-        if self.uses_words:
+        if self.describes_blocks:
             label = BlockLabel(labels.get("name"), labels.get("uri"))
             yield replace(item, label=label) if any(labels.values()) else item
             return

@@ -107,7 +107,7 @@ def make_message_turns(
     *,
     audience: Audience,
     finds_media: bool = False,
-    uses_words: bool = False,
+    describes_blocks: bool = False,
 ) -> list[ComposedTurn]:
     """Return a message as turns.
 
@@ -119,10 +119,11 @@ def make_message_turns(
         resources: The resources that it refers to, by id.
         audience: The reader of the turns.
         finds_media: Whether texts are searched for base64, which is moved out of stored ones.
-        uses_words: Whether blocks of one provider are described in words, as with `finds_media`.
+        describes_blocks: Whether blocks of one provider are described in words, as they are with
+            `finds_media`.
     """
     content_reader = ContentReader(
-        *(resources, audience, entry.moved_out, finds_media, uses_words),
+        *(resources, audience, entry.moved_out, finds_media, describes_blocks),
         keeps_blocks=entry.keeps_blocks,
     )
     return _MessageReader(entry, content_reader).read_turns()
@@ -193,7 +194,7 @@ class _MessageReader:
     def _read_approval(self, block: dict[str, JsonValue], pointer: str) -> None:
         """Read an approval request or response. A denial is the result of its call."""
         note = note_no_place(pointer, str(block["type"]))
-        if not self._content_reader.uses_words:
+        if not self._content_reader.describes_blocks:
             # Messages that were stored before their dialect was stored with them keep the note.
             self._current_segment().items.append(note)
             return

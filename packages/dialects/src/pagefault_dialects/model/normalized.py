@@ -47,10 +47,11 @@ class NormalizedMedia:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedText:
-    """A text part; `mime_type` is the type of the full text, for texts that are moved out."""
+    """A text part."""
 
     template: TextTemplate
     mime_type: str = "text/plain"
+    """The type of the resource, if the text is so long that it is stored as one."""
     provenance: Provenance = NO_PROVENANCE
 
 
@@ -94,7 +95,10 @@ class NormalizedReference:
     """The JSON pointer to the reference."""
     provenance: Provenance = NO_PROVENANCE
     is_claimed: bool = True
-    """True if a block declared the reference to be a medium. A text part then gets a warning."""
+    """True if a block declared the reference to be a medium.
+
+    If it becomes a text part, that is reported by a warning.
+    """
 
 
 NormalizedPart = NormalizedText | NormalizedMediaPart | NormalizedLink | NormalizedReference
@@ -138,7 +142,8 @@ class NormalizedToolResult:
     structured_content: tuple[Any] | None = None
     """The value in a tuple of one element, since the value may be `null`."""
     display: Any = None
+    """The `_display` of the result, which people see in place of its parts; `None` without one."""
     meta: dict[str, Any] | None = None
     envelope: dict[str, Any] | None = None
-    """The dialect whose envelope was removed from the result, and the other members of it."""
+    """The name of the dialect whose envelope was removed, and the envelope's remaining members."""
     warnings: tuple[BodyWarning, ...] = ()

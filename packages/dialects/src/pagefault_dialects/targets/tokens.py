@@ -2,8 +2,8 @@
 
 Texts are counted by a tokenizer, media by the formula that the provider published.
 
-Source: `context`, "Budget"; the formulas have their own sources, and `docs/tokens.md` has the
-measured errors.
+Source: design document `context.md`, "Budget"; the formulas have their own sources, and
+`docs/tokens.md` has the measured errors.
 """
 
 from collections.abc import Callable, Iterable

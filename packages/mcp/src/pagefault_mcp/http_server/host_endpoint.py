@@ -324,12 +324,16 @@ def _follow_stream(
     session: HostSession, stream: Exchange, request: Request, missed: Sequence[SentEvent] = ()
 ) -> HostEventResponse:
     """Return the response that sends a stream, after the events that the host has missed."""
-    reader = stream.attach()
+    connection_number = stream.attach()
     events = encode_events(
-        session.sent, stream, reader=reader, missed=missed, is_primed=_is_primed(request)
+        session.sent,
+        stream,
+        connection_number=connection_number,
+        missed=missed,
+        is_primed=_is_primed(request),
     )
     disconnect = session.close_stream if stream is session.stream else session.detach
-    return HostEventResponse(events, partial(disconnect, stream, reader))
+    return HostEventResponse(events, partial(disconnect, stream, connection_number))
 
 
 def _resume_stream(session: HostSession, request: Request) -> HostEventResponse:

@@ -1,14 +1,15 @@
 """Sessions of hosts over HTTP, each with a server of its own.
 
 Each posted message becomes a line for the proxy. The HTTP response to a POST has the progress
-notifications and the responses of its requests. Other messages of the server are sent with the
-response of the only open POST, or on the stream that the host has opened by GET.
+notifications and the responses of its requests. If exactly one POST is open, other messages of the
+server are sent in its response; otherwise on the stream that the host has opened by GET. Without
+such a stream, they are sent in the response of the newest POST, or on the next stream.
 
 If a stream breaks, its messages are kept among the recent events, and are sent when the host
 resumes the stream.
 
-Hosts of revision 2026-07-28 have no sessions, and share one server. The ids of their requests are
-replaced by unique ones, since two hosts may use the same id.
+Hosts of revision 2026-07-28 have no sessions of MCP. They share one `HostSession`, and so one
+server. The ids of their requests are replaced by unique ones, since two hosts may use the same id.
 """
 
 import json
@@ -51,16 +52,16 @@ _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
 class HostSession:
-    """A session: the proxy, and the server behind it, for one host or for several.
+    """A proxy and the server behind it, for one session of MCP, or for all hosts without sessions.
 
     Args:
         make_proxy: Returns the proxy between two writers.
         warn: Logs a sentence for the operator.
-        is_shared: Whether several hosts share the session, so that ids of requests are replaced.
+        is_shared: Whether several hosts share the server, so that ids of requests are replaced.
 
     Attributes:
         has_succeeded: True once the server has answered a request without an error.
-        disconnected: Set when the host has disconnected.
+        disconnected: Set when the host has disconnected, or a shared server is not used any more.
         ended: Set when the server has exited.
         last_used_at: The time of the last request, on the clock of the event loop.
         stream: The stream that the host has opened for other messages of the server.
@@ -76,14 +77,16 @@ class HostSession:
         self._to_proxy, self._from_host = anyio.create_memory_object_stream[bytes](
             _MAX_QUEUED_CHUNKS
         )
-        self._out, self._from_proxy = anyio.create_memory_object_stream[bytes](_MAX_QUEUED_CHUNKS)
+        self._to_host, self._from_proxy = anyio.create_memory_object_stream[bytes](
+            _MAX_QUEUED_CHUNKS
+        )
         self._exchanges: list[Exchange] = []
         self._exchanges_by_id: dict[object, Exchange] = {}
         self._exchanges_by_token: dict[object, Exchange] = {}
         self._stream_names = map(str, count(1))
         self.stream: Exchange | None = None
         self._last_stream_name = ""
-        self._without_stream = Exchange()
+        self._next_stream = Exchange()
         self.disconnected, self.ended = anyio.Event(), anyio.Event()
         self.has_succeeded = False
         self.last_used_at = 0.0
@@ -106,10 +109,10 @@ class HostSession:
         reason = "the session has ended"
         is_connected = False
         try:
-            with ExitStack() as ended:
+            with ExitStack() as cleanup:
                 async with connect() as server:
-                    proxy = self._make_proxy(self._out.send, server.write)
-                    ended.callback(proxy.clean_up)
+                    proxy = self._make_proxy(self._to_host.send, server.write)
+                    cleanup.callback(proxy.clean_up)
                     task_status.started(None)
                     is_connected = True
                     await self._serve(proxy, server)
@@ -126,20 +129,22 @@ class HostSession:
                 task_status.started("cannot connect to the server")
         finally:
             self._end(reason)
-            for stream in (self._from_host, self._out, self._from_proxy):
+            for stream in (self._from_host, self._to_host, self._from_proxy):
                 stream.close()
 
     async def _serve(self, proxy: Proxy, server: Connection) -> None:
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._end_after_timeout, group.cancel_scope)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._route_lines)
-                async with anyio.create_task_group() as host:
-                    host.start_soon(proxy.forward_from_host, self._from_host, server)
+        # At the end of the server's output, nothing more is read from the host. The last lines are
+        # still routed, since closing `_to_host` ends `_route_lines`.
+        async with anyio.create_task_group() as timeout_group:
+            timeout_group.start_soon(self._end_after_timeout, timeout_group.cancel_scope)
+            async with anyio.create_task_group() as routing_group:
+                routing_group.start_soon(self._route_lines)
+                async with anyio.create_task_group() as host_group:
+                    host_group.start_soon(proxy.forward_from_host, self._from_host, server)
                     await proxy.forward_from_server(server.receive_pieces())
-                    host.cancel_scope.cancel()
-                await self._out.aclose()
-            group.cancel_scope.cancel()
+                    host_group.cancel_scope.cancel()
+                await self._to_host.aclose()
+            timeout_group.cancel_scope.cancel()
 
     async def _end_after_timeout(self, scope: anyio.CancelScope) -> None:
         """Cancel the session some time after the host has disconnected.
@@ -172,7 +177,7 @@ class HostSession:
                 exchange.close()
         if self.stream is not None:
             self.stream.end()
-        self._without_stream.close()
+        self._next_stream.close()
         self._to_proxy.close()
 
     async def forward(self, text: bytes, value: Any) -> Exchange:  # noqa: ANN401 - any JSON
@@ -180,7 +185,7 @@ class HostSession:
 
         Args:
             text: The message or batch as a line.
-            value: The parsed message or batch.
+            value: The parsed message or batch; in a shared session always one message.
         """
         exchange = Exchange(next(self._stream_names))
         for message in value if isinstance(value, list) else [value]:
@@ -210,7 +215,10 @@ class HostSession:
         return exchange
 
     def _cancel(self, request_id: object) -> None:
-        """Stop waiting for the response to a request. A late response is still delivered."""
+        """Stop waiting for the response to a request.
+
+        A late response is delivered, unless the exchange is detached and waits for nothing else.
+        """
         exchange = self._exchanges_by_id.get(request_id)
         if exchange is None:
             return
@@ -231,7 +239,8 @@ class HostSession:
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await self._to_proxy.send(json.dumps(cancel).encode() + b"\n")
         if self._is_shared and self.is_idle and not self.has_succeeded:
-            # The server does not support the revision of these hosts, so it is not used again.
+            # No request has succeeded, so the server may not support the revision of these hosts.
+            # The next request starts another server.
             self.disconnect()
 
     def _remove(self, exchange: Exchange) -> None:
@@ -242,14 +251,15 @@ class HostSession:
         if exchange in self._exchanges:
             self._exchanges.remove(exchange)
         if self.sent is not None:
-            self.sent.end(exchange.name)
+            self.sent.mark_ended(exchange.name)
 
-    async def detach(self, exchange: Exchange, reader: int) -> None:
+    async def detach(self, exchange: Exchange, connection_number: int) -> None:
         """Detach a connection from an exchange, and release the exchange.
 
-        The exchange is kept if its stream broke and can be resumed.
+        The exchange is kept if its stream broke and can be resumed. Nothing is done if another
+        connection was attached in the meantime.
         """
-        if reader != exchange.reader:
+        if connection_number != exchange.connection_number:
             return
         is_broken = exchange.lines or exchange.waiting
         if self.sent is None or not exchange.can_resume or not is_broken:
@@ -295,19 +305,22 @@ class HostSession:
         if self.stream is not None:
             self.stream.end()
         if self.sent is not None and name is None:
-            self.sent.end(self._last_stream_name)
+            self.sent.mark_ended(self._last_stream_name)
         # The new stream gets the messages that arrived while no stream was open.
-        self.stream, self._without_stream = self._without_stream, Exchange()
+        self.stream, self._next_stream = self._next_stream, Exchange()
         self._last_stream_name = self.stream.name = name or next(self._stream_names)
         return self.stream
 
-    async def close_stream(self, stream: Exchange, reader: int) -> None:
-        """Close the host's stream. Its unsent messages are sent on the next stream."""
-        if reader != stream.reader:
+    async def close_stream(self, stream: Exchange, connection_number: int) -> None:
+        """Close the host's stream. Its unsent messages are sent on the next stream.
+
+        Nothing is done if another connection was attached in the meantime.
+        """
+        if connection_number != stream.connection_number:
             return
         if self.stream is stream:
             self.stream = None
-            self._without_stream.lines.extendleft(reversed(stream.lines))
+            self._next_stream.lines.extendleft(reversed(stream.lines))
             stream.lines.clear()
         stream.close()
 
@@ -358,7 +371,7 @@ class HostSession:
             return None
         if self.stream is not None:
             return self.stream
-        return self._exchanges[-1] if self._exchanges else self._without_stream
+        return self._exchanges[-1] if self._exchanges else self._next_stream
 
 
 def _replace_ids(
@@ -397,12 +410,14 @@ def _token_span(line: Line) -> Span | None:
 
 
 def _restore_ids(line: Line, original_ids: Mapping[str, object]) -> Line:
-    """Return a line with the host's own ids and tokens in place of their replacements.
+    """Return a line with the host's own id and token in place of their replacements.
 
-    The replacements are random, so no other text of the line equals them.
+    In a long line, only the id of the message is restored. The replacements are random, so no other
+    text of the line equals them.
     """
-    is_short = line.size_bytes <= _MAX_PARSED_BYTES
-    span = line.whole_span if is_short else line.members.get("id", Span(0, 0))
+    # The limit up to which `_exchange_for` looks for tokens.
+    is_parsed = line.size_bytes <= _MAX_PARSED_BYTES
+    span = line.whole_span if is_parsed else line.members.get("id", Span(0, 0))
     text = line.read(span)
     for name, original in original_ids.items():
         text = text.replace(b'"%s"' % name.encode(), json.dumps(original).encode())

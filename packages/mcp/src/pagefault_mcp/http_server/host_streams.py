@@ -70,7 +70,7 @@ class SentEvents:
         self._ended.discard(stream)
         return f"{stream}-{self._last_number}"
 
-    def end(self, stream: str) -> None:
+    def mark_ended(self, stream: str) -> None:
         """Mark a stream as ended. Its recent events can still be requested."""
         if stream in self._dropped:
             self._ended.add(stream)
@@ -134,7 +134,7 @@ class Exchange:
     """The messages that are not sent yet. The consumer of a line closes it."""
     has_ended: bool = False
     """True if no more messages will arrive."""
-    reader: int = 0
+    connection_number: int = 0
     """The number of the connection that gets the messages, which is the last one attached."""
     is_attached: bool = True
     """True while a connection is attached."""
@@ -151,24 +151,24 @@ class Exchange:
 
     def attach(self) -> int:
         """Attach a connection in place of the current one; return its number."""
-        self.reader += 1
+        self.connection_number += 1
         self.is_attached = True
         self._is_changed.set()
-        return self.reader
+        return self.connection_number
 
     def end(self) -> None:
         """Mark the exchange as ended: no more messages will arrive."""
         self.has_ended = True
         self._is_changed.set()
 
-    async def next_line(self, reader: int = 0) -> Line | None:
+    async def next_line(self, connection_number: int = 0) -> Line | None:
         """Return the next line; `None` at the end, or if another connection was attached."""
-        while reader == self.reader and not self.lines:
+        while connection_number == self.connection_number and not self.lines:
             if self.has_ended:
                 return None
             self._is_changed = anyio.Event()
             await self._is_changed.wait()
-        return self.lines.popleft() if reader == self.reader else None
+        return self.lines.popleft() if connection_number == self.connection_number else None
 
     def close(self) -> None:
         """End the exchange, and drop its unsent messages."""
@@ -205,7 +205,7 @@ async def encode_events(
     sent: SentEvents | None,
     exchange: Exchange,
     *,
-    reader: int = 0,
+    connection_number: int = 0,
     missed: Sequence[SentEvent] = (),
     is_primed: bool = False,
 ) -> AsyncGenerator[bytes, None]:
@@ -214,7 +214,7 @@ async def encode_events(
     Args:
         sent: The recent events; `None` for a host that cannot resume.
         exchange: The stream.
-        reader: The number of the connection.
+        connection_number: The number of the connection.
         missed: Events that the host did not receive before the stream broke.
         is_primed: Whether the stream begins with an event that has only an id, with which the host
             can resume the stream.
@@ -230,7 +230,7 @@ async def encode_events(
     while True:
         line: Line | None = None
         with anyio.move_on_after(_KEEP_ALIVE_SECONDS) as waiting:
-            line = await exchange.next_line(reader)
+            line = await exchange.next_line(connection_number)
         if waiting.cancelled_caught:
             yield _KEEP_ALIVE
             continue
