@@ -357,7 +357,11 @@ def test_search_that_finds_no_session_says_where_it_has_looked(
     shop.written(writer, shop.OPENING)
     tab = open_tab(open_service)
     tab.open("/sessions?q=zzzqqq")
-    expect(tab.page.get_by_text("No id, title, tool or entry of a session has")).to_be_visible()
+    none = tab.page.get_by_text("No id, title, tool or entry of a session has")
+    expect(none).to_be_visible()
+    tab.page.get_by_label("Search by id").fill("customers")
+    expect(tab.page.get_by_role("heading", name="Sessions with these words")).to_be_visible()
+    expect(none).to_be_hidden()
 
 
 def test_refused_bundle_is_said_once_until_it_is_dismissed(

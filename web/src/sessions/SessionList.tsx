@@ -2,7 +2,7 @@
 import type { SearchResult, SessionRecord } from "@pagefault/client";
 import { useEventStream, visibleName } from "@pagefault/react";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Link, useLocation, useMatch, useNavigate, useSearchParams } from "react-router";
 
 import { pagefault } from "../api/client";
@@ -123,8 +123,13 @@ function FoundSessions({ q }: { q: string }) {
         tabIndex={0}
         aria-label={SESSIONS.noneTitle}
       >
-        <NoneFound q={q} isFiltered={isFiltered} />
-        {q !== "" && <SessionsWithWords q={q} filters={filters} listed={loaded} />}
+        {q === "" ? (
+          <NoneFound q={q} isFiltered={isFiltered} />
+        ) : (
+          <SessionsWithWords q={q} filters={filters} listed={loaded}>
+            <NoneFound q={q} isFiltered={isFiltered} />
+          </SessionsWithWords>
+        )}
       </div>
     );
   }
@@ -247,10 +252,12 @@ interface SessionsWithWordsProps {
   readonly q: string;
   readonly filters: ListFilters;
   readonly listed: readonly SessionRecord[];
+  /** Shown if no session has the words. */
+  readonly children?: ReactNode;
 }
 
 /** Sessions in which something has the words: their titles, tools, messages, results. */
-function SessionsWithWords({ q, filters, listed }: SessionsWithWordsProps) {
+function SessionsWithWords({ q, filters, listed, children }: SessionsWithWordsProps) {
   const isFiltered = areFilters(filters);
   const found = useQuery({
     queryKey: ["sessions", "words", q, filters],
@@ -268,7 +275,7 @@ function SessionsWithWords({ q, filters, listed }: SessionsWithWordsProps) {
     retry: false,
   });
   const others = (found.data ?? []).filter(({ id }) => !listed.some((each) => each.id === id));
-  if (others.length === 0) return null;
+  if (others.length === 0) return found.isPending ? null : children;
   return (
     <>
       <h2 className="session-group">{SESSIONS.found}</h2>

@@ -16,7 +16,7 @@ export const FINDING = {
   searchHint: "Words, a number, a time",
   found: "Hits",
   hits: (count: number) => (count === 0 ? "Nothing found" : counted(count, "hit")),
-  others: (count: number) => `with each word, and ${numberText(count)} with some of them`,
+  others: (count: number) => `with all words, and ${numberText(count)} with some or similar ones`,
   page: "Leads to its page",
   place: (seq: number) => `Go to entry #${seq}`,
   copiedAddress: (hash: string) => `The address of ${hash} was copied`,
