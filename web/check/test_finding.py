@@ -78,7 +78,9 @@ def test_hits_have_each_word_of_the_search(
     options = tab.page.get_by_role("option", name="This is")
     expect(options).to_have_count(1)
     expect(options).to_contain_text("step 40")
-    expect(tab.page.get_by_text("1 hit with all words, and 59 with some or similar ones")).to_be_visible()
+    expect(
+        tab.page.get_by_text("1 hit with all words, and 59 with some or similar ones")
+    ).to_be_visible()
 
 
 def test_search_takes_a_number_and_a_time(
