@@ -77,7 +77,7 @@ class DoctorQuery:
     max_tokens: int | None = None
     """The maximum number of tokens of the repaired history; `None` for no limit."""
     applies: bool = False
-    """Whether the diagnosis includes the repaired history."""
+    """True if the diagnosis includes the repaired history."""
 
 
 @dataclass(frozen=True, slots=True)

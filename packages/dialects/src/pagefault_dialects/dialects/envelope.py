@@ -123,7 +123,7 @@ class Wrapper:
     envelope: Envelope | None = None
     """The envelope inside; `None` for any envelope of any dialect."""
     renames: bool = False
-    """Whether results in the object count as results of this dialect, even if their envelope is of
+    """True if results in the object count as results of this dialect, even if their envelope is of
     another dialect."""
     ignored_members: frozenset[str] = frozenset({"type", "role"})
 
@@ -183,7 +183,7 @@ class Dialect:
     blocks: tuple[BlockForm, ...] = ()
     """Forms of blocks that only this dialect has. They are tried inside its envelopes only."""
     has_closed_content: bool = False
-    """Whether the protocol lists all types of content blocks. An unknown block is then a newer type
+    """True if the protocol lists all types of content blocks. An unknown block is then a newer type
     of block; otherwise it is data of a tool."""
     messages: tuple[MessageForm, ...] = ()
     """The forms of its messages."""

@@ -52,10 +52,10 @@ class MessageForm:
     accepts: Callable[[JsonObject], bool] = accept_all
     """Returns whether an object has the members that the dialect requires."""
     renames: bool = False
-    """Whether messages in the object count as messages of this dialect, even if their own form is
+    """True if messages in the object count as messages of this dialect, even if their own form is
     that of another dialect."""
     shows_dialect: bool = True
-    """Whether only this dialect has such messages."""
+    """True if only this dialect has such messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class MessageBlock:
     Without a function, the block is in common form."""
     accepts: Callable[[JsonObject], bool] = accept_all
     shows_dialect: bool = True
-    """Whether only this dialect has such blocks."""
+    """True if only this dialect has such blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class ConversationForm:
     accepts: Callable[[JsonObject], bool] = accept_all
     """Returns whether a body has this form, given the body, or the first object of a list."""
     is_list: bool = False
-    """Whether the body is a list."""
+    """True if the body is a list."""
     is_response: bool = False
-    """Whether the messages continue a conversation, and are not the whole of it."""
+    """True if the messages continue a conversation, and are not the whole of it."""
     is_skipped: Callable[[JsonObject], bool] | None = None
     """Returns whether an item of the list is no message; such items are only counted."""
     prompt: Callable[[JsonValue], JsonObject] | None = None

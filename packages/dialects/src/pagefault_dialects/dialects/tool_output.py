@@ -34,7 +34,7 @@ class ToolOutput:
     contents: tuple[Content, ...]
     """The values for a model."""
     is_error: bool | None = None
-    """Whether the tool failed; `None` if the envelope does not say."""
+    """True if the tool failed; `None` if the envelope does not say."""
     call_id: str | None = None
     call_id_path: Steps = ()
     """The path to the id of the call in the result; empty without an id. Other paths likewise."""

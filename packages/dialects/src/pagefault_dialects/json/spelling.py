@@ -78,7 +78,7 @@ class Spelling:
     indent: str = ""
     """The white space before each line, for one level; empty for JSON on one line."""
     is_spaced: bool = False
-    """Whether a space follows each colon and comma."""
+    """True if a space follows each colon and comma."""
 
     def write(self, compact: str) -> str | None:
         """Return compact JSON in this spelling; `None` if that is more than 16 times as long."""

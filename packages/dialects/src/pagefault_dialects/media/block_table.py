@@ -52,7 +52,7 @@ class PlainMember(NamedTuple):
     kind: DeclaredKind | None
     """The kind that the name of the member declares."""
     holds_base64: bool
-    """Whether a short string of letters is more likely base64 than a word or a path."""
+    """True if a short string of letters is more likely base64 than a word or a path."""
 
 
 _BASE64 = PlainMember(None, holds_base64=True)
@@ -104,7 +104,7 @@ class BlockShape:
     file_name: str | None = None
     """The name of the member with the file name, if only this shape uses that name."""
     may_have_others: bool = False
-    """Whether a block without `type` may have other members beside the payload."""
+    """True if a block without `type` may have other members beside the payload."""
     mime_type: str | None = None
     """The MIME type of the payload if the block declares none."""
 

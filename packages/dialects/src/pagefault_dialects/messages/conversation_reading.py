@@ -44,7 +44,7 @@ class ConversationReading:
     prompt: JsonObject
     """The members beside the messages, unchanged: system, instructions, tools, model."""
     continues: bool
-    """Whether the messages follow those of an earlier request, and are not the whole conversation.
+    """True if the messages follow those of an earlier request, and are not the whole conversation.
     True for a response, a single message, and a request that refers to a conversation at the
     provider."""
     passed_over: int = 0

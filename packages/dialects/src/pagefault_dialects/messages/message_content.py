@@ -98,11 +98,11 @@ class ContentReader:
     moved_ids: frozenset[str] = frozenset()
     """The ids of media that the service has moved out of texts."""
     finds_media: bool = False
-    """Whether texts are searched for base64."""
+    """True if texts are searched for base64."""
     describes_blocks: bool = False
-    """Whether a block that only one provider has is described in words, not shown as JSON."""
+    """True if a block that only one provider has is described in words, not shown as JSON."""
     keeps_blocks: bool = False
-    """Whether a block that only one provider has is a `ProviderBlock`."""
+    """True if a block that only one provider has is a `ProviderBlock`."""
 
     def read_unsearched(self, value: JsonValue, pointer: str) -> Iterator[Item]:
         """Yield the items of a value from which no media were moved out.

@@ -89,7 +89,7 @@ class MessageEntry:
     moved_out: frozenset[str] = frozenset()
     """The ids of media that were moved out of its texts to the store."""
     keeps_blocks: bool = False
-    """Whether blocks of one provider are kept for it. `False` for messages that were stored before
+    """True if blocks of one provider are kept for it. `False` for messages that were stored before
     their dialect was stored with them."""
 
 

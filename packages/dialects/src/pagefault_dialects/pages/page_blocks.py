@@ -120,7 +120,7 @@ class PageBlocks:
     content: str | list[dict[str, Any]]
     """A text, or a text block with an `image_url` block or a second text block."""
     truncated: bool
-    """Whether the level has more text behind the part in `content`."""
+    """True if the level has more text behind the part in `content`."""
     total_chars: int
     """The length of the level's text, such as a transcript, JSON or a caption."""
     next_offset: int | None
