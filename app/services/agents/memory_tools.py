@@ -4,7 +4,7 @@ Handles name resources of the session or, with the scope `project`, of the proje
 small medium names the entry that has the bytes. Page ids are also accepted in quotes, in a
 citation, or with a dot after them.
 
-Source: `agents`, "Tools for models".
+Source: design document `agents.md`, "Tools for models".
 """
 
 from collections.abc import Callable, Sequence

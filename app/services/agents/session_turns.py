@@ -8,7 +8,7 @@ a new call. Such a call must not be run. So it is answered with a refusal when i
 appended, and the receipt tells the host its id. If the turn has an answer to the call, the host has
 run it already, and there is no refusal.
 
-Source: `agents`, "One call per step".
+Source: design document `agents.md`, "One call per step".
 """
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence

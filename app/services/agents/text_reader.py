@@ -3,7 +3,7 @@
 A stored text is read up to the end of the requested piece. The lines of a list are made while the
 list is read. So memory is bounded.
 
-Source: `agents`, "Tools for models".
+Source: design document `agents.md`, "Tools for models".
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator

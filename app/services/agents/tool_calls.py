@@ -4,7 +4,7 @@ The answer to a call with wrong arguments names the call to make instead. It is 
 other answer. If a store fails, nothing is appended: the answer asks the model to repeat the call
 or, if the store is full, to tell the user.
 
-Source: `agents`, "Tools for models".
+Source: design document `agents.md`, "Tools for models".
 """
 
 from collections.abc import AsyncIterator

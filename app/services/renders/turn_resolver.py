@@ -2,7 +2,7 @@
 
 The *media ladder* decides for each medium whether it is sent, replaced, or described in a line.
 
-Source: `providers`, degradation ladder; `context`, "Budget".
+Source: design document `providers.md`, degradation ladder; `context`, "Budget".
 """
 
 from collections.abc import Callable, Collection, Sequence

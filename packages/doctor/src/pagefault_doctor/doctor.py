@@ -3,7 +3,7 @@
 A repair is a rendering: the history is read as turns, fitted to the limits and rules of a target,
 and written as messages of the target. Nothing is stored, and nothing is fetched.
 
-Source: `context`, "Healing".
+Source: design document `context.md`, "Healing".
 """
 
 from collections.abc import AsyncIterator, Sequence

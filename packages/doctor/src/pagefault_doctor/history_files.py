@@ -1,6 +1,6 @@
 """Diagnose and repair the history in a file, for `pagefault doctor`.
 
-Source: `context`, "Healing".
+Source: design document `context.md`, "Healing".
 """
 
 import json

@@ -1,6 +1,6 @@
 """Results of `read_text`: a line with the position to read on from, and a piece of the text.
 
-Source: `agents`, "Tools for models".
+Source: design document `agents.md`, "Tools for models".
 """
 
 from collections.abc import Sequence

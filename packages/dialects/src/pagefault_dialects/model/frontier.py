@@ -19,7 +19,7 @@ class Frontier(WireModel):
     `orphans` are answers without a recorded call, which were rendered behind a synthetic one; the
     call is kept so that the rendered prefix stays the same.
 
-    Source: `context`, "A prefix that stays".
+    Source: design document `context.md`, "A prefix that stays".
     """
 
     tool_media: Annotated[JsonCount, Field(description="Media in results of tools.")] = 0

@@ -1,6 +1,6 @@
 """The instructions for using the memory, for a model's prompt.
 
-Source: `agents`, "Tools for models".
+Source: design document `agents.md`, "Tools for models".
 """
 
 from typing import Literal

@@ -6,7 +6,7 @@ follow all results, each after a line that names its call. Blank texts are refus
 out, and so is white space at the end of a last message of the assistant. Consecutive messages of
 one role are not merged here, since the service merges them.
 
-Source: `providers`, `anthropic`; types of anthropic 2.12.
+Source: design document `providers.md`, `anthropic`; types of anthropic 2.12.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

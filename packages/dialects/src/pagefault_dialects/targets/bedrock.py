@@ -10,8 +10,8 @@ characters, and has to be unique in the request. It ends in digits that are deri
 document's position in its session, so that the name does not depend on other documents. If the file
 name has other characters, a line before the document has both names.
 
-Source: `providers`, `bedrock`; service model of botocore 1.44; the service's error `Messages can't
-contain duplicate document names`.
+Source: design document `providers.md`, `bedrock`; service model of botocore 1.44; the service's
+error `Messages can't contain duplicate document names`.
 """
 
 import hashlib

@@ -9,7 +9,8 @@ The model signs its calls, and Gemini 3 and later refuse a current turn whose fi
 signed. If the call was made by another model, it has no signature. It then gets the signature that
 the documentation defines for calls of other models.
 
-Source: `providers`, `gemini`; types of google-genai 3.4; "Thought Signatures", FAQ.
+Source: design document `providers.md`, `gemini`; types of google-genai 3.4;
+"Thought Signatures", FAQ.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

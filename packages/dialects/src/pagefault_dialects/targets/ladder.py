@@ -6,7 +6,7 @@ Each of these forms is a *rung*. A medium goes down rung by rung until it fits t
 all media of the conversation fit together. If there are too many media, the oldest go down first.
 Each step down is an entry of the loss account, and a text in the conversation tells the model.
 
-Source: `providers`, degradation ladder.
+Source: design document `providers.md`, degradation ladder.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """The lines of text that replace media or describe them, and the target `text`, which has no media.
 
-Source: `providers`, degradation ladder: `[Video: demo.mp4 (5.2 MB)]`.
+Source: design document `providers.md`, degradation ladder: `[Video: demo.mp4 (5.2 MB)]`.
 """
 
 from collections.abc import Sequence

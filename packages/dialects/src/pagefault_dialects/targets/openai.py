@@ -12,7 +12,8 @@ written as for `openai-chat`.
 string, since the text of an assistant in blocks needs an id of the provider. An empty turn is left
 out; a result always has an item.
 
-Source: `providers`, `openai-chat` and `openai-responses`; spec 000, "Multi-block Tool Results".
+Source: design document `providers.md`, `openai-chat` and `openai-responses`; spec 000,
+"Multi-block Tool Results".
 """
 
 from collections.abc import Iterable, Mapping, Sequence

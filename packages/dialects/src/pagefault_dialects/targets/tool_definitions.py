@@ -1,6 +1,6 @@
 """Definitions of tools as each target accepts them in the member `tools` of a request.
 
-Source: `agents`, "Tools for models"; types of each provider, see `table`.
+Source: design document `agents.md`, "Tools for models"; types of each provider, see `table`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

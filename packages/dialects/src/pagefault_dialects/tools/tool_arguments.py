@@ -5,7 +5,7 @@ name. `null` means the default, because strict schemas make every property requi
 argument, its allowed values, and its description in the definition. Pydantic's own messages have
 patterns and Python types, which small models do not understand.
 
-The definitions are in `tool_catalogue`. Source: `agents`, "Tools for models".
+The definitions are in `tool_catalogue`. Source: design document `agents.md`, "Tools for models".
 """
 
 import re

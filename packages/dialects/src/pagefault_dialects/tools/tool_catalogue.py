@@ -4,7 +4,7 @@ They are not generated from `tool_arguments`. A proxy lists the definitions to i
 arguments, so it needs neither that module nor pydantic. A test checks that both modules have the
 same arguments, of the same types.
 
-Source: `agents`, "Tools for models".
+Source: design document `agents.md`, "Tools for models".
 """
 
 from collections.abc import Sequence

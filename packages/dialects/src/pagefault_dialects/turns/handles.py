@@ -4,7 +4,7 @@ The handle of a text that was too long for its record is the reference to its re
 of any other long text is its entry in the session. The handle of an inline medium is its entry and
 the beginning of its digest, because media of one message may have the same pointer.
 
-Source: `agents`, "Handles".
+Source: design document `agents.md`, "Handles".
 """
 
 import re

@@ -1,6 +1,6 @@
 """A limit on the length of each text in tool results.
 
-Source: `agents`, "MCP proxy".
+Source: design document `agents.md`, "MCP proxy".
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,7 +3,7 @@
 Requests and subscriptions are limited to the project of their caller. Tools run as over HTTP, in
 the session that the URL or the call names.
 
-Source: `agents`, "MCP server".
+Source: design document `agents.md`, "MCP server".
 """
 
 import base64
