@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, select, update
 from structlog.testing import capture_logs
 
 from app.models.message import StoredHistoryMessage
@@ -20,8 +20,9 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.search_queue import measure_queue
 from app.stores.records.search_tables import search_entries, stemless_pages
+from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
-from app.stores.records.tables import session_tools
+from app.stores.records.tables import messages, session_tools
 from app.stores.records.text_search import (
     ENTRY_INDEX,
     PAGE_INDEX,
@@ -211,6 +212,34 @@ async def test_entries_of_before_are_indexed_once_more_with_their_tools(records:
     assert await records.read(PROJECT, called) == ["tool1", "tool2", "tool3"]
     assert len(await records.read(PROJECT, found("tool1"))) == 1
     assert await SearchIndexing(records).index_all() == 0
+
+
+@pytest.mark.engines("server")
+async def test_message_that_another_transaction_removes_stays_in_the_queue(
+    records: Records,
+) -> None:
+    """That transaction waits for the entry of the message, so the index must not wait for it."""
+    failed = b'[{"type":"tool_result","tool_use_id":"c","content":"No.","is_error":true}]'
+
+    def add_failure(unit: UnitOfWork) -> None:
+        unit[SessionRecords].ensure("s", NOW)
+        text = b'{"role":"user","content":%s}' % failed
+        message = StoredHistoryMessage(
+            *(1, "m1", NOW, None, "d" * 64, text), dialect="anthropic", reading=1
+        )
+        unit[SessionRecords].append("s", MESSAGE, message.message_id)
+        unit[BundleRecords].add_messages("s", [message])
+
+    def failures(unit: UnitOfWork) -> int:
+        return unit[SessionResourceRecords].measure_use(["s"])["s"].failures
+
+    await records.write(PROJECT, add_failure)
+    async with writing(records, PROJECT) as unit:
+        await unit.scope.execute(select(messages).with_for_update())
+        assert await SearchIndexing(records).index_all() == 0
+    assert await records.read(PROJECT, failures) == 0
+    assert await SearchIndexing(records).index_all() == 1
+    assert await records.read(PROJECT, failures) == 1
 
 
 def forget_stems(unit: UnitOfWork, numbers: Collection[int]) -> None:

@@ -60,6 +60,12 @@ _SET_INDEXED = (
     .where(is_among(_NUMBER, "numbers"))
     .values(indexed=search_entries.c.revision, form=FORM)
 )
+# A transaction that removes messages has locked them, and waits for their entries in turn.
+_LOCK_MESSAGES = (
+    scoped_select(messages, messages.c.message_id)
+    .where(is_among(messages.c.message_id, "message_ids"))
+    .with_for_update(skip_locked=True)
+)
 _SET_FAILURES = scoped_update(messages, by={"message_id": "entry_id"})
 _LOCK_STEMLESS = (
     scoped_select(stemless_pages, stemless_pages.c.page_number)
@@ -109,7 +115,8 @@ class SearchEntryRecords(Repository):
     def index(self, prepared: Mapping[WaitingEntry, IndexedRecord | None]) -> int:
         """Index the entries that still wait or are outdated, with the same revision.
 
-        The tools of their sessions, and the failures of messages, are stored as well.
+        The tools of their sessions, and the failures of messages, are stored as well. A message
+        with failures that another transaction has locked stays in the queue.
 
         Args:
             prepared: The words of each entry; `None` if it is not searchable.
@@ -117,7 +124,18 @@ class SearchEntryRecords(Repository):
         Returns:
             The number of entries.
         """
-        numbers = {entry.number: entry for entry in prepared}
+        failures = {
+            entry.entry_id: page.failures
+            for entry, page in prepared.items()
+            if page is not None and page.failures
+        }
+        messages_with_failures = self._scope.all(_LOCK_MESSAGES, message_ids=[*failures])
+        locked = {row.message_id for row in messages_with_failures}
+        numbers = {
+            entry.number: entry
+            for entry in prepared
+            if entry.entry_id not in failures or entry.entry_id in locked
+        }
         rows = self._scope.all(_LOCK_TO_INDEX, numbers=[*numbers])
         current = [row for row in rows if row.revision == numbers[row.entry_number].revision]
         indexed = {row.entry_number: prepared[numbers[row.entry_number]] for row in current}
@@ -135,10 +153,8 @@ class SearchEntryRecords(Repository):
             {"tool_name": tool, "session_id": session_id} for tool, session_id in sorted(called)
         ]
         self._scope.insert_absent(session_tools, rows_of_tools, returning=["project_id"])
-        for number, page in indexed.items():
-            if page is not None and page.failures:
-                message_id = numbers[number].entry_id
-                self._scope.run(_SET_FAILURES, entry_id=message_id, failures=page.failures)
+        for message_id in locked:
+            self._scope.run(_SET_FAILURES, entry_id=message_id, failures=failures[message_id])
         return len(indexed)
 
     def find_by_id(self, entry_ids: Collection[str], kinds: Collection[str]) -> list[WaitingEntry]:
