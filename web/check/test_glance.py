@@ -547,3 +547,21 @@ def test_errors_of_the_header_lead_to_the_last_lines_of_what_failed(
     expect(card.get_by_text("Failed", exact=True)).to_have_count(1)
     expect(card).not_to_contain_text("Result of a tool")
     expect(tab.page).to_have_url(re.compile("failed=1"))
+
+
+def test_wide_screen_has_two_lines_for_the_title(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    title = "Find why each second order fails since Monday, and prove that one goes through. " * 9
+    shop.written(writer, [shop.message("user", title)])
+    lines = {}
+    for width in (390, 1_023, 1_024, 1_440):
+        tab = add_axe(open_tab(open_service, viewport={"width": width, "height": 900}))
+        tab.open(f"/sessions/{shop.SESSION}")
+        heading = tab.page.locator(".timeline-header h1")
+        expect(heading).to_contain_text("prove that one goes through.")
+        expect(tab.page.get_by_role("button", name="Whole title")).to_be_visible()
+        line = heading.evaluate("box => parseFloat(getComputedStyle(box).lineHeight)")
+        lines[width] = round(heading.evaluate("box => box.clientHeight") / line)
+        assert_accessible(tab)
+    assert lines == {390: 1, 1_023: 1, 1_024: 2, 1_440: 2}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from anthropic.types import MessageParam
+from anthropic.types import MessageParam, ToolResultBlockParam, ToolUseBlockParam
 from playwright.sync_api import Locator, expect
 
 from tests.browser import drawings, shop
@@ -80,13 +80,9 @@ def test_a_smaller_budget_evicts_and_draws_the_frontier(
     tab.page.get_by_label("Budget, tokens", exact=True).fill("2600")
     expect(entry(tab, 3)).to_contain_text("media as lines")
     expect(entry(tab, 3)).to_contain_text("the oldest media make room first")
-    expect(tab.page.locator(".model-unseen")).to_have_text(
-        re.compile(
-            "The model no longer sees the media of [0-9]+ entries that are otherwise whole, "
-            "the middle of [0-9]+ long texts, and any media beside them."
-        )
+    expect(tab.page.locator(".model-unseen > p").first).to_have_text(
+        re.compile(r"The model no longer sees \d+ of \d+ entries in full:")
     )
-    expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
     address = tab.page.url
     assert "maxTokens=" in address
     tab.page.reload()
@@ -97,7 +93,7 @@ def test_a_smaller_budget_evicts_and_draws_the_frontier(
     assert_accessible(tab)
     # The service names the floor, at which the slider ends as well.
     alert.get_by_role("button").click()
-    expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
+    expect(tab.page.get_by_text("The model no longer sees")).to_be_visible()
     floor = tab.page.get_by_label("Budget, tokens", exact=True).input_value()
     assert int(floor) > 500
     tab.page.get_by_role("slider", name="Budget on a scale").fill("0")
@@ -123,6 +119,11 @@ def test_steps_say_at_which_level_a_model_has_them(
     tab = opened(open_service, open_tab, "?maxTokens=2000")
     fold = tab.page.locator(".model-entry", has_text="one line for").first
     expect(fold).to_contain_text("folded")
+    expect(fold).to_contain_text(re.compile(r"one line for \d+ entries"))
+    fold.get_by_text("Sent as").click()
+    expect(fold.locator(".entry-rendering")).to_contain_text(
+        re.compile(r"bash \d+.*@entries:2-\d+")
+    )
     expect(fold).to_contain_text("original → line")
     expect(fold.get_by_role("link", name="#2", exact=True)).to_be_visible()
     expect(tab.page.locator(".model-entry", has_text="results as lines").first).to_be_visible()
@@ -326,7 +327,7 @@ def test_entry_that_made_room_is_shown_as_the_model_got_it_beside_the_original(
     expect(evicted.get_by_text("the oldest media make room first")).to_be_visible()
     expect(got.locator("img")).to_have_count(0)
     expect(original.locator("img")).not_to_have_js_property("naturalWidth", 0)
-    expect(original.get_by_text("Nothing was dropped.")).to_be_visible()
+    expect(evicted.get_by_text("Nothing was dropped.")).to_have_count(0)
     assert_accessible(tab)
     for width in (390, 1_440):
         tab.page.set_viewport_size({"width": width, "height": 900})
@@ -468,14 +469,17 @@ def test_what_the_model_no_longer_saw_at_an_earlier_entry_is_said(
     expect(unseen).to_contain_text("The model no longer sees")
     expect(tab.page.get_by_label("Frontier")).to_have_value("main")
     tab.page.get_by_label("Frontier").fill("")
-    expect(unseen).to_have_text("The model sees every entry in full.")
+    # Results without a call are repaired, which is no eviction.
+    expect(unseen).to_contain_text("No entry was evicted.")
+    expect(unseen).to_contain_text("a repair: #2#3#4")
     tab = opened(open_service, open_tab, "?at=11")
     unseen = tab.page.locator(".model-unseen")
     expect(unseen).to_contain_text("At entry 11 the model no longer saw ")
-    expect(tab.page.get_by_text(f"{shown[1]} entr")).to_be_visible()
+    expect(unseen).to_contain_text(f"saw {shown[1]} of 11 entries in full:")
     tab.page.get_by_label("As of entry").fill("3")
     expect(unseen).to_contain_text("At entry 3")
-    expect(tab.page.get_by_text(f"{shown[0]} entr")).to_be_visible()
+    assert shown[0] == 0
+    expect(unseen).to_contain_text("At entry 3 no entry was evicted.")
     expect(tab.page).to_have_url(re.compile("at=3"))
     expect(tab.page.get_by_label("Budget on a scale")).to_be_disabled()
 
@@ -491,6 +495,129 @@ def test_key_m_leads_to_what_the_model_saw_at_the_entry(
     )
     expect(tab.page.get_by_label("As of entry")).to_have_value("3")
     expect(tab.page.get_by_role("status")).to_contain_text("in 3 messages")
+
+
+def write_evicted_session(writer: httpx.Client) -> None:
+    """Write 40 steps whose turns have moved the frontier `main`."""
+    path = f"/api/sessions/{shop.SESSION}/history"
+    query = {"render": "anthropic", "maxTokens": "3000", "frontier": "main"}
+    messages: list[MessageParam] = [{"role": "user", "content": "Mend the build."}]
+    for number in range(40):
+        call: ToolUseBlockParam = {
+            "type": "tool_use",
+            "id": f"c{number}",
+            "name": "bash",
+            "input": {"n": number},
+        }
+        result: ToolResultBlockParam = {
+            "type": "tool_result",
+            "tool_use_id": f"c{number}",
+            "content": f"Look {number}. " * 100,
+        }
+        messages.append({"role": "assistant", "content": [call]})
+        messages.append({"role": "user", "content": [result]})
+        body = {"messages": messages}
+        assert writer.put(path, params=query, json=body).is_success
+
+
+def test_evicted_entry_of_an_earlier_rendering_is_shown_as_it_was_sent_then(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    write_evicted_session(writer)
+    tab = opened(open_service, open_tab, "?at=40")
+    line = tab.page.locator(".model-unseen li", has_text="Left as one line").get_by_role("link")
+    seq = int((line.first.text_content() or "")[1:])
+    line.first.click()
+    row = entry(tab, seq)
+    expect(row).to_have_attribute("aria-current", "location")
+    expect(row).to_be_in_viewport()
+    row.get_by_text("Sent as, beside the original").click()
+    number = seq // 2 - 1
+    expect(row.get_by_role("region", name="What the model got")).to_contain_text(
+        f'The result of "bash" was left out: read_text("@entry:{seq}") shows it'
+    )
+    expect(row.get_by_role("region", name="Original")).to_contain_text(f"Look {number}. Look")
+    expect(row.get_by_text("Nothing was dropped.")).to_have_count(0)
+    assert_accessible(tab)
+    # What the frontier has moved on to is not what was sent then.
+    tab.page.get_by_label("As of entry").fill("9")
+    expect(tab.page.locator(".model-unseen")).to_contain_text("At entry 9 the model")
+    expect(tab.page.locator(".model-entry.evicted", has_text="folded")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["openai-chat", "openai-responses", "bedrock", "text"],
+)
+def test_what_was_sent_of_an_evicted_result_is_found_for_each_target(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, target: str
+) -> None:
+    write_evicted_session(writer)
+    tab = opened(open_service, open_tab, f"?at=40&target={target}&evicted=1")
+    row = tab.page.locator(".model-entry", has_text="results as lines").first
+    seq = re.search(r"#(\d+)", row.text_content() or "")
+    assert seq is not None
+    row.get_by_text("Sent as, beside the original").click()
+    got = row.get_by_role("region", name="What the model got")
+    expect(got).to_contain_text(f"@entry:{seq[1]}")
+    expect(got).not_to_contain_text("Look")
+
+
+def test_lines_name_what_was_evicted_and_the_list_can_have_it_alone(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    write_evicted_session(writer)
+    tab = opened(open_service, open_tab)
+    path = f"/api/sessions/{shop.SESSION}/working-set"
+    query = {"target": "anthropic", "frontier": "main"}
+    listed = writer.get(path, params=query).json()["entries"]
+    fold = next(item for item in listed if item.get("stepLevel") == "folded")
+    lines = [item["seq"] for item in listed if item.get("stepLevel") == "line"]
+    unseen = tab.page.locator(".model-unseen")
+    folded = unseen.locator("li", has_text="Folded into one line")
+    expect(folded).to_have_text(f"Folded into one line: #{fold['fromSeq']} to #{fold['seq']}")
+    left = unseen.locator("li", has_text="Left as one line")
+    first = 12
+    assert len(lines) > first
+    expect(left.get_by_role("link")).to_have_text([f"#{seq}" for seq in lines[:first]])
+    left.get_by_role("button", name=f"and {len(lines) - first} more").click()
+    expect(left.get_by_role("link")).to_have_text([f"#{seq}" for seq in lines])
+    tab.page.get_by_label("Only what was evicted").check()
+    expect(tab.page).to_have_url(re.compile("evicted=1"))
+    cut = tab.page.locator(".model-entry")
+    expect(cut.filter(has_text="full")).to_have_count(0)
+    tab.page.reload()
+    expect(tab.page.get_by_label("Only what was evicted")).to_be_checked()
+    expect(cut.first).to_contain_text("folded")
+    left.get_by_role("link").last.click()
+    expect(entry(tab, lines[first - 1])).to_be_in_viewport()
+    assert_accessible(tab)
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_frontier_says_that_a_budget_brings_nothing_back_and_can_be_left_out(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    write_evicted_session(writer)
+    tab = opened(open_service, open_tab, "?maxTokens=1000000")
+    unseen = tab.page.locator(".model-unseen")
+    expect(unseen).to_contain_text(
+        "What the frontier main has evicted stays evicted, whatever the budget."
+    )
+    unseen.get_by_role("button", name="Show it without the frontier").click()
+    expect(unseen).to_have_text("The model sees every entry in full.")
+    expect(tab.page.get_by_label("Frontier")).to_have_value("")
+    expect(tab.page.get_by_label("Budget, tokens", exact=True)).to_have_value("1000000")
+
+
+def test_budget_without_turns_says_nothing_of_a_frontier(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = opened(open_service, open_tab, "?maxTokens=2600")
+    expect(tab.page.locator(".model-unseen")).to_contain_text("The model no longer sees")
+    expect(tab.page.locator(".model-unseen")).not_to_contain_text("stays evicted")
 
 
 def test_option_that_is_not_possible_is_named_in_the_words_of_the_page(

@@ -103,7 +103,7 @@ def test_picture_of_a_long_session_and_its_map(
 
 def test_picture_of_what_a_model_gets(tab: Tab, pytestconfig: pytest.Config) -> None:
     tab.open(f"/sessions/{shop.SESSION}/model?target=anthropic&maxTokens=1200")
-    expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
+    expect(tab.page.get_by_text("The model no longer sees")).to_be_visible()
     tab.page.get_by_role("region", name="Entries, as the model has them").evaluate(
         "box => { box.scrollTop = 420 }"
     )

@@ -10,26 +10,36 @@ import { useSkipTarget } from "../shell/skipTargets";
 import { MODEL } from "../words/model";
 import { SHELL } from "../words/shell";
 import { EntryRendering } from "./EntryRendering";
-import { EvictedEntry } from "./EvictedEntry";
-import { type ModelRow, rowsOf } from "./rows";
+import { EvictedEntry, GotWithin } from "./EvictedEntry";
+import { type ModelRow, type ModelRows, sizeOf } from "./rows";
+import { sentMessages } from "./sentMessages";
 import type { ModelOptions } from "./useModel";
 
 interface EntryListProps {
   readonly sessionId: string;
   readonly options: ModelOptions;
-  readonly entries: readonly WorkingSetEntry[];
-  readonly loss: readonly LossEntry[];
+  readonly entries: ModelRows;
+  /** The messages of the rendering. */
+  readonly messages: readonly string[];
+  /** Whether only what was cut is listed. */
+  readonly areCutAlone: boolean;
   /** Whether it stands beside that of another target. */
   readonly isBeside: boolean;
 }
 
 const ROW_PX = 73;
 
-export function EntryList({ sessionId, options, entries, loss, isBeside }: EntryListProps) {
+export function EntryList(props: EntryListProps) {
+  const { sessionId, options, entries, messages, areCutAlone, isBeside } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const { hash } = useLocation();
+  const { hash, key: move, state } = useLocation();
   useSkipTarget("entries", SHELL.skipTo.entries, !isBeside);
-  const { rows, lastEvicted, elsewhere } = useMemo(() => rowsOf(entries, loss), [entries, loss]);
+  const rows = useMemo(
+    () => (areCutAlone ? entries.rows.filter(({ cut }) => cut !== undefined) : entries.rows),
+    [areCutAlone, entries],
+  );
+  const all = useMemo(() => entries.rows.map(({ entry }) => entry), [entries]);
+  const lastEvicted = rows.findLastIndex(({ entry }) => entry.evicted === true);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -40,13 +50,18 @@ export function EntryList({ sessionId, options, entries, loss, isBeside }: Entry
   // An address names an entry.
   const named = Number(/^#entry-(\d{1,15})$/.exec(hash)?.[1] ?? NaN);
   useEffect(() => {
-    const index = entries.findIndex((each) => isOf(each, named));
+    const index = rows.findIndex(({ entry }) => isOf(entry, named));
     if (index >= 0) virtualizer.scrollToIndex(index, { align: "start" });
-  }, [named, entries, virtualizer]);
+  }, [named, move, rows, virtualizer]);
+  // A link of this page moves the list, and is no use where that is out of sight.
+  const isMoved = (state as { isMove?: boolean } | null)?.isMove === true;
+  useEffect(() => {
+    if (isMoved) scroller.current?.scrollIntoView({ block: "nearest" });
+  }, [isMoved, move]);
 
   return (
     <>
-      {elsewhere.length > 0 && <Losses losses={elsewhere} />}
+      {entries.elsewhere.length > 0 && <Losses losses={entries.elsewhere} />}
       <div
         ref={scroller}
         id={isBeside ? undefined : "entries"}
@@ -72,7 +87,7 @@ export function EntryList({ sessionId, options, entries, loss, isBeside }: Entry
                 data-index={index}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <EntryRow {...{ sessionId, options, row }} isNamed={isOf(row.entry, named)} />
+                <EntryRow {...{ sessionId, options, row, all, messages }} isNamed={isOf(row.entry, named)} />
                 {index === lastEvicted && (
                   <p className="model-frontier" role="separator">
                     {MODEL.frontierHere}
@@ -96,18 +111,29 @@ interface EntryRowProps {
   readonly sessionId: string;
   readonly options: ModelOptions;
   readonly row: ModelRow;
+  readonly all: readonly WorkingSetEntry[];
+  readonly messages: readonly string[];
   readonly isNamed: boolean;
 }
 
-function EntryRow({ sessionId, options, row, isNamed }: EntryRowProps) {
+function EntryRow({ sessionId, options, row, all, messages, isNamed }: EntryRowProps) {
   const [isOpen, setOpen] = useState(false);
-  const { entry, share, losses } = row;
-  const { seq, fromSeq, count, role, toolName, pageId, tokens, evicted, recalls, priority } = entry;
+  const { entry, share, losses, cut } = row;
+  const { seq, fromSeq, role, toolName, pageId, tokens, evicted, recalls, priority } = entry;
   const { level, stepLevel } = entry;
   const isFold = stepLevel === "folded";
-  // An earlier rendering is read whole: its messages are below, and no entry is read by itself.
-  const isPast = options.at !== undefined;
   const bar = { "--share": `${100 * share}%` } as CSSProperties;
+
+  function shownOf(seq: number) {
+    // What a run has become is no rendering of one entry.
+    if (isFold) return <GotWithin sent={sentMessages(entry, all, messages)} />;
+    if (evicted !== true) {
+      const isCut = cut !== undefined;
+      return <EntryRendering {...{ sessionId, seq, isCut }} target={options.target} />;
+    }
+    const sent = options.at === undefined ? undefined : sentMessages(entry, all, messages);
+    return <EvictedEntry {...{ sessionId, seq, options, sent }} />;
+  }
   return (
     <article
       className={`model-entry ${evicted === true ? "evicted" : ""}`}
@@ -123,7 +149,7 @@ function EntryRow({ sessionId, options, row, isNamed }: EntryRowProps) {
         {seq != null && (
           <Link to={`/sessions/${encodeURIComponent(sessionId)}#${seq}`}>#{seq}</Link>
         )}
-        <span className="quiet">{isFold ? MODEL.folded(count ?? 1) : role}</span>
+        <span className="quiet">{isFold ? MODEL.folded(sizeOf([fromSeq ?? seq ?? 0, seq ?? 0])) : role}</span>
         {(toolName ?? pageId) != null && <code>{visibleName(toolName ?? pageId ?? "")}</code>}
         <span className={`label ${level === "FULL" ? "" : "warn"}`}>
           {MODEL.stepLevels[stepLevel ?? ""] ?? MODEL.levels[level] ?? level}
@@ -135,17 +161,12 @@ function EntryRow({ sessionId, options, row, isNamed }: EntryRowProps) {
       </p>
       <div className="model-bar" style={bar} />
       <Losses losses={losses} />
-      {seq != null && !isFold && (
+      {seq != null && (
         <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary className="small">
-            {evicted !== true ? MODEL.show : isPast ? MODEL.original : MODEL.showBeside}
+            {evicted === true && !isFold ? MODEL.showBeside : MODEL.show}
           </summary>
-          {isOpen &&
-            (evicted === true && !isPast ? (
-              <EvictedEntry {...{ sessionId, seq, options }} />
-            ) : (
-              <EntryRendering {...{ sessionId, seq, target: options.target }} />
-            ))}
+          {isOpen && shownOf(seq)}
         </details>
       )}
     </article>

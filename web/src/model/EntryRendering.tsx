@@ -18,11 +18,14 @@ interface EntryRenderingProps {
   readonly target: string;
   /** Whether its messages are drawn as one reads them, not as they are sent. */
   readonly isRead?: boolean;
+  /** Whether the session has less of it; by itself it may be whole. */
+  readonly isCut?: boolean;
 }
 
 const REFERENCE = /@blob:[0-9a-f]{32}/g;
 
-export function EntryRendering({ sessionId, seq, target, isRead = false }: EntryRenderingProps) {
+export function EntryRendering(props: EntryRenderingProps) {
+  const { sessionId, seq, target, isRead = false, isCut = false } = props;
   const read = useQuery({
     queryKey: ["entry-rendering", sessionId, seq, target],
     queryFn: async ({ signal }) => {
@@ -48,7 +51,7 @@ export function EntryRendering({ sessionId, seq, target, isRead = false }: Entry
   return (
     <div className="entry-rendering">
       {isRead ? <ReadMessages messages={messages} /> : <SentMessages messages={messages} />}
-      <LossTable loss={loss} />
+      {(loss.length > 0 || !isCut) && <LossTable loss={loss} />}
     </div>
   );
 }

@@ -24,10 +24,12 @@ const PAUSE_MS = 250;
 export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptionsFormProps) {
   const [budget, setBudget] = useState(options.maxTokens);
   const [at, setAt] = useState(`${options.at ?? ""}`);
+  const [frontier, setFrontier] = useState(options.frontier ?? "");
   const later = useLater(choose);
 
   useEffect(() => setBudget(options.maxTokens), [options.maxTokens]);
   useEffect(() => setAt(`${options.at ?? ""}`), [options.at]);
+  useEffect(() => setFrontier(options.frontier ?? ""), [options.frontier]);
 
   function chooseBudget(tokens: number | undefined) {
     setBudget(tokens);
@@ -71,8 +73,11 @@ export function ModelOptionsForm({ options, beside, fewest, choose }: ModelOptio
           type="text"
           spellCheck={false}
           autoComplete="off"
-          defaultValue={options.frontier}
-          onChange={({ target }) => later({ frontier: target.value })}
+          value={frontier}
+          onChange={({ target }) => {
+            setFrontier(target.value);
+            later({ frontier: target.value });
+          }}
         />
       </label>
       <fieldset

@@ -27,6 +27,7 @@ export function ModelView() {
   const chosen = JSON.stringify(optionsIn(search));
   const options = useMemo(() => JSON.parse(chosen) as ModelOptions, [chosen]);
   const beside = TARGETS.find((each) => each === search.get("beside"));
+  const areCutAlone = search.get("evicted") === "1";
   const [isBudgetNear, setBudgetNear] = useState(false);
   const fewest = useFewestTokens(sessionId, options, isBudgetNear && options.at === undefined);
   const name = visibleName(sessionId);
@@ -82,7 +83,7 @@ export function ModelView() {
       </div>
       <div className="model-targets">
         {targets.map((each, index) => (
-          <TargetRendering key={index} {...{ sessionId, choose }} options={each} isBeside={index > 0} seq={seq === undefined ? undefined : Number(seq)} />
+          <TargetRendering key={index} {...{ sessionId, choose, areCutAlone }} options={each} isBeside={index > 0} seq={seq === undefined ? undefined : Number(seq)} />
         ))}
       </div>
       <TurnDifference {...{ sessionId, search, choose }} options={{ ...options, at: undefined, frontier: search.get("frontier") || undefined }} />

@@ -1,26 +1,37 @@
 /** A session as one target gets it: what fills the window, and each entry at its level. */
-import type { WorkingSetEntry } from "@pagefault/client";
 import { numberText } from "@pagefault/react";
+import { useMemo } from "react";
 
 import { Loading, Refused } from "../shared/states";
 import { MODEL } from "../words/model";
+import { CutEntries } from "./CutEntries";
 import { EntryList } from "./EntryList";
 import { MessageList } from "./MessageList";
 import { WindowBar } from "./WindowBar";
+import { rowsOf } from "./rows";
 import { type Choices, type ModelOptions, fewestTokens, useRendering, useWorkingSet } from "./useModel";
 
 interface TargetRenderingProps {
   readonly sessionId: string;
   readonly options: ModelOptions;
+  /** Whether only what was cut is listed. */
+  readonly areCutAlone: boolean;
   readonly choose: (changes: Choices) => void;
   /** The entry that the timeline was left at. */
   readonly seq?: number | undefined;
   readonly isBeside?: boolean;
 }
 
-export function TargetRendering({ sessionId, options, choose, seq, isBeside = false }: TargetRenderingProps) {
+export function TargetRendering(props: TargetRenderingProps) {
+  const { sessionId, options, areCutAlone, choose, seq, isBeside = false } = props;
   const rendering = useRendering(sessionId, options);
   const working = useWorkingSet(sessionId, options);
+  // Without a budget, only what turns have evicted is evicted.
+  const fixed = useWorkingSet(sessionId, { ...options, maxTokens: undefined, maxImages: undefined });
+  const rows = useMemo(
+    () => rowsOf(working.data?.entries ?? [], rendering.data?.loss ?? []),
+    [working.data, rendering.data],
+  );
   const failed = [rendering, working].find(({ isError }) => isError);
   if (failed !== undefined) {
     const fewest = fewestTokens(failed.error);
@@ -49,39 +60,49 @@ export function TargetRendering({ sessionId, options, choose, seq, isBeside = fa
   if (rendering.data === undefined || working.data === undefined) {
     return <Loading what={MODEL.loading} />;
   }
-  const { tokensEst, messages, profile, loss } = rendering.data;
+  const { tokensEst, messages, profile } = rendering.data;
   const { entries } = working.data;
+  const isFixed =
+    options.frontier !== undefined &&
+    options.at === undefined &&
+    fixed.data?.entries.some(({ evicted }) => evicted === true) === true;
   return (
     <section className="model-target" aria-label={options.target}>
       <p role="status" className="model-total">
         <strong>{MODEL.total(numberText(tokensEst), messages.length)}</strong>{" "}
-        <span className="quiet">
-          {profile} · {MODEL.evicted(entries.filter(({ evicted }) => evicted).length)} ·{" "}
-          {MODEL.lost(loss.length)}
-        </span>
+        <span className="quiet">{profile}</span>
       </p>
       <WindowBar entries={entries} tokens={tokensEst} budget={options.maxTokens} />
-      <p className="model-unseen">
-        {unseenOf(entries, options.at)}{" "}
-        {seq !== undefined && options.at === undefined && (
-          <button type="button" className="button plain small" onClick={() => choose({ at: `${seq}` })}>
-            {MODEL.seenAt(seq)}
-          </button>
+      <div className="model-unseen">
+        <CutEntries rows={rows.rows} at={options.at} />
+        <div className="row small">
+          {(areCutAlone || rows.rows.some(({ cut }) => cut !== undefined)) && (
+            <label>
+              <input
+                type="checkbox"
+                checked={areCutAlone}
+                onChange={({ target }) => choose({ evicted: target.checked ? "1" : "" })}
+              />{" "}
+              {MODEL.cutAlone}
+            </label>
+          )}
+          {seq !== undefined && options.at === undefined && (
+            <button type="button" className="button plain small" onClick={() => choose({ at: `${seq}` })}>
+              {MODEL.seenAt(seq)}
+            </button>
+          )}
+        </div>
+        {isFixed && (
+          <p className="small quiet">
+            {MODEL.staysEvicted(options.frontier ?? "")}{" "}
+            <button type="button" className="button plain small" onClick={() => choose({ frontier: "" })}>
+              {MODEL.withoutFrontier}
+            </button>
+          </p>
         )}
-      </p>
-      <EntryList {...{ sessionId, options, entries, loss, isBeside }} />
+      </div>
+      <EntryList {...{ sessionId, options, messages, areCutAlone, isBeside }} entries={rows} />
       <MessageList messages={messages} />
     </section>
   );
-}
-
-/** What the model does not see any more, by level. */
-function unseenOf(entries: readonly WorkingSetEntry[], at: number | undefined): string {
-  const counts = new Map<string, number>();
-  for (const { stepLevel, count } of entries) {
-    if (stepLevel == null) continue;
-    counts.set(stepLevel, (counts.get(stepLevel) ?? 0) + (count ?? 1));
-  }
-  const parts = [...counts].map(([level, count]) => MODEL.unseenParts[level]?.(count) ?? level);
-  return parts.length === 0 ? MODEL.allSeen(at) : MODEL.unseen(at, parts.join(", "));
 }

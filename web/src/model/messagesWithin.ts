@@ -34,7 +34,7 @@ function withoutCommon(
   return [one.slice(start, one.length - end), other.slice(start, other.length - end)];
 }
 
-function blocksOf(message: string): readonly string[] {
+export function blocksOf(message: string): readonly string[] {
   for (const name of BLOCKS) {
     const blocks = memberOf(message, name);
     if (blocks?.startsWith("[") === true) return itemsOf(blocks);

@@ -1,17 +1,20 @@
 /** The entries of a working set with what each lost, and its share of the tokens. */
 import type { LossEntry, WorkingSetEntry } from "@pagefault/client";
 
+/** The strongest first. */
+const CUTS = ["folded", "arguments", "line", "preview", "media", "changed"];
+
 export interface ModelRow {
   readonly entry: WorkingSetEntry;
   /** Its tokens, as a share of the most that any has. */
   readonly share: number;
   readonly losses: readonly LossEntry[];
+  /** How it was cut: the name of its step level, `changed` if its target, an option or a repair did it. */
+  readonly cut?: string | undefined;
 }
 
 export interface ModelRows {
   readonly rows: readonly ModelRow[];
-  /** The last row that gave way; -1 if none did. */
-  readonly lastEvicted: number;
   /** What was lost by none of them. */
   readonly elsewhere: readonly LossEntry[];
 }
@@ -39,10 +42,45 @@ export function rowsOf(
     if (index === undefined) elsewhere.push(each);
     else if (losses.get(index)?.push(each) === undefined) losses.set(index, [each]);
   }
-  const rows = entries.map((entry, index) => ({
-    entry,
-    share: entry.tokens / most,
-    losses: losses.get(index) ?? [],
-  }));
-  return { rows, lastEvicted: entries.findLastIndex(({ evicted }) => evicted === true), elsewhere };
+  const rows = entries.map((entry, index) => {
+    const own = losses.get(index) ?? [];
+    const cut = entry.stepLevel ?? (own.length > 0 ? "changed" : undefined);
+    return { entry, share: entry.tokens / most, losses: own, cut };
+  });
+  return { rows, elsewhere };
+}
+
+/** The first and the last `seq` of entries that were folded as one, or twice that of one entry. */
+export type EntryRange = readonly [number, number];
+
+/** Which entries were cut, by how; the strongest first. Each entry is in one of them. */
+export function cutsOf(rows: readonly ModelRow[]): readonly (readonly [string, readonly EntryRange[]])[] {
+  const cuts = new Map<number, number>();
+  const ends = new Map<number, number>();
+  for (const { entry, cut } of rows) {
+    if (entry.seq == null || cut === undefined) continue;
+    const first = entry.fromSeq ?? entry.seq;
+    const strength = CUTS.indexOf(cut);
+    // An entry that is several turns has the strongest of its cuts.
+    if (strength >= (cuts.get(first) ?? CUTS.length)) continue;
+    cuts.set(first, strength);
+    ends.set(first, entry.seq);
+  }
+  return CUTS.map((cut, strength) => {
+    const firsts = [...cuts].filter(([, each]) => each === strength).map(([first]) => first);
+    return [cut, firsts.map((first): EntryRange => [first, ends.get(first) ?? first])] as const;
+  }).filter(([, ranges]) => ranges.length > 0);
+}
+
+/** How many entries stand in the rows. */
+export function countEntries(rows: readonly ModelRow[]): number {
+  const sizes = new Map<number, number>();
+  for (const { entry } of rows) {
+    if (entry.seq != null) sizes.set(entry.seq, sizeOf([entry.fromSeq ?? entry.seq, entry.seq]));
+  }
+  return [...sizes.values()].reduce((sum, size) => sum + size, 0);
+}
+
+export function sizeOf([first, last]: EntryRange): number {
+  return last - first + 1;
 }

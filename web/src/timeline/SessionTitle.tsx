@@ -24,7 +24,9 @@ export function SessionTitle({ sessionId, title, entries }: SessionTitleProps) {
   useEffect(() => {
     const box = heading.current;
     if (box === null || isOpen) return undefined;
-    const measure = () => setCut(box.scrollWidth > box.clientWidth);
+    // A wide screen has two lines, which are cut below.
+    const measure = () =>
+      setCut(box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1);
     const watcher = new ResizeObserver(measure);
     watcher.observe(box);
     measure();

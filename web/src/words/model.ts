@@ -31,17 +31,26 @@ export const MODEL = {
   at: "As of entry",
   atNewest: "the newest",
   atHint: "What the model had when this entry was the newest, by the moves of the frontier.",
-  unseenParts: {
-    media: (count: number) =>
-      `the media of ${counted(count, "entry that is", "entries that are")} otherwise whole`,
-    preview: (count: number) =>
-      `the middle of ${counted(count, "long text")}, and any media beside ${count === 1 ? "it" : "them"}`,
-    line: (count: number) => `${counted(count, "result")} with any media (a line of each is left)`,
-    arguments: (count: number) => `long arguments of ${counted(count, "entry", "entries")}`,
-    folded: (count: number) => `${counted(count, "step or message", "steps and messages")} (folded)`,
-  } as Readonly<Record<string, (count: number) => string>>,
-  unseen: (at: number | undefined, parts: string) =>
-    `${at === undefined ? "The model no longer sees" : `At entry ${at} the model no longer saw`} ${parts}.`,
+  /** By how an entry was cut. */
+  cuts: {
+    folded: "Folded into one line",
+    arguments: "Long arguments cut",
+    line: "Left as one line",
+    preview: "Middle cut, without media",
+    media: "Without its media",
+    changed: "Changed by the model's limits, an option or a repair",
+  } as Readonly<Record<string, string>>,
+  unseen: (at: number | undefined, count: string, all: string) =>
+    at === undefined
+      ? `The model no longer sees ${count} of ${all} entries in full:`
+      : `At entry ${at} the model no longer saw ${count} of ${all} entries in full:`,
+  noneEvicted: (at: number | undefined) =>
+    at === undefined ? "No entry was evicted." : `At entry ${at} no entry was evicted.`,
+  moreEntries: (count: number) => `and ${numberText(count)} more`,
+  cutAlone: "Only what was evicted or changed",
+  staysEvicted: (frontier: string) =>
+    `What the frontier ${frontier} has evicted stays evicted, whatever the budget.`,
+  withoutFrontier: "Show it without the frontier",
   allSeen: (at: number | undefined) =>
     at === undefined
       ? "The model sees every entry in full."
@@ -55,8 +64,6 @@ export const MODEL = {
     "An option above is not possible here. Change or clear the budget, the number of images, the frontier, or the entry.",
   total: (tokens: string, messages: number) =>
     `≈ ${tokens} tokens sent in ${counted(messages, "message")}, with images and instructions`,
-  evicted: (count: number) => `${counted(count, "entry", "entries")} shown smaller`,
-  lost: (count: number) => `${numberText(count)} dropped`,
   entries: "Entries, as the model has them",
   entriesOf: (target: string) => `Entries, as ${target} has them`,
   tokens: (count: string) => `${count} tokens`,
@@ -71,7 +78,7 @@ export const MODEL = {
     arguments: "arguments cut",
     folded: "folded",
   } as Readonly<Record<string, string>>,
-  folded: (count: number) => `one line for ${counted(count, "step or message", "steps and messages")}`,
+  folded: (count: number) => `one line for ${counted(count, "entry", "entries")}`,
   upTo: "to",
   recalls: (count: number) => `recalled ${counted(count, "time")}`,
   stays: "never evicted",
@@ -82,6 +89,7 @@ export const MODEL = {
   showBeside: "Sent as, beside the original",
   got: "What the model got",
   original: "Original",
+  notTold: "What was sent of it cannot be told apart here. It is in the messages below the list.",
   noMessage: "It is empty: no message is sent for it.",
   messages: "Messages, as they are sent",
   message: (number: number) => `Message ${numberText(number)}`,
