@@ -50,7 +50,8 @@ export function ModelView() {
         }
         return changed;
       },
-      { replace: true, preventScrollReset: true },
+      // Browsers undo a click on a checkbox whose state is not changed at once.
+      { replace: true, preventScrollReset: true, flushSync: "evicted" in changes },
     );
   }
 
