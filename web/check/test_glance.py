@@ -432,7 +432,7 @@ def test_what_is_not_found_out_is_said(
 ) -> None:
     shop.written(writer, [shop.message("user", "Hello."), shop.message("assistant", "Hello.")])
     said = [{"role": "user", "content": "Hello."}] * 10_000
-    assert writer.put("/api/sessions/very-long/history", json=said).is_success
+    assert writer.put("/api/sessions/very-long/history", json=said, timeout=120).is_success
     shop.written(writer, [shop.message("user", "Hello.", session_id="very-long")])
     tab = add_axe(open_tab(open_service))
     tab.page.route(re.compile("/api/doctor|/working-set"), lambda route: route.abort())

@@ -20,7 +20,8 @@ from web.check.accessible import add_axe, assert_accessible
 def opened(service: LiveService, open_tab: OpenTab, query: str = "") -> Tab:
     tab = add_axe(open_tab(service))
     tab.open(f"/sessions/{shop.SESSION}/model{query}")
-    expect(tab.page.get_by_text("tokens sent in")).to_be_visible()
+    # A session of 10,000 entries is read at once.
+    expect(tab.page.get_by_text("tokens sent in")).to_be_visible(timeout=60_000)
     return tab
 
 
