@@ -525,11 +525,11 @@ def test_dialog_of_prices_asks_for_no_model_where_each_message_names_one(
     expect(tab.page.get_by_label("that name none")).to_have_count(0)
 
 
-def test_errors_of_the_header_lead_to_the_last_lines_of_what_failed(
+def test_errors_of_the_header_lead_to_the_lines_that_say_why(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
     call = {"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "make"}}
-    words = "==== FAILURES ====\nmake: *** no rule to make target 'all'"
+    words = "==== FAILURES ====\nE   MakeError: no rule to make target 'all'\n1 failed in 3.2 s"
     result = {"type": "tool_result", "tool_use_id": "c1", "is_error": True, "content": words}
     messages = [shop.message("user", f"Step {number}.") for number in range(60)]
     messages.append(shop.message("assistant", [call]))
@@ -540,6 +540,7 @@ def test_errors_of_the_header_lead_to_the_last_lines_of_what_failed(
     tab.page.get_by_role("link", name="1 error").click()
     expect(tab.page.locator(".line-failed")).to_contain_text("no rule to make target 'all'")
     expect(tab.page.locator(".line-failed")).not_to_contain_text("FAILURES")
+    expect(tab.page.locator(".line-failed")).not_to_contain_text("1 failed in")
     # Its card says once that it failed, and not that a result is one.
     tab.page.locator(".line-failed .line-open").click()
     card = tab.page.locator(".call-card.failed")

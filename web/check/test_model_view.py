@@ -371,6 +371,7 @@ def test_key_leads_from_an_entry_to_what_the_model_gets_and_back(
     expect(tab.page.locator('[data-seq="3"]')).to_have_attribute("aria-current", "location")
     tab.page.get_by_role("link", name="What the model gets", exact=True).click()
     expect(tab.page.get_by_role("img", name="What fills the window")).to_be_visible()
+    expect(entry(tab, 3)).to_have_attribute("aria-current", "location")
 
 
 def test_bar_has_what_fills_the_window_within_a_preset(

@@ -2,7 +2,7 @@
 import type { OutlineEntry } from "@pagefault/client";
 import { Failure, type OutlinedSession, numberText, visibleName } from "@pagefault/react";
 import { useContext, useMemo } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link, useLocation, useSearchParams } from "react-router";
 
 import { CostText } from "../cost/CostText";
 import { FileContext, useIsStored } from "../file/openedFile";
@@ -37,6 +37,7 @@ interface SessionHeaderProps {
 export function SessionHeader(props: SessionHeaderProps) {
   const { sessionId, session, rows, findings, missing, areToolsShown, showTools } = props;
   const [search] = useSearchParams();
+  const { hash } = useLocation();
   const title = titleOf(session);
   const marking = useMarking(sessionId);
   const isStored = useIsStored();
@@ -65,7 +66,10 @@ export function SessionHeader(props: SessionHeaderProps) {
         </button>
         {isStored && session.status !== "absent" && (
           <>
-            <Link className="button wide-only" to={modelPath(sessionId)}>
+            <Link
+              className="button wide-only"
+              to={{ pathname: modelPath(sessionId), hash: hash.replace("#", "#entry-") }}
+            >
               {MODEL.open}
             </Link>
             <SessionActions

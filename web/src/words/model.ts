@@ -36,7 +36,7 @@ export const MODEL = {
     folded: "Folded into one line",
     arguments: "Long arguments cut",
     line: "Left as one line",
-    preview: "Middle cut, without media",
+    preview: "Long text shortened, without media",
     media: "Without its media",
     changed: "Changed by the model's limits, an option or a repair",
   } as Readonly<Record<string, string>>,

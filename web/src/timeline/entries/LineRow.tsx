@@ -13,7 +13,7 @@ import { madeAs } from "./StepView";
 import { FindingLabel } from "./FindingLabel";
 import { PendingLabel } from "./PendingLabel";
 import { Thumbnail } from "./Thumbnail";
-import { firstArgument, imagesIn, lastLine } from "./lineTexts";
+import { firstArgument, imagesIn, causeLine } from "./lineTexts";
 import "./lines.css";
 
 interface LineRowProps {
@@ -128,7 +128,7 @@ function CallLine({ call, made, calledAt, body, isInside, isNamed, open }: CallL
   const isFailed = result?.failed === true;
   const took = Date.parse(result?.createdAt ?? "") - Date.parse(calledAt ?? "");
   const argument = useMemo(() => firstArgument(made?.source), [made]);
-  const said = isFailed ? (lastLine(isApart ? undefined : body) ?? result.title) : result?.title;
+  const said = isFailed ? (causeLine(isApart ? undefined : body) ?? result.title) : result?.title;
   return (
     <Line
       seq={isApart ? undefined : result?.seq}

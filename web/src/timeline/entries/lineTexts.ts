@@ -6,6 +6,8 @@ import { type ShownBlock, blocksOfMessage } from "../messageBlocks";
 import { unquoted } from "./CallArguments";
 
 const MOST_CHARACTERS = 200;
+// As `ValueError: …` does, `Error: …`, and the lines of pytest that begin with E.
+const NAMES_ERROR = /^E\s+\S|\b\w*(?:Error|Exception)\b/;
 
 /** The value of the first argument of a call, as text; empty if there is none. */
 export function firstArgument(source: string | undefined): string {
@@ -23,10 +25,11 @@ export function firstArgument(source: string | undefined): string {
   return text.slice(0, MOST_CHARACTERS).replaceAll(/\s+/g, " ");
 }
 
-/** The last line that a result says, which names the cause of most failures. */
-export function lastLine(body: SessionEntry | undefined): string | undefined {
-  const last = body === undefined ? undefined : textsOf(body).at(-1)?.trimEnd().split("\n").at(-1)?.trim();
-  return last === "" ? undefined : last?.slice(0, MOST_CHARACTERS);
+/** The line of a failed result that says why: the last one that names an error, or else its last line. */
+export function causeLine(body: SessionEntry | undefined): string | undefined {
+  const lines = body === undefined ? undefined : textsOf(body).at(-1)?.trimEnd().split("\n");
+  const cause = (lines?.findLast((line) => NAMES_ERROR.test(line)) ?? lines?.at(-1))?.replace(/^E\s+/, "").trim();
+  return cause === "" ? undefined : cause?.slice(0, MOST_CHARACTERS);
 }
 
 /** The texts of a result, or of the results in a message that are errors. */
