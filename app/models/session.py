@@ -47,6 +47,8 @@ MAX_TAGS = 20
 MAX_NOTE_CHARS = 4_000
 MAX_TOOL_NAME_CHARS = 128
 """The length of the names of tools by which sessions are listed."""
+MAX_TOOLS_OF_ENTRY = 100
+"""The tools of one entry by which its session is listed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.models.search_entry import EntrySource
-from app.models.session import MAX_TOOL_NAME_CHARS
+from app.models.session import MAX_TOOL_NAME_CHARS, MAX_TOOLS_OF_ENTRY
 from app.words.entry_texts import message_turns_of
 
 
@@ -23,14 +23,15 @@ def entry_tools(source: EntrySource) -> EntryTools:
     """Return the tools and the failures of a record.
 
     The calls and results of a message that is cut are unknown. Names that no list shows are
-    omitted: empty or long ones, and those with characters that cannot be printed.
+    omitted: empty or long ones, those with characters that cannot be printed, and those above the
+    first 100.
     """
     names: list[str | None] = [source.name] if source.kind == "tool_result" else []
     turns = message_turns_of(source) or () if source.kind == "message" else ()
     for turn in turns:
         names += [turn.tool_name, *(call.name for call in turn.calls)]
     return EntryTools(
-        [name for name in dict.fromkeys(names) if name and is_listed(name)],
+        [name for name in dict.fromkeys(names) if name and is_listed(name)][:MAX_TOOLS_OF_ENTRY],
         sum(turn.role == "tool" and turn.is_error for turn in turns),
     )
 

@@ -75,6 +75,15 @@ def test_tools_are_listed_by_name_over_several_lists(client: httpx.Client) -> No
     assert sessions(client, tool="\U0001f3a5" * 128) == ["s"]
 
 
+def test_first_hundred_tools_of_a_message_are_listed(client: httpx.Client) -> None:
+    uses = [
+        {"type": "tool_use", "id": f"u{number}", "name": f"tool{number:03}", "input": {}}
+        for number in range(120)
+    ]
+    say(client, "s", role="assistant", content=uses)
+    assert [item["name"] for item in tools(client)] == [use["name"] for use in uses[:100]]
+
+
 def test_tools_of_no_session_are_none(client: httpx.Client) -> None:
     call_tool(client, "c", session_id=None)
     assert tools(client) == []
