@@ -36,7 +36,6 @@ class Access:
     """Verifies API keys, and creates, lists and revokes them."""
 
     records: Records
-    """Stores keys and projects."""
     default_project: str | None
     """The project of all requests, if authentication is off; otherwise `None`."""
 

@@ -88,7 +88,6 @@ class Compactions:
     signer: LinkSigner
     """Signs handles."""
     limits: Limits
-    """Limits the JSON of a request."""
     max_tokens: int
     """The default budget of renderings of a compacted conversation."""
 

@@ -127,7 +127,6 @@ class ConversationPuts:
     """Appends conversations to the sessions of a project."""
 
     records: Records
-    """Writes sessions."""
     messages: SessionMessages
     """Prepares messages."""
     stored: StoredConversations
@@ -139,7 +138,6 @@ class ConversationPuts:
     signer: LinkSigner
     """Verifies the handles of compaction items."""
     limits: Limits
-    """Limits the JSON of a body."""
     _sent_units: SentUnits = field(init=False, default_factory=SentUnits)
 
     async def put(

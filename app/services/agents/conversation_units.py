@@ -272,7 +272,6 @@ class StoredConversations:
     """Reads stored conversations, and caches them in each process."""
 
     records: Records
-    """Reads histories."""
     _cache: OrderedDict[tuple[str, str], StoredConversation] = field(
         init=False, default_factory=OrderedDict
     )

@@ -26,7 +26,6 @@ class HistoryContents:
     """Reads contents of histories by handle."""
 
     texts: HistoryTexts
-    """Reads texts of histories."""
 
     async def read(
         self, project_id: str, session_id: str, reference: str, *, max_bytes: int

@@ -57,9 +57,7 @@ class HistoryTexts:
     """Reads the texts of `@entry:` and `@entries:` references."""
 
     records: Records
-    """Reads histories."""
     blobs: BlobStore
-    """Reads long values of entries."""
 
     async def find(self, project_id: str, session_id: str, ref: str) -> tuple[str, str] | None:
         """Return the name and the text of an `@entry:` reference; `None` for other references.

@@ -69,9 +69,7 @@ class MemoryTools:
     """The tools that models call."""
 
     records: Records
-    """Finds resources."""
     blobs: BlobStore
-    """Reads long values of entries."""
     faults: PageFaults
     """Runs page faults."""
     lists: PageLists

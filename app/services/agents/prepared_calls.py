@@ -143,7 +143,6 @@ class CallPreparer:
     """Runs calls, and stores the media of their answers."""
 
     tools: Tools
-    """Runs the tools."""
     messages: SessionMessages
     """Prepares the messages of calls."""
     results: ToolResults

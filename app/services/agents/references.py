@@ -239,9 +239,7 @@ class ReferenceResolver:
     """Replaces references by their contents."""
 
     records: Records
-    """Finds resources and sessions."""
     blobs: BlobStore
-    """Reads the bytes of resources."""
     links: LinkSigner
     """Signs links, for the form `signed-url`."""
     content_base_url: str
@@ -253,7 +251,6 @@ class ReferenceResolver:
     work: LargeWork
     """Runs long work in threads."""
     limits: Limits
-    """Limits requests and responses."""
 
     async def resolve(self, project_id: str, body: AsyncIterator[bytes]) -> RenderedBody:
         """Return `{arguments, resolved, unresolved}` as JSON. Media are read while it is sent.

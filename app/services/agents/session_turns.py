@@ -85,19 +85,16 @@ class SessionTurns:
     """Appends turns to the sessions of a project."""
 
     records: Records
-    """Writes sessions."""
     messages: SessionMessages
     """Prepares messages."""
     results: ToolResults
     """Prepares tool results."""
     calls: CallPreparer
-    """Runs calls of the memory tools."""
     renders: SessionRenders
     """Renders the session for the receipt."""
     bodies: RequestBodies
     """Reads the bodies of requests."""
     limits: Limits
-    """Limits the JSON of a body."""
 
     async def append(
         self,

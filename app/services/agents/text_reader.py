@@ -50,13 +50,10 @@ class TextReader:
     """Runs the tool `read_text`."""
 
     records: Records
-    """Finds resources and entries."""
     blobs: BlobStore
-    """Reads the bytes of texts."""
     faults: PageFaults
     """Finds and reads pages."""
     texts: ResourceTexts
-    """Reads parts of long texts."""
     entries: HistoryTexts
     """Reads texts of histories."""
 

@@ -41,7 +41,6 @@ class ToolCalls:
     """Runs calls of the memory tools."""
 
     records: Records
-    """Writes histories."""
     calls: CallPreparer
     """Runs the calls."""
     renders: AnswerRenders
@@ -49,7 +48,6 @@ class ToolCalls:
     bodies: RequestBodies
     """Reads the bodies of requests."""
     limits: Limits
-    """Limits the JSON of a body."""
 
     async def run(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]

@@ -125,7 +125,6 @@ class EventStream:
     """The events of one listener."""
 
     records: Records
-    """Reads the log."""
     feed: ProjectFeed
     """The feed of the project, which fills the queue of the subscription."""
     caller: Caller

@@ -43,13 +43,9 @@ class DerivedImages:
     """Derives and stores smaller images. Implements `SmallerImages`."""
 
     records: Records
-    """Stores which images were derived."""
     blobs: BlobStore
-    """Stores the bytes of images."""
     images: ImageWork
-    """Decodes images."""
     limits: Limits
-    """Limits the images that are decoded."""
 
     async def get(
         self,

@@ -63,11 +63,9 @@ class Posters:
     """Makes posters for any project, one at a time."""
 
     blobs: BlobStore
-    """Reads videos."""
     derived: DerivedImages
     """Stores posters."""
     memory: MemoryBudget
-    """Reserves the memory of frames."""
     _turns: ProjectTurns = field(
         init=False, default_factory=lambda: ProjectTurns(waiting=64, at_once=1)
     )

@@ -19,7 +19,6 @@ class RenderedBody:
     """The body of a response: JSON text with stored files, which are read while it is sent."""
 
     blobs: BlobStore
-    """Reads the files."""
     project_id: str
     """The project of the files."""
     rendering: Rendering

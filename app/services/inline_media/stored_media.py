@@ -27,9 +27,7 @@ class StoredMedia:
     """Finds and reads the stored media of one project."""
 
     records: Records
-    """Finds resources."""
     blobs: BlobStore
-    """Reads bytes."""
     project_id: str
 
     async def find(self, reference: str) -> Resource | None:

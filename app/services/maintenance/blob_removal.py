@@ -90,7 +90,6 @@ class BlobRemoval:
     records: Records
     """Stores claims, and the rows that need blobs."""
     blobs: BlobStore
-    """Stores the blobs."""
 
     async def remove_in_steps(
         self, project_id: str, digests: Sequence[str]

@@ -71,9 +71,7 @@ class StoreCheck:
     """Checks all projects of the database."""
 
     records: Records
-    """Stores the rows that need blobs."""
     blobs: BlobStore
-    """Stores the blobs."""
 
     async def run(
         self,
@@ -143,13 +141,11 @@ class BlobCheck:
     records: Records
     """Stores the rows that need blobs, and claims."""
     blobs: BlobStore
-    """Stores the blobs."""
     project_id: str
     """The project."""
     repair: bool
     """True to move damaged blobs into quarantine."""
     pace: Pace | None = None
-    """Limits the rate of reading."""
 
     async def run(
         self, rows: Sequence[BlobReference], advance: Callable[[int], None]

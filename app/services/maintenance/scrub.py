@@ -134,7 +134,6 @@ class Scrub:
     records: Records
     """Stores the rows that need blobs, and the keys of slices."""
     blobs: BlobStore
-    """Stores the blobs."""
     period: SlicedPeriod
     """The period in which each blob is read once. With 0 seconds, nothing is read."""
     pace: ReadingPace

@@ -90,7 +90,6 @@ class Sweep:
     records: Records
     """Stores the rows that need blobs, and the records that expire."""
     blobs: BlobStore
-    """Stores the blobs."""
     events_kept: timedelta
     """The age at which events expire."""
     max_events: int

@@ -59,7 +59,6 @@ class MediaKeeper:
     """Stores the media of one request."""
 
     blobs: BlobPuts
-    """Stores the bytes."""
     project_id: str
     """The project of the media."""
     limit_bytes: int

@@ -58,19 +58,15 @@ class PageChanges:
     """Changes memory pages."""
 
     records: Records
-    """Reads pages."""
     preparer: PagePreparer
     """Stores media, and makes smaller images."""
     writer: PageWriter
-    """Writes changes."""
     bodies: RequestBodies
-    """Reads the bodies of patches."""
     requests: StreamedRequests
     """Reads the bodies of levels, which may have media."""
     accesses: AccessCounts
     """Adds counters to the responses."""
     limits: Limits
-    """Limits bodies and pages."""
 
     async def patch(
         self,

@@ -76,17 +76,11 @@ class PageDownloads:
     """Opens pages as files."""
 
     records: Records
-    """Stores which file was fetched for a page."""
     blobs: BlobStore
-    """Stores and reads files."""
     views: PageViews
-    """Reads pages."""
     fetcher: Fetcher
-    """Fetches URLs."""
     limits: Limits
-    """Limits fetched files."""
     memory: MemoryBudget
-    """Reserves memory for large files."""
 
     async def open_file(self, project_id: str, page_id: str, level: Level) -> PageFile:
         """Return a level of a page as a file. If the level is a URL, its file is fetched once.

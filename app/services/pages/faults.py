@@ -220,9 +220,7 @@ class PageFaults:
     """Returns pages to models that fault them."""
 
     records: Records
-    """Writes the histories of sessions."""
     views: PageViews
-    """Reads pages."""
 
     async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> RenderedBody:
         """Return the tool message `{role, tool_call_id, content}` with the page at a level.

@@ -53,7 +53,6 @@ class PageManifests:
     """Lists the pages of sessions for models."""
 
     records: Records
-    """Reads pages."""
 
     async def get(
         self,

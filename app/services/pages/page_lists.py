@@ -85,7 +85,6 @@ class PageLists:
     """Lists and searches memory pages."""
 
     records: Records
-    """Reads pages."""
     accesses: AccessCounts
     """Adds counters to the pages."""
 

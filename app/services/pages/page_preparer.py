@@ -99,11 +99,8 @@ class PagePreparer:
     records: Records
     """Finds the resources that contents refer to."""
     blobs: BlobStore
-    """Stores and reads media."""
     images: ImageWork
-    """Makes smaller images."""
     limits: Limits
-    """Limits texts and media."""
 
     def make_resolver(
         self, project_id: str, now: datetime, request: StreamedRequest[Any] | None = None

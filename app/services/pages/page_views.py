@@ -52,9 +52,7 @@ class PageMediaReader:
     stored: StoredPage
     """The page, with the original form of its data URIs."""
     checks: MediaChecks
-    """Finds damaged images."""
     limits: Limits
-    """Limits the media in a response."""
 
     @cached_property
     def _forms(self) -> dict[str, InlineForm]:
@@ -225,7 +223,6 @@ class PageView:
     """The parsed page. If the content refers to a text file, the page has the text instead."""
     level: Level
     media: PageMediaReader
-    """Reads the media of the page."""
     is_quick: bool
     """True if the page is short enough for the event loop."""
 
@@ -240,15 +237,10 @@ class PageViews:
     """Reads memory pages at a level."""
 
     records: Records
-    """Reads pages."""
     blobs: BlobStore
-    """Reads media."""
     accesses: AccessCounts
-    """Counts reads by models."""
     checks: MediaChecks
-    """Finds damaged images."""
     limits: Limits
-    """Limits texts and media in a response."""
 
     async def get(self, project_id: str, page_id: str) -> StoredPage:
         """Return the stored page with its counters.

@@ -48,17 +48,13 @@ class Pages:
     """Creates, replaces and deletes memory pages."""
 
     records: Records
-    """Reads pages."""
     preparer: PagePreparer
     """Stores media, and makes smaller images."""
     writer: PageWriter
-    """Writes changes."""
     bodies: StreamedRequests
-    """Reads the bodies of requests."""
     accesses: AccessCounts
     """Adds counters to the responses."""
     limits: Limits
-    """Limits bodies and pages."""
 
     async def put(
         self,

@@ -28,9 +28,7 @@ class AnswerRenders:
     """Renders answers to tool calls."""
 
     records: Records
-    """Reads the records of tool results."""
     blobs: BlobStore
-    """Reads the files of their media."""
     resolver: TurnResolver
     """Resolves turns for a target."""
 

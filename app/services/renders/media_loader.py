@@ -60,7 +60,6 @@ class MediaLoader:
     """Loads the smaller images and file texts of renderings."""
 
     blobs: BlobStore
-    """Reads files."""
     images: SmallerImages
     """Makes smaller images, and WAV files of other sounds."""
     checks: MediaChecks

@@ -26,11 +26,8 @@ class Renders:
     """Renders the records of a project."""
 
     views: PageViews
-    """Reads pages at a level of detail."""
     answers: AnswerRenders
-    """Renders answers to tool calls."""
     sessions: SessionRenders
-    """Renders the histories of sessions."""
 
     async def render_page(
         self,

@@ -110,7 +110,6 @@ class SessionRenders:
     resolver: TurnResolver
     """Resolves turns for a target."""
     answers: AnswerRenders
-    """Renders answers to tool calls."""
     pages: PageTexts
     """Lists the pages of a session."""
     new_entries: NewEntryRenders

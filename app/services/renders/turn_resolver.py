@@ -68,11 +68,9 @@ class TurnResolver:
     """Resolves the turns of conversations."""
 
     records: Records
-    """Reads which pages are pinned."""
     media_loader: MediaLoader
     """Loads media, and finds damaged ones."""
     links: LinkSigner
-    """Signs the URLs of media."""
     content_base_url: str | None
     """The base of signed URLs; `None` if providers cannot reach this service."""
     limits: Limits

@@ -49,7 +49,6 @@ class Idempotency:
     """
 
     records: Records
-    """Stores the keys."""
 
     @asynccontextmanager
     async def claim(self, call: IdempotentCall, now: datetime) -> AsyncIterator[str | None]:

@@ -87,7 +87,6 @@ class StreamedBodies:
     """Receives bodies of JSON."""
 
     blobs: BlobStore
-    """Stores drafts."""
     work: LargeWork
     """Runs work in threads."""
     budget: BodyBudget

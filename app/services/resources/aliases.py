@@ -27,9 +27,7 @@ class Aliases:
     """Reads and writes the aliases of resources."""
 
     records: Records
-    """Stores aliases."""
     blobs: BlobStore
-    """Stores link files."""
 
     async def get(self, project_id: str, alias: str) -> Alias:
         """Return an alias with its resource.

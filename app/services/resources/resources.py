@@ -43,9 +43,7 @@ class Resources:
     """Stores, reads and deletes the resources of a project."""
 
     records: Records
-    """Stores descriptors."""
     blobs: BlobStore
-    """Stores bytes."""
     limit_bytes: int
     """The maximum size of a file."""
 

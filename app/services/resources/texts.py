@@ -94,13 +94,9 @@ class ResourceTexts:
     """Reads resources that are texts."""
 
     resources: Resources
-    """Finds resources."""
     blobs: BlobStore
-    """Reads their bytes."""
     work: LargeWork
-    """Runs long work in threads."""
     memory: MemoryBudget
-    """Reserves memory for JSON that is read whole."""
     limits: Limits
     """Limits the size and depth of JSON that is read whole."""
     _turns: ProjectTurns = field(init=False, default_factory=ProjectTurns)

@@ -45,7 +45,6 @@ class SessionForks:
     """Creates forks of sessions."""
 
     records: Records
-    """Reads and writes sessions."""
     _pending: dict[tuple[str, str], PendingSession] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     _slot: anyio.CapacityLimiter = field(

@@ -127,13 +127,9 @@ class History:
     """Reads the histories of sessions."""
 
     records: Records
-    """Reads the entries."""
     blobs: BlobStore
-    """Reads the media of messages."""
     memory: ResponseBudget
-    """Limits the memory of responses."""
     limits: Limits
-    """Limits inline media."""
     _cache: HistoryCache = field(init=False, default_factory=HistoryCache)
 
     async def list(

@@ -58,11 +58,8 @@ class Interactions:
     """Stores user turns and the answers to them."""
 
     records: Records
-    """Reads and writes interactions."""
     bodies: RequestBodies
-    """Reads the bodies of requests."""
     limits: Limits
-    """Limits the bodies."""
 
     async def create(
         self,

@@ -62,13 +62,9 @@ class SessionMessages:
     """Appends messages to the histories of a project's sessions."""
 
     records: Records
-    """Reads and writes histories."""
     blobs: BlobStore
-    """Stores media."""
     bodies: StreamedRequests
-    """Reads the bodies of requests."""
     limits: Limits
-    """Limits messages and their media."""
 
     async def append(
         self,

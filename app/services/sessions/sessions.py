@@ -49,7 +49,6 @@ class Sessions:
     """Creates, lists, marks and deletes sessions."""
 
     records: Records
-    """Reads and writes sessions."""
     accesses: AccessCounts
     """Counts reads of pages; the counts of deleted pages are removed."""
 

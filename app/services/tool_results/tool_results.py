@@ -78,19 +78,14 @@ class ToolResults:
     """Stores raw tool results as canonical records."""
 
     records: Records
-    """Reads and writes records."""
     keepers: MediaKeepers
     """Store media."""
     bodies: StreamedBodies
     """Receives the bodies of requests."""
     messages: SessionMessages
-    """Appends the messages of calls."""
     work: LargeWork
-    """Runs long work in threads."""
     limits: Limits
-    """Limits bodies and media."""
     metrics: IngestMetrics
-    """Measures the stages."""
     raw_results: RawResults
     """Passes raw results to listeners in debug mode."""
 

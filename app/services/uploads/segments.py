@@ -142,9 +142,7 @@ class SegmentWriter:
     """Stores bodies as segments."""
 
     records: Records
-    """Stores the rows of segments."""
     blobs: BlobStore
-    """Stores the bytes of segments."""
     lifetime: timedelta
     """The time after its last segment at which an upload expires."""
     segment_bytes: int

@@ -92,9 +92,7 @@ class Uploads:
     """Receives files in pieces."""
 
     records: Records
-    """Stores the rows of uploads."""
     blobs: BlobStore
-    """Stores their bytes."""
     limits: Limits
     """Limits the size of a file and the lifetime of an upload."""
     segment_bytes: int = SEGMENT_BYTES

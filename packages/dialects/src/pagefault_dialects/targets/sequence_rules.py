@@ -51,7 +51,6 @@ class SequenceRules:
     """The sequence rules of one target."""
 
     read: MessageReader
-    """Reads a message of the target."""
     call_id: re.Pattern[str] = _ANY_TEXT
     """The pattern of ids of calls."""
     tool_name: re.Pattern[str] = _ANY_TEXT
