@@ -274,6 +274,8 @@ def test_address_leads_the_fields_that_search(
     field = page.get_by_label("Search everything")
     field.fill("customers")
     expect(page).to_have_url(re.compile("q=customers&kinds=message$"))
+    # The page has this address too, once it shows the hits.
+    expect(page.locator(".search-hit mark").first).to_have_text("customers")
     page.go_back()
     expect(page).to_have_url(re.compile(r"/search\?q=order$"))
     expect(field).to_have_value("order")
