@@ -46,6 +46,8 @@ def test_sessions_are_listed_by_a_tool_that_they_called(client: httpx.Client) ->
     assert sessions(client, tool="microphone") == ["gemini", "anthropic"]
     assert sessions(client, tool="camera", q="open") == ["openai"]
     assert sessions(client, tool="Camera") == sessions(client, tool="%") == []
+    # PostgreSQL takes no NUL.
+    assert sessions(client, tool="camera\0") == []
     assert tools(client) == [
         {"name": "camera", "sessions": 3},
         {"name": "microphone", "sessions": 2},
@@ -148,6 +150,7 @@ def test_sessions_are_listed_by_the_age_of_their_last_write(client: httpx.Client
         (TOOLS, {"cursor": "WyJzZXNzaW9ucyJd"}, 400),
         (TOOLS, {"cursor": "WyJjYWxsZWQtdG9vbHMiLCJ6eiJd"}, 400),
         (TOOLS, {"cursor": "WyJjYWxsZWQtdG9vbHMiLCJmZiJd"}, 400),
+        (TOOLS, {"cursor": "WyJjYWxsZWQtdG9vbHMiLCIwMCJd"}, 400),
     ],
 )
 def test_list_that_is_asked_for_wrongly_is_refused(

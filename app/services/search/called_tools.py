@@ -10,6 +10,7 @@ from app.services.search.indexing import SearchIndexing
 from app.services.sessions.sessions import Sessions, SessionWithUse
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
+from app.words.entry_tools import is_listed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +30,8 @@ class CalledTools:
             InvalidCursorError: The cursor is of another list, or of a list with other filters.
         """
         if filters.tool is not None:
+            if not is_listed(filters.tool):
+                return [], None
             await self.indexing.catch_up(project_id)
         return await self.sessions.list(project_id, filters, cursor=cursor, limit=limit)
 
@@ -47,6 +50,8 @@ class CalledTools:
                 after = bytes.fromhex(str(name)).decode()
             except ValueError as exc:
                 raise InvalidCursorError from exc
+            if not is_listed(after):
+                raise InvalidCursorError
         await self.indexing.catch_up(project_id)
         found = await self.records.read(
             project_id,
