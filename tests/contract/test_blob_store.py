@@ -343,7 +343,7 @@ async def test_a_draft_is_seen_by_nobody_until_it_is_committed(
     data = random_bytes(size)
     draft = under_test.store.draft(PROJECT, limit_bytes=size)
     draft.append(data[:5])
-    draft.rest()
+    draft.release()
     draft.append(data[5:])
     assert (draft.size_bytes, draft.digest()) == (size, stored(data).digest)
     assert draft.read(0, size + 1) == data

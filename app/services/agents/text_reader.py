@@ -22,11 +22,11 @@ from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from pagefault_dialects.context.entry_refs import EntryRange, parse_entry_range
-from pagefault_dialects.context.text_answers import (
-    answer_with_characters,
-    answer_with_excerpt,
+from pagefault_dialects.context.text_results import (
+    format_characters,
+    format_excerpt,
+    make_text_name,
     take_lines,
-    text_name,
 )
 from pagefault_dialects.json.pointers import parse_json_pointer
 from pagefault_dialects.media.legacy_charsets import TextDecoder, charset_name
@@ -87,7 +87,7 @@ class TextReader:
         if medium is None:
             return None
         text = medium.decode()
-        return text_name(medium.medium.mime_type, text.charset), text.text
+        return make_text_name(medium.medium.mime_type, text.charset), text.text
 
     async def _read_page(self, context: ToolContext, ref: str) -> tuple[str, str]:
         """Return the name and the text of a page.
@@ -124,7 +124,7 @@ class TextReader:
             return await _format_piece(name, piece, len(text), request, context.max_tokens)
         depth = self.texts.limits.json_depth
         found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
-        return await anyio.to_thread.run_sync(answer_with_excerpt, name, *found, context.max_tokens)
+        return await anyio.to_thread.run_sync(format_excerpt, name, *found, context.max_tokens)
 
     async def _read_resource(
         self,
@@ -142,13 +142,13 @@ class TextReader:
             decoder = TextDecoder(mime_type)
             async with aclosing(self._decode(context.project_id, resource, decoder)) as pieces:
                 piece = await _take_piece(pieces, request.offset)
-            name = text_name(mime_type, charset_name(decoder.encoding))
+            name = make_text_name(mime_type, charset_name(decoder.encoding))
             return await _format_piece(name, *piece, request, context.max_tokens)
         text = await self.texts.find(context.project_id, resource.resource_id, query)
         excerpt = await text.read()
-        name = text_name(mime_type, excerpt.charset)
+        name = make_text_name(mime_type, excerpt.charset)
         return await anyio.to_thread.run_sync(
-            answer_with_excerpt, name, excerpt.total_lines, excerpt.found, context.max_tokens
+            format_excerpt, name, excerpt.total_lines, excerpt.found, context.max_tokens
         )
 
     async def _read_list(
@@ -176,7 +176,7 @@ class TextReader:
             start = await self._measure(context, entries)
         found = await self._find_lines(context, entries, query, start.total_lines)
         return await anyio.to_thread.run_sync(
-            answer_with_excerpt, name, start.total_lines, found, context.max_tokens
+            format_excerpt, name, start.total_lines, found, context.max_tokens
         )
 
     async def _measure(self, context: ToolContext, entries: EntryRange, line: int = 1) -> ListStart:
@@ -261,7 +261,7 @@ async def _format_piece(
     name: str, piece: str, start: int, request: ReadTextArguments, max_tokens: int
 ) -> str:
     """Return a piece of a text, after a line that names the call for the next piece."""
-    write = partial(answer_with_characters, name, piece, start, request, max_tokens)
+    write = partial(format_characters, name, piece, start, request, max_tokens)
     return await anyio.to_thread.run_sync(write)
 
 

@@ -194,7 +194,7 @@ class _QuotaDraft:
 
     def __init__(self, draft: BlobDraft, reservation: ByteReservation, limit_bytes: int) -> None:
         self.inner = draft
-        self.digest, self.rest, self.read = draft.digest, draft.rest, draft.read
+        self.digest, self.release, self.read = draft.digest, draft.release, draft.read
         self.reservation = reservation
         self._limit_bytes = limit_bytes
         self.blob: StoredBlob | None = None

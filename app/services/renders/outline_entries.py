@@ -53,7 +53,7 @@ def summarize_entry(
     kind = _kind(entry)
     items = [item for turn in turns for item in turn.items]
     media = Counter[str](item.kind for item in items if isinstance(item, Medium))
-    natives = [native for turn in turns for native in turn.natives]
+    native_messages = [native for turn in turns for native in turn.native_messages]
     name = entry.tool_name if isinstance(entry, StoredMessage) else None
     if kind == PAGE_FAULT and (fault_text := _FAULT_TEXT.match(_title(items) or "")):
         name, modality = fault_text.groups()
@@ -80,8 +80,8 @@ def summarize_entry(
         tokens_est=sum(map(_tokens, items))
         + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
         fingerprint=compute_fingerprint(turns),
-        model=next((native.model for native in natives if native.model), None),
-        parent_call=_find_member(natives, "parent_tool_use_id"),
+        model=next((native.model for native in native_messages if native.model), None),
+        parent_call=_find_member(native_messages, "parent_tool_use_id"),
         subagent_run_id=_subagent_run_id(entry),
         author=_author(entry),
         step_level=step_level,
@@ -109,9 +109,9 @@ def _subagent_run_id(entry: StoredEntry) -> str | None:
     return next((value for value in values if isinstance(value, str) and value), None)
 
 
-def _find_member(natives: Sequence[NativeMessage], name: str) -> str | None:
+def _find_member(native_messages: Sequence[NativeMessage], name: str) -> str | None:
     """Return the first text that is not empty in a member of messages, as they were sent."""
-    values = (native.message.get(name) for native in natives)
+    values = (native.message.get(name) for native in native_messages)
     return next((value for value in values if isinstance(value, str) and value), None)
 
 

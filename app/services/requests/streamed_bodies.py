@@ -238,8 +238,8 @@ class InMemoryDraft:
         self._pieces.append(data)
         self.size_bytes += len(data)
 
-    def rest(self) -> None:
-        """See `BlobDraft.rest`."""
+    def release(self) -> None:
+        """See `BlobDraft.release`."""
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """See `BlobDraft.read`."""

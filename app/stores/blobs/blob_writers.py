@@ -108,10 +108,10 @@ class FileDraft:
         with translate_failures():
             self.temporary.append(data)
 
-    def rest(self) -> None:
-        """See `BlobDraft.rest`."""
+    def release(self) -> None:
+        """See `BlobDraft.release`."""
         with translate_failures():
-            self.temporary.rest()
+            self.temporary.release()
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """See `BlobDraft.read`."""

@@ -102,7 +102,7 @@ class BlobDraft(Protocol):
             StoreUnavailableError: The bytes could not be stored.
         """
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Close the file until it is used again; a request may have thousands of drafts."""
 
     def read(self, start: int, size_bytes: int) -> bytes:

@@ -144,7 +144,7 @@ class TemporaryFile:
                 unwritten = unwritten[os.write(descriptor, unwritten[:CHUNK_BYTES]) :]
             self._begin_sync(descriptor)
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Close the file until it is needed again.
 
         The next sync still reports errors of writes before the close.

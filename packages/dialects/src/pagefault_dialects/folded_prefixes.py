@@ -142,14 +142,16 @@ class FoldedPrefix:
         # Answers in the prefix that are no longer orphans have found their call.
         if not {seq for seq in pinned_results if seq <= self.seq} <= {*self.orphans}:
             raise PrefixChangedError
-        late_for = {turn.late_for for turn in following if turn.late_for is not None}
+        late_call_seqs = {
+            turn.late_call_seq for turn in following if turn.late_call_seq is not None
+        }
         # A late answer comes with a turn that repeats its call, which is not a step of its own.
-        has_new_step = sum(bool(turn.calls) for turn in following) > len(late_for)
+        has_new_step = sum(bool(turn.calls) for turn in following) > len(late_call_seqs)
         has_newest_step = not self.index.steps or any(map(_has_turns, passages))
         if not following or not (has_new_step or has_newest_step):
             # The newest step is never folded, and this prefix has only its counts.
             raise PrefixChangedError
-        if {seq for seq in late_for if seq <= self.seq} - self.index.unanswered_steps.keys():
+        if {seq for seq in late_call_seqs if seq <= self.seq} - self.index.unanswered_steps.keys():
             # A late answer names the step of its call, which this prefix does not know.
             raise PrefixChangedError
 

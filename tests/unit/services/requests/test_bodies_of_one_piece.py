@@ -122,7 +122,7 @@ async def test_held_draft_reads_what_was_appended(tmp_path: Path) -> None:
     draft = InMemoryDraft(FilesystemBlobStore(tmp_path), PROJECT, limit_bytes=10)
     for piece in (b"ab", b"", b"cde"):
         draft.append(piece)
-    draft.rest()
+    draft.release()
     assert (draft.size_bytes, draft.read(1, 3), draft.read(3, 9)) == (5, b"bcd", b"de")
     assert draft.digest() == hashlib.sha256(b"abcde").hexdigest()
     await draft.discard()

@@ -460,9 +460,9 @@ def _find_late_steps(
             continue
         calling = turns[passage.start]
         result = turns[passage.stop - 1]
-        if result.late_for is not None and result.role == "tool":
+        if result.late_call_seq is not None and result.role == "tool":
             tool = calling.calls[0].name
-            candidates = steps_by_seq[result.late_for]
+            candidates = steps_by_seq[result.late_call_seq]
             with_tool = [number for number, tools in candidates if tool in tools]
             number = next(iter(with_tool or [number for number, _ in candidates]), None)
             if number is not None:

@@ -158,7 +158,9 @@ class PrefixIndex:
         recalls = find_recalls(turns, self.recall_totals)
         steps_by_seq: defaultdict[int, list[tuple[UnansweredStep, bool]]] = defaultdict(list)
         new_passages = [*split_passages(turns)]
-        is_late = {item.start: turns[item.stop - 1].late_for is not None for item in new_passages}
+        is_late = {
+            item.start: turns[item.stop - 1].late_call_seq is not None for item in new_passages
+        }
         calling = [start for start, late in is_late.items() if turns[start].calls and not late]
         for passage in new_passages:
             passage_turns = turns[passage.start : passage.stop]
@@ -344,7 +346,7 @@ def _index_step(
         restorable if len(restorable) == len(references) else (),
         pages,
         {call_id: recalls[call_id].count for call_id in call_ids if call_id in recalls},
-        is_late=turns[-1].late_for is not None,
+        is_late=turns[-1].late_call_seq is not None,
     )
 
 

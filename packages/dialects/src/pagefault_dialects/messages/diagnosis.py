@@ -98,7 +98,7 @@ def _check_order(
 
 def remove_sent_messages(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
     """Return turns without the sent messages, so that a rendering writes all messages anew."""
-    return [replace(turn, natives=()) for turn in turns]
+    return [replace(turn, native_messages=()) for turn in turns]
 
 
 def _set_entry(finding: Finding) -> Finding:

@@ -260,7 +260,7 @@ def read_turns(
         turns.append(turn)
     turns = [*link_native_blocks(turns, foreign)]
     native = make_native_message(foreign, turns)
-    return turns if native is None else [replace(turn, natives=(native,)) for turn in turns]
+    return turns if native is None else [replace(turn, native_messages=(native,)) for turn in turns]
 
 
 def _restore_pointers(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
@@ -312,11 +312,18 @@ def _merge_run(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     )
     is_one_entry = all(turn.seq == first.seq for turn in run)
     calls = (call for turn in run for call in turn.calls) if is_one_entry else locate_calls(run)
-    natives = tuple(native for turn in run for native in turn.natives)
+    native_messages = tuple(native for turn in run for native in turn.native_messages)
     # Only in OpenAI's Responses may one turn consist of several native items. Otherwise the joined
     # turn has no native form.
-    are_items = all(native.dialect == "openai-responses" for native in natives)
-    return [replace(first, items=items, calls=tuple(calls), natives=natives if are_items else ())]
+    are_items = all(native.dialect == "openai-responses" for native in native_messages)
+    return [
+        replace(
+            first,
+            items=items,
+            calls=tuple(calls),
+            native_messages=native_messages if are_items else (),
+        )
+    ]
 
 
 def is_flat(value: JsonObject) -> bool:

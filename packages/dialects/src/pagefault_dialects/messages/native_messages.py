@@ -1,6 +1,6 @@
 """Messages and blocks as they were sent, which turns and items keep beside their common form.
 
-`Turn.natives` has the sent message, for renderings in the dialect of the message.
+`Turn.native_messages` has the sent message, for renderings in the dialect of the message.
 
 Items lack some members of their block: citations, the context of a document, marks for the cache.
 Such items refer to the block. A rewritten message of the same dialect has the block itself if its

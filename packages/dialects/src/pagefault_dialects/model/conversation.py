@@ -351,20 +351,20 @@ class Turn(Generic[_Item]):
     """The number of the answer, if several calls have the same id: 2 answers the second call."""
     recorded_call: TurnCall | None = None
     """The call that a turn of a tool answers, if it was stored with the answer."""
-    late_for: int | None = field(default=None, compare=False)
-    """The entry with the call, if the answer arrived after the conversation had continued."""
+    late_call_seq: int | None = field(default=None, compare=False)
+    """The `seq` of the call's entry, if the conversation had continued before this result came."""
     continues_turn: bool = False
     """True if the turn continues the turn before it, provided that both are of the assistant."""
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     """`_meta` of a result of MCP."""
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
     """MCP's annotations of items (audience, priority), by pointer."""
-    natives: tuple[NativeMessage, ...] = field(default=(), compare=False, repr=False)
-    """The sent message that the turn was read from; several if turns were joined."""
-    written: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
-    """The sent messages that are written in place of the items; `None` to write the items.
+    native_messages: tuple[NativeMessage, ...] = field(default=(), compare=False, repr=False)
+    """The message that the turn was read from, as it was sent; several if turns were joined."""
+    copied_messages: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+    """The sent messages that a target copies; `None` if the target writes the items instead.
 
-    Empty if the message is already written for the turn before.
+    Empty if a turn before this one has the message already.
     """
 
     def entry_seq(self, item_seq: int | None = None) -> int | None:

@@ -170,7 +170,7 @@ class Draft(Protocol):
     def append(self, data: bytes) -> None:
         """Append bytes."""
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Close the file or connection until the next call of a method."""
 
     def read(self, start: int, size_bytes: int) -> bytes:
@@ -263,7 +263,7 @@ class LongString(Generic[DraftT]):
         last = self._decoder.finish()
         self._store(last, is_end=True)
         self._last_bytes = len(last)
-        self.draft.rest()
+        self.draft.release()
 
     def read_raw(self) -> bytes:
         """Return the raw JSON so far, byte for byte."""
@@ -276,7 +276,7 @@ class LongString(Generic[DraftT]):
         A string with line breaks is yielded as one piece, since the position of each depends on the
         text before it. No method may be called afterwards.
         """
-        self.draft.rest()
+        self.draft.release()
         if self._decoder.line_lengths is not None:
             yield self.read_raw()
             return

@@ -37,7 +37,7 @@ from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, fr
 from pagefault_dialects.targets.native_messages import (
     has_only_own_blocks,
     select_request_members,
-    write_runs,
+    write_or_copy_turns,
 )
 from pagefault_dialects.targets.profile import Profile, tool_use
 from pagefault_dialects.targets.request_shapes import ADDRESS, WORDS, Shape, fits_type, is_listed
@@ -80,7 +80,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
     `detail` is not used, since these messages have no member for it.
     """
-    messages = write_runs(turns, partial(_write_turns, profile=profile), content="content")
+    messages = write_or_copy_turns(turns, partial(_write_turns, profile=profile), content="content")
     if messages:
         messages[-1] = _without_trailing_space(messages[-1])
     return messages

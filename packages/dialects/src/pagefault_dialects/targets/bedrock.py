@@ -121,9 +121,9 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
     """
     writer = _Writer(profile)
     written: list[tuple[str, list[Node]]] = []
-    for is_native, run in groupby(turns, lambda turn: turn.written is not None):
+    for is_copied, run in groupby(turns, lambda turn: turn.copied_messages is not None):
         for are_results, group in groupby(run, lambda turn: turn.role == "tool"):
-            if is_native:
+            if is_copied:
                 written += (item for turn in group for item in writer.copy_messages(turn))
             elif are_results:
                 written.append(("user", writer.write_results(group)))
@@ -192,8 +192,8 @@ class _Writer:
         self._names: set[str] = set()
 
     def copy_messages(self, turn: ResolvedTurn) -> Iterator[tuple[str, list[Node]]]:
-        """Yield the role and the blocks of each message that is written as it was sent."""
-        for message in turn.written or ():
+        """Yield the role and the blocks of each message that is copied as it was sent."""
+        for message in turn.copied_messages or ():
             for block in message["content"]:
                 document = block.get("document")
                 if isinstance(document, dict) and isinstance(name := document.get("name"), str):

@@ -40,7 +40,7 @@ from pagefault_dialects.targets.base64_leaves import (
     text_of,
 )
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
-from pagefault_dialects.targets.native_messages import select_request_members, write_runs
+from pagefault_dialects.targets.native_messages import select_request_members, write_or_copy_turns
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import Shape, fits, fits_members
 
@@ -79,7 +79,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
     `detail` is not used, since these messages have no member for it.
     """
     return _merge_calls_into_contents(
-        write_runs(turns, partial(_write_turns, profile=profile), content="parts")
+        write_or_copy_turns(turns, partial(_write_turns, profile=profile), content="parts")
     )
 
 

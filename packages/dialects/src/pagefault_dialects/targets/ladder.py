@@ -59,10 +59,10 @@ from pagefault_dialects.targets.medium_forms import (
 )
 from pagefault_dialects.targets.native_blocks import TurnBlocks, find_turn_blocks, items_of_block
 from pagefault_dialects.targets.native_messages import (
-    NativeRun,
-    find_home_runs,
+    NativeRange,
     find_media_range,
     find_media_ranges,
+    find_native_ranges,
     refers_to_all,
 )
 from pagefault_dialects.targets.profile import MediaClass, Profile
@@ -110,26 +110,27 @@ class Ladder:
         refs = list_media(turns)
         limits = MediaLimits(self.profile, self.options, refs)
         obstacles = [limits.find_obstacle(ref) for ref in refs]
-        ranges = find_media_ranges(turns)
-        # Consecutive turns that can be written as they were sent, if their media allow that.
-        runs = find_home_runs(turns, self.profile, self.options, refs, obstacles)
-        in_runs = {index for run in runs for index in find_media_range(run, ranges)}
+        media_ranges = find_media_ranges(turns)
+        native_ranges = find_native_ranges(turns, self.profile, self.options, refs, obstacles)
+        copied_media = {
+            index for native in native_ranges for index in find_media_range(native, media_ranges)
+        }
         forms = [
             self._choose_form(
-                ref, obstacle, loaded, limits.find_wav(ref), is_in_run=ref.index in in_runs
+                ref, obstacle, loaded, limits.find_wav(ref), is_copied=ref.index in copied_media
             )
             for ref, obstacle in zip(refs, obstacles, strict=True)
         ]
         for kind in _MEDIA_CLASSES:
             limit_count(forms, kind, limits.max_media(kind))
         limit_size(forms, self.max_base64)
-        written: dict[int, tuple[Node, ...]] = {}
-        for run in runs:
-            run_forms = [forms[index] for index in find_media_range(run, ranges)]
-            written |= _write_run(run, run_forms)
+        copied: dict[int, tuple[Node, ...]] = {}
+        for native in native_ranges:
+            native_forms = [forms[index] for index in find_media_range(native, media_ranges)]
+            copied |= _copy_messages(native, native_forms)
         resolved = [
-            self._resolve_turn(turn, [forms[index] for index in media], written.get(turn_index))
-            for turn_index, (turn, media) in enumerate(zip(turns, ranges, strict=True))
+            self._resolve_turn(turn, [forms[index] for index in media], copied.get(turn_index))
+            for turn_index, (turn, media) in enumerate(zip(turns, media_ranges, strict=True))
         ]
         return ResolvedTurns(
             tuple(turn for turn, _ in resolved),
@@ -144,7 +145,7 @@ class Ladder:
         loaded: LoadedMedia,
         wav: WavFile | None,
         *,
-        is_in_run: bool,
+        is_copied: bool,
     ) -> MediumForm:
         """Return the form of a medium that its own limits require.
 
@@ -153,10 +154,10 @@ class Ladder:
             obstacle: Why it cannot be sent unchanged; `None` if it can.
             loaded: The loaded media.
             wav: The WAV file to attach instead, for samples without a header.
-            is_in_run: True if its message is written as it was sent, unless its media prevent that.
+            is_copied: True if its message is copied as it was sent, unless its media prevent that.
         """
         medium = ref.medium
-        if wav is not None and not is_in_run and (attachment := self._attach_wav(ref, loaded, wav)):
+        if wav is not None and not is_copied and (attachment := self._attach_wav(ref, loaded, wav)):
             # Adding the header does not change the sound, so this is still the original.
             return MediumForm(ref, attachment)
         text = loaded.texts.get(ref.index) if medium.words is None else None
@@ -172,7 +173,7 @@ class Ladder:
         )
         if obstacle is not None:
             form.ignored_obstacle = loaded.add_refusal(ref, obstacle)
-            if not is_in_run:
+            if not is_copied:
                 form.apply_obstacle()
         return form
 
@@ -222,18 +223,21 @@ class Ladder:
         )
 
     def _resolve_turn(
-        self, turn: ComposedTurn, forms: Sequence[MediumForm], written: tuple[Node, ...] | None
+        self,
+        turn: ComposedTurn,
+        forms: Sequence[MediumForm],
+        copied_messages: tuple[Node, ...] | None,
     ) -> tuple[ResolvedTurn, list[LossEntry]]:
         """Return a turn with its media resolved, and its loss.
 
         Args:
             turn: The turn.
             forms: The forms of its media, in order.
-            written: The messages of the turn as they were sent; `None` if the target writes the
-                items of the turn.
+            copied_messages: The messages of the turn as they were sent; `None` if the target writes
+                the items of the turn.
         """
         needs_error_line = turn.is_error and not self.profile.has_error_flag
-        if written is None and _is_resolved(turn) and not needs_error_line:
+        if copied_messages is None and _is_resolved(turn) and not needs_error_line:
             return turn, []
         items: list[ResolvedItem] = []
         loss: list[LossEntry] = []
@@ -241,7 +245,7 @@ class Ladder:
             items.append(TextItem("", ERROR_LINE))
         next_forms = iter(forms)
         blocks = TurnBlocks(turn)
-        if written is None:
+        if copied_messages is None:
             blocks = find_turn_blocks(turn, forms, self.profile, self.options)
         for item in turn.items:
             loss += blocks.take_loss(item)
@@ -249,17 +253,21 @@ class Ladder:
             if (block := blocks.find_block(item)) is not None:
                 items += items_of_block(block, item, form)
                 continue
-            rendered, steps = self._render_item(turn, item, form, is_written=written is not None)
+            rendered, steps = self._render_item(
+                turn, item, form, is_copied=copied_messages is not None
+            )
             items += rendered
             loss += steps
         calls = turn.calls
-        if not takes_thoughts(turn.natives, self.options):
+        if not takes_thoughts(turn.native_messages, self.options):
             calls = tuple(map(without_signature, calls))
-        resolved = replace(cast(Any, turn), items=tuple(items), calls=calls, written=written)
+        resolved = replace(
+            cast(Any, turn), items=tuple(items), calls=calls, copied_messages=copied_messages
+        )
         return cast(ResolvedTurn, resolved), loss
 
     def _render_item(
-        self, turn: ComposedTurn, item: Item, form: MediumForm | None, *, is_written: bool
+        self, turn: ComposedTurn, item: Item, form: MediumForm | None, *, is_copied: bool
     ) -> tuple[list[ResolvedItem], list[LossEntry]]:
         """Return the items that replace an item, and its loss.
 
@@ -267,18 +275,18 @@ class Ladder:
             turn: The turn of the item.
             item: The item.
             form: The form of the item, if it is a medium.
-            is_written: True if the message of the turn is written as it was sent.
+            is_copied: True if the message of the turn is copied as it was sent.
         """
         if isinstance(item, TextItem | DataItem):
             return self._with_label(item), []
         if isinstance(item, ProviderBlock):
             rendered, steps = self._render_block(turn, item)
-            return rendered, [] if is_written else steps
+            return rendered, [] if is_copied else steps
         if isinstance(item, SyntheticNote):
             restore = f"GET {turn.origin}"
             return [], [make_loss_entry(item, "", "nothing", item.what, restore, item.seq)]
         if isinstance(item, Omission):
-            if is_written or self._is_rendered_elsewhere(turn, item):
+            if is_copied or self._is_rendered_elsewhere(turn, item):
                 return [], []
             restore = item.restore or make_record_request(turn, item)
             seq = item.seq or turn.seq
@@ -311,7 +319,7 @@ class Ladder:
     def _is_rendered_elsewhere(self, turn: ComposedTurn, item: Omission) -> bool:
         """Return whether the target renders an omitted value in another member of the message."""
         if self.profile.home in item.kept_by:
-            return takes_thoughts(turn.natives, self.options)
+            return takes_thoughts(turn.native_messages, self.options)
         if item.code != "stored-apart" or turn.structured is None:
             return False
         return self.profile.takes_structured(turn.structured[0])
@@ -323,19 +331,19 @@ def _make_reading_call(ref: MediumRef) -> str:
     return f'read_text("{handle}")' if handle else ""
 
 
-def _write_run(run: NativeRun, forms: Sequence[MediumForm]) -> dict[int, tuple[Node, ...]]:
-    """Return the messages of a run as they were sent, by the indexes of its turns.
+def _copy_messages(native: NativeRange, forms: Sequence[MediumForm]) -> dict[int, tuple[Node, ...]]:
+    """Return the messages of a range of turns as they were sent, by the indexes of the turns.
 
-    The first turn has all messages, and the other turns have none. If a medium of the run has
+    The first turn has all messages, and the other turns have none. If a medium of the range has
     another form than the original, the result is empty, and obstacles that were ignored apply.
     """
     stored = find_stored_media(forms)
-    if stored is None or not refers_to_all(run, stored):
+    if stored is None or not refers_to_all(native, stored):
         for form in forms:
             form.apply_obstacle()
         return {}
-    others = dict.fromkeys(range(run.start + 1, run.stop), cast("tuple[Node, ...]", ()))
-    return {run.start: run.write(stored), **others}
+    others = dict.fromkeys(range(native.start + 1, native.stop), cast("tuple[Node, ...]", ()))
+    return {native.start: native.copy_messages(stored), **others}
 
 
 def _is_resolved(turn: ComposedTurn) -> TypeGuard[ResolvedTurn]:

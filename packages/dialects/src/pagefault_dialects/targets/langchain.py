@@ -19,7 +19,7 @@ from pagefault_dialects.targets.base64_leaves import (
     content_of,
     file_name_of,
 )
-from pagefault_dialects.targets.native_messages import write_runs
+from pagefault_dialects.targets.native_messages import write_or_copy_turns
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import Shape, fits_type
 
@@ -34,7 +34,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
     `detail` is not used, since these messages have no member for it.
     """
-    return write_runs(turns, partial(_write_turns, profile=profile))
+    return write_or_copy_turns(turns, partial(_write_turns, profile=profile))
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:

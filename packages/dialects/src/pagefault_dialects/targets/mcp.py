@@ -44,7 +44,7 @@ from pagefault_dialects.targets.base64_leaves import (
     blocks_of,
     file_name_of,
 )
-from pagefault_dialects.targets.native_messages import write_runs
+from pagefault_dialects.targets.native_messages import write_or_copy_turns
 from pagefault_dialects.targets.profile import Profile, tool_use
 from pagefault_dialects.targets.request_shapes import Shape, is_listed
 
@@ -84,7 +84,7 @@ def narrow_to_revision(profile: Profile, revision: McpRevision) -> Profile:
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages. `detail` is not used: they have no member for it."""
-    return write_runs(turns, partial(_write_turns, profile=profile))
+    return write_or_copy_turns(turns, partial(_write_turns, profile=profile))
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:

@@ -1,9 +1,9 @@
-"""Native messages: messages of the target's own dialect, which are written as they were sent.
+"""Native messages: messages of the target's own dialect, which are copied as they were sent.
 
 A message is read as turns, and composing a conversation may change these: results move after their
 calls, ids are adapted to the target, old content is evicted, images are made smaller. If no turn of
 a message has changed, and requests to the target may have such messages, the message itself is
-written, with the bytes of stored media in place of references to them. `Profile.as_request` drops
+copied, with the bytes of stored media in place of references to them. `Profile.as_request` drops
 the members that only responses have.
 """
 
@@ -62,8 +62,8 @@ MediaByResource: TypeAlias = Mapping[str, MediaItem]
 
 
 @dataclass(frozen=True, slots=True)
-class NativeRun:
-    """Consecutive turns that are written as the messages that they were read from."""
+class NativeRange:
+    """Consecutive turns of which a target copies the messages that they were read from."""
 
     start: int
     """The index of the first turn."""
@@ -72,33 +72,35 @@ class NativeRun:
     messages: tuple[tuple[NativeMessage, JsonObject], ...]
     """Each message as it was sent, and as requests to the target have it."""
 
-    def write(self, media: MediaByResource) -> tuple[Node, ...]:
+    def copy_messages(self, media: MediaByResource) -> tuple[Node, ...]:
         """Return the messages with the bytes of media instead of references to them."""
         return tuple(write_node(request, media) for _, request in self.messages)
 
 
-def find_native_runs(
+def _find_candidates(
     turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
-) -> Iterator[NativeRun]:
-    """Yield the runs of turns that can be written as they were sent, if their media allow that."""
+) -> Iterator[NativeRange]:
+    """Yield the ranges of turns whose messages can be copied, if their media allow that."""
     if profile.as_request is None:
         return
     start = 0
     while start < len(turns):
-        run = _find_run_at(turns, start, profile, options) if turns[start].natives else None
-        if run is not None:
-            yield run
-        start = start + 1 if run is None else run.stop
+        native = (
+            _find_range_at(turns, start, profile, options) if turns[start].native_messages else None
+        )
+        if native is not None:
+            yield native
+        start = start + 1 if native is None else native.stop
 
 
-def find_home_runs(
+def find_native_ranges(
     turns: Sequence[ComposedTurn],
     profile: Profile,
     options: RenderOptions,
     refs: Sequence[MediumRef],
     obstacles: Sequence[Obstacle | None],
-) -> list[NativeRun]:
-    """Return the runs of turns that are written as they were sent, if all media fit a request.
+) -> list[NativeRange]:
+    """Return the ranges of turns whose messages are copied. Their media fit a request unchanged.
 
     Args:
         turns: The conversation.
@@ -107,16 +109,16 @@ def find_home_runs(
         refs: All media.
         obstacles: Why each medium cannot be sent unchanged.
     """
-    ranges = find_media_ranges(turns)
-    runs = [
-        run
-        for run in find_native_runs(turns, profile, options)
+    media_ranges = find_media_ranges(turns)
+    native_ranges = [
+        native
+        for native in _find_candidates(turns, profile, options)
         if all(
             _may_stay(profile, refs[index], obstacles[index])
-            for index in find_media_range(run, ranges)
+            for index in find_media_range(native, media_ranges)
         )
     ]
-    return _drop_runs_without_partners(runs, turns)
+    return _drop_halves_of_calls(native_ranges, turns)
 
 
 def find_media_ranges(turns: Sequence[ComposedTurn]) -> list[range]:
@@ -130,9 +132,14 @@ def find_media_ranges(turns: Sequence[ComposedTurn]) -> list[range]:
     return ranges
 
 
-def find_media_range(run: NativeRun, ranges: Sequence[range]) -> range:
-    """Return the indexes of the media of a run, given the result of `find_media_ranges`."""
-    return range(ranges[run.start].start, ranges[run.stop - 1].stop)
+def find_media_range(native: NativeRange, media_ranges: Sequence[range]) -> range:
+    """Return the indexes of the media of a range of turns.
+
+    Args:
+        native: The range of turns.
+        media_ranges: The result of `find_media_ranges`.
+    """
+    return range(media_ranges[native.start].start, media_ranges[native.stop - 1].stop)
 
 
 def _may_stay(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bool:
@@ -156,71 +163,76 @@ def _may_stay(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bo
     return False
 
 
-def _drop_runs_without_partners(
-    runs: list[NativeRun], turns: Sequence[ComposedTurn]
-) -> list[NativeRun]:
-    """Return the runs without those that have only one half of a provider-defined call.
+def _drop_halves_of_calls(
+    native_ranges: list[NativeRange], turns: Sequence[ComposedTurn]
+) -> list[NativeRange]:
+    """Return the ranges without those that have only one half of a provider-defined call.
 
-    The halves of a call are the call and its result. Outside of runs, they are written as the call
-    of a function. A provider rejects a provider-defined half with a half of a function, so if one
-    half is in a run, the other half has to be in a run too.
+    The halves of a call are the call and its result. Outside of the ranges, they are written as
+    the call of a function. A provider rejects a provider-defined half with a half of a function, so
+    if one half is in a range, the other half has to be in a range too.
     """
-    provider_calls = {run.start: _find_provider_calls(run) for run in runs}
-    while any(provider_calls[run.start] for run in runs):
-        in_runs = {index for run in runs for index in range(run.start, run.stop)}
+    provider_calls = {native.start: _find_provider_calls(native) for native in native_ranges}
+    while any(provider_calls[native.start] for native in native_ranges):
+        copied_turns = {
+            index for native in native_ranges for index in range(native.start, native.stop)
+        }
         outside = {
             call_id
             for index, turn in enumerate(turns)
-            if index not in in_runs
+            if index not in copied_turns
             for call_id in (turn.call_id, *(call.call_id for call in turn.calls))
         }
-        remaining = [run for run in runs if provider_calls[run.start].isdisjoint(outside)]
-        if len(remaining) == len(runs):
+        remaining = [
+            native for native in native_ranges if provider_calls[native.start].isdisjoint(outside)
+        ]
+        if len(remaining) == len(native_ranges):
             break
-        # A dropped run may have had the other half of a call in a remaining run, so check again.
-        runs = remaining
-    return runs
+        # A dropped range may have had the other half of a call in a remaining one: check again.
+        native_ranges = remaining
+    return native_ranges
 
 
-def _find_provider_calls(run: NativeRun) -> set[str]:
-    """Return the ids of the calls in a run, or of results, that are not those of functions."""
+def _find_provider_calls(native: NativeRange) -> set[str]:
+    """Return the ids of the calls in a range, or of results, that are not those of functions."""
     return {
         request["call_id"]
-        for _, request in run.messages
+        for _, request in native.messages
         if isinstance(request.get("call_id"), str) and request.get("type") not in _FUNCTION_ITEMS
     }
 
 
-def refers_to_all(run: NativeRun, media: MediaByResource) -> bool:
-    """Return whether the messages of a run refer to all of these media."""
+def refers_to_all(native: NativeRange, media: MediaByResource) -> bool:
+    """Return whether the messages of a range refer to all of these media."""
     if not media:
         return True
     references = {
-        reference for native, _ in run.messages for reference in find_references(native.message)
+        reference
+        for message, _ in native.messages
+        for reference in find_references(message.message)
     }
     return media.keys() <= references
 
 
-def write_runs(
+def write_or_copy_turns(
     turns: Sequence[ResolvedTurn],
     write: Callable[[Sequence[ResolvedTurn]], list[Node]],
     *,
     content: str = "",
 ) -> list[Node]:
-    """Return the messages of turns: those with `written` as they were sent, others by `write`.
+    """Return the messages of turns: copies of the sent messages, or those that `write` makes.
 
     Args:
         turns: Resolved turns.
-        write: Writes the messages of turns that are not written as they were sent.
+        write: Writes the messages of consecutive turns without `copied_messages`.
         content: The member with the blocks of a message. If it is not empty, consecutive messages
             with results are joined into one message.
     """
     messages: list[Node] = []
     ends_with_result = False
-    for is_native, group in groupby(turns, key=lambda turn: turn.written is not None):
-        run = [*group]
-        for part in ([turn] for turn in run) if is_native else [run]:
-            new_messages = [*(part[0].written or ())] if is_native else write(part)
+    for is_copied, group in groupby(turns, key=lambda turn: turn.copied_messages is not None):
+        for part in ([turn] for turn in group) if is_copied else [[*group]]:
+            new_messages = [*(part[0].copied_messages or ())] if is_copied else write(part)
             if content and ends_with_result and part[0].role == "tool" and new_messages:
                 messages[-1] = _append_blocks(messages[-1], new_messages.pop(0), content)
             messages += new_messages
@@ -266,16 +278,16 @@ def has_only_own_blocks(blocks: Sequence[JsonValue]) -> bool:
     )
 
 
-def _find_run_at(
+def _find_range_at(
     turns: Sequence[ComposedTurn], start: int, profile: Profile, options: RenderOptions
-) -> NativeRun | None:
-    """Return the run that begins at a turn.
+) -> NativeRange | None:
+    """Return the range of the turns of one message, beginning at a turn.
 
     The result is `None` if a turn of its messages has changed, or if the target does not accept one
     of the messages.
     """
-    natives = turns[start].natives
-    original = _read_turns_of(natives)
+    native_messages = turns[start].native_messages
+    original = _read_turns_of(native_messages)
     stop = start + len(original)
     current = turns[start:stop]
     if len(current) < len(original) or not all(map(_is_unchanged, current, original)):
@@ -283,28 +295,30 @@ def _find_run_at(
     have_ids = profile.ids_are_optional or all(
         turn.call_id for turn in original if turn.role == "tool"
     )
-    may_have_thoughts = takes_thoughts(natives, options) or not any(map(holds_thoughts, original))
+    may_have_thoughts = takes_thoughts(native_messages, options) or not any(
+        map(holds_thoughts, original)
+    )
     if not (have_ids and may_have_thoughts):
         return None
     if not all(_is_accepted(turn, profile, options) for turn in current):
         return None
     messages = []
-    for native in natives:
+    for native in native_messages:
         request = profile.as_request(native, options) if profile.as_request else None
         if request is None:
             return None
         messages.append((native, request))
-    return NativeRun(start, stop, tuple(messages))
+    return NativeRange(start, stop, tuple(messages))
 
 
-def _read_turns_of(natives: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
+def _read_turns_of(native_messages: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
     """Return the turns that were read from a message.
 
     Several messages are items of OpenAI's Responses that were joined into one turn.
     """
-    if len(natives) == 1:
-        return natives[0].turns
-    turns = [turn for native in natives for turn in native.turns]
+    if len(native_messages) == 1:
+        return native_messages[0].turns
+    turns = [turn for native in native_messages for turn in native.turns]
     items = tuple(item for turn in turns for item in turn.items)
     calls = tuple(call for turn in turns for call in turn.calls)
     first = turns[0]

@@ -46,7 +46,7 @@ from pagefault_dialects.targets.base64_leaves import (
 from pagefault_dialects.targets.media_lines import attached_line, frame_line
 from pagefault_dialects.targets.native_messages import (
     select_request_members,
-    write_runs,
+    write_or_copy_turns,
 )
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import (
@@ -130,7 +130,11 @@ def write_chat(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDet
             messages += _write_results(group, profile, detail)
             continue
         for turn in group:
-            messages += _write_turn(turn, profile, detail) if turn.written is None else turn.written
+            messages += (
+                _write_turn(turn, profile, detail)
+                if turn.copied_messages is None
+                else turn.copied_messages
+            )
     return messages
 
 
@@ -153,7 +157,7 @@ def write_responses(
     turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail
 ) -> list[Node]:
     """Return resolved turns as input items of `openai-responses`."""
-    return write_runs(turns, partial(_write_items, profile=profile, detail=detail))
+    return write_or_copy_turns(turns, partial(_write_items, profile=profile, detail=detail))
 
 
 def _write_items(
@@ -239,8 +243,8 @@ def _write_results(
     messages: list[Node] = []
     media: list[Node] = []
     for turn in group:
-        if turn.written is not None:
-            messages += turn.written
+        if turn.copied_messages is not None:
+            messages += turn.copied_messages
             continue
         call_id = profile.call_id.fit(turn.call_id)
         texts: list[str | None] = []

@@ -184,7 +184,7 @@ def _as_user_turn(turn: ResolvedTurn) -> ResolvedTurn:
         return turn
     mark = (TextItem("", FROM_THE_SYSTEM),) if any(map(_has_content, turn.items)) else ()
     items = (*mark, *turn.items)
-    user_turn: ResolvedTurn = replace(turn, role="user", items=items, written=None)
+    user_turn: ResolvedTurn = replace(turn, role="user", items=items, copied_messages=None)
     return user_turn
 
 

@@ -44,9 +44,9 @@ def takes_thought(model: str | None, options: RenderOptions) -> bool:
     return model is None or options.model is None or is_same_model(model, options.model)
 
 
-def takes_thoughts(natives: Iterable[NativeMessage], options: RenderOptions) -> bool:
+def takes_thoughts(native_messages: Iterable[NativeMessage], options: RenderOptions) -> bool:
     """Return whether the thoughts in messages may be sent to the model of the request."""
-    return all(takes_thought(native.model, options) for native in natives)
+    return all(takes_thought(native.model, options) for native in native_messages)
 
 
 def holds_thoughts(turn: ComposedTurn) -> bool:

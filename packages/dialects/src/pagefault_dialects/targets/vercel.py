@@ -47,7 +47,7 @@ from pagefault_dialects.targets.base64_leaves import (
     text_of,
 )
 from pagefault_dialects.targets.media_lines import ERROR_LINE
-from pagefault_dialects.targets.native_messages import select_request_members, write_runs
+from pagefault_dialects.targets.native_messages import select_request_members, write_or_copy_turns
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import WORDS, Shape, fits_type, is_listed
 
@@ -93,12 +93,14 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
     `detail` is not used, since these messages have no member for it.
     """
-    return write_runs(turns, partial(_write_turns, profile=profile, output_file=_write_output_file))
+    return write_or_copy_turns(
+        turns, partial(_write_turns, profile=profile, output_file=_write_output_file)
+    )
 
 
 def write_6(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages of version 6; see `write`."""
-    return write_runs(
+    return write_or_copy_turns(
         turns, partial(_write_turns, profile=profile, output_file=_write_output_file_6)
     )
 

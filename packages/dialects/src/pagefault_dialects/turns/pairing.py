@@ -270,7 +270,7 @@ class Pairing:
             calls=(call,),
         )
         if late_call is not None and late_call.entry_position is not None:
-            turn = replace(turn, late_for=late_call.entry_position[0])
+            turn = replace(turn, late_call_seq=late_call.entry_position[0])
         added = TurnWithResults(calling, [(0, turn)], is_added=True)
         self._turns.append(added)
         if late_call is None:

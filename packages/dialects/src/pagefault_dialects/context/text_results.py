@@ -16,13 +16,13 @@ from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
 _HEADER_TOKENS = 64
 
 
-def answer_with_characters(
+def format_characters(
     name: str, text: str, total_chars: int, request: ReadTextArguments, max_tokens: int
 ) -> str:
     """Return the characters from an offset on, under a line with the next offset.
 
     Args:
-        name: The name of the text; see `text_name`.
+        name: The name of the text; see `make_text_name`.
         text: The text from the offset on, which may be longer than the limit.
         total_chars: The length of the text, for the error; at least that of the part that was read.
         request: The offset and the limit.
@@ -42,12 +42,12 @@ def answer_with_characters(
     return f"[{name}, characters {request.offset} to {end}{next_step}]\n{piece}"
 
 
-def text_name(mime_type: str, charset: str) -> str:
+def make_text_name(mime_type: str, charset: str) -> str:
     """Return the name of a text: its type, and the charset that it was decoded from."""
     return f"{mime_type}, decoded from {charset}" if charset else mime_type
 
 
-def answer_with_excerpt(
+def format_excerpt(
     name: str,
     total_lines: int | None,
     excerpt: LineExcerpt | Matches | JsonExcerpt,
@@ -58,7 +58,7 @@ def answer_with_excerpt(
     Lines that do not fit the result are left out.
 
     Args:
-        name: The name of the text; see `text_name`.
+        name: The name of the text; see `make_text_name`.
         total_lines: The number of lines of the text; `None` for a JSON value.
         excerpt: The lines, the matches or the value.
         max_tokens: The most tokens of the result.
