@@ -409,6 +409,8 @@ def test_strip_has_what_a_model_no_longer_gets_in_full(
     # The oldest are evicted, the newest are not.
     assert mark["x"] < strip["x"] + strip["width"] / 3
     assert mark["x"] + mark["width"] < strip["x"] + strip["width"] - 4
+    tab.page.locator(".strip").get_by_role("link", name=re.compile(r"^\d+ evicted$")).click()
+    expect(tab.page.get_by_label("Only what was evicted or changed")).to_be_checked()
 
 
 def test_long_session_has_its_badge_and_its_evictions(

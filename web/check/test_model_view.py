@@ -547,6 +547,26 @@ def test_evicted_entry_of_an_earlier_rendering_is_shown_as_it_was_sent_then(
     expect(tab.page.locator(".model-entry.evicted", has_text="folded")).to_have_count(0)
 
 
+@pytest.mark.parametrize("width", [1_280, 1_700])
+@pytest.mark.parametrize("seq", [40, 41])
+def test_an_entry_leads_to_what_the_model_no_longer_saw_then(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, seq: int, width: int
+) -> None:
+    write_evicted_session(writer)
+    tab = open_tab(open_service, viewport={"width": width, "height": 900})
+    tab.open(f"/sessions/{shop.SESSION}#{seq}")
+    line = tab.page.locator(f'article.line[data-seq="{seq}"]')
+    link = tab.page.get_by_role("link", name="What the model no longer saw here")
+    if width < 1_600:
+        line.get_by_role("button").click()
+        link = tab.page.locator(f'[data-seq="{seq}"] footer').locator(link).last
+    link.click()
+    unseen = tab.page.locator(".model-unseen")
+    expect(unseen).to_contain_text(
+        re.compile(rf"At entry {seq} the model no longer saw \d+ of {seq}")
+    )
+
+
 @pytest.mark.parametrize(
     "target",
     ["openai-chat", "openai-responses", "bedrock", "text"],

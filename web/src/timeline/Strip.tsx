@@ -4,12 +4,14 @@
  */
 import type { OutlineEntry } from "@pagefault/client";
 import { counted, numberText, visibleName } from "@pagefault/react";
-import { type CSSProperties, useMemo } from "react";
+import { type CSSProperties, useContext, useMemo } from "react";
+import { Link } from "react-router";
 
 import { FILMSTRIP, LINE, STRIP } from "../words/timeline";
 import { type Filter, toolsIn } from "./finding/filter";
 import { PlaceSlider, rectangles } from "./PlaceSlider";
 import type { Row } from "./rows";
+import { SessionContext, modelPath } from "./sessionContext";
 import { type TimeLine, indexAt, indexAtShare, timeLineOf } from "./spans";
 import { type ToolColours, colourValue } from "./toolColours";
 
@@ -42,6 +44,7 @@ const MOST_CHIPS = 8;
 
 export function Strip(props: StripProps) {
   const { entries, rows, current, goTo, colours, evicted } = props;
+  const sessionId = useContext(SessionContext);
   const line = useMemo(() => timeLineOf(entries, rows), [entries, rows]);
   const drawn = useMemo(() => pathsOf(line, entries, colours, evicted), [
     line,
@@ -91,6 +94,15 @@ export function Strip(props: StripProps) {
           >
             {FILMSTRIP.show(images)}
           </button>
+        )}
+        {evicted.size > 0 && (
+          <Link
+            className="chip evicted-chip"
+            title={STRIP.evictedHint}
+            to={{ pathname: modelPath(sessionId), search: "?evicted=1" }}
+          >
+            {STRIP.evicted(evicted.size)}
+          </Link>
         )}
         <button
           type="button"

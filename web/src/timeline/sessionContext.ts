@@ -11,6 +11,11 @@ export function modelPath(sessionId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}/model`;
 }
 
+/** The address of what a model got when an entry was the newest. */
+export function modelPathAt(sessionId: string, seq: number): string {
+  return `${modelPath(sessionId)}?at=${seq}`;
+}
+
 /** The address of why a provider would refuse a session, and of the healed history. */
 export function doctorPath(sessionId: string): string {
   return `/doctor?session=${encodeURIComponent(sessionId)}&target=${DOCTOR_TARGET}`;

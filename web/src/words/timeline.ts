@@ -1,5 +1,5 @@
 /** What the timeline of a session says. */
-import { counted } from "@pagefault/react";
+import { counted, numberText } from "@pagefault/react";
 
 export const TIMELINE = {
   title: (name: string) => `${name} · Sessions`,
@@ -44,6 +44,8 @@ export const STRIP = {
   title: "Calls by tool; below them errors (red), images (blue), and what a model no longer gets in full (amber). Pauses are shortened.",
   tools: "Tools",
   otherTool: "other tool",
+  evicted: (count: number) => `${numberText(count)} evicted`,
+  evictedHint: "Entries that the model no longer gets in full (amber)",
 };
 
 export const FILMSTRIP = {
@@ -109,6 +111,8 @@ export const STEP = {
   took: (time: string) => `answered after ${time}`,
   kept: (count: number, size: string) => `${counted(count, "file")} kept, ${size}`,
   whatModelGets: "What a model gets",
+  unseenHere: "What the model no longer saw here",
+  unseenHereHint: "The entries that the model no longer had in full when this one was the newest.",
   apart: (seq: number) => `Answered in #${seq}`,
   page: "Open the page",
   fold: (name: string) => `Fold ${name}`,

@@ -5,7 +5,6 @@ import { type CSSProperties, useContext, useId, useMemo } from "react";
 import { Link } from "react-router";
 
 import { AppCallContext, readInput } from "../../apps/appCall";
-import { useIsStored } from "../../file/openedFile";
 import { JsonDetails } from "../../json/JsonDetails";
 import { CopyButton } from "../../reading/CopyButton";
 import { HeadingLevel } from "../../reading/headingLevel";
@@ -19,7 +18,7 @@ import type { Call } from "../rows";
 import { SessionContext } from "../sessionContext";
 import { useToolColour } from "../toolColours";
 import { CallArguments, unquoted } from "./CallArguments";
-import { EntryAddress } from "./EntryFrame";
+import { EntryAddress, ModelLinks } from "./EntryFrame";
 import { PendingLabel } from "./PendingLabel";
 import { ResultBody } from "./ResultBody";
 import { useFolded } from "./useFolded";
@@ -39,7 +38,6 @@ interface CallCardProps {
 export function CallCard({ call, made, calledAt, body, isNamed, isInside }: CallCardProps) {
   const Heading = isInside ? "h3" : "h2";
   const sessionId = useContext(SessionContext);
-  const isStored = useIsStored();
   const client = usePagefault();
   const { result, isApart } = call;
   const colour = useToolColour(call.name);
@@ -110,11 +108,7 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
       {own !== undefined && (
         <footer className="call-facts small quiet">
           <Facts result={own} body={body} calledAt={calledAt} />
-          {isStored && (
-            <Link to={`/sessions/${encodeURIComponent(sessionId)}/model#entry-${own.seq}`}>
-              {STEP.whatModelGets}
-            </Link>
-          )}
+          <ModelLinks seq={own.seq} />
           {body !== undefined && (
             <>
               <CopyButton text={() => textOfEntry(body.source, client)} name={ENTRY.copy} />

@@ -1,12 +1,15 @@
 /** What every entry of a timeline has: its number, what it is, when it was written, its JSON. */
 import { usePagefault, visibleName } from "@pagefault/react";
-import { type ReactNode, useId } from "react";
+import { type ReactNode, useContext, useId } from "react";
+import { Link } from "react-router";
 
+import { useIsStored } from "../../file/openedFile";
 import { JsonDetails } from "../../json/JsonDetails";
 import { CopyButton } from "../../reading/CopyButton";
 import { TimeText } from "../../shared/TimeText";
-import { ENTRY } from "../../words/timeline";
+import { ENTRY, STEP } from "../../words/timeline";
 import { textOfEntry } from "../entryText";
+import { SessionContext, modelPath, modelPathAt } from "../sessionContext";
 import { FindingLabel } from "./FindingLabel";
 
 interface EntryFrameProps {
@@ -46,10 +49,25 @@ export function EntryFrame(props: EntryFrameProps) {
       </header>
       <div className="entry-body">{children}</div>
       <footer className="entry-tools small quiet">
+        <ModelLinks seq={seq} />
         <CopyButton text={() => textOfEntry(source, client)} name={ENTRY.copy} />
         <JsonDetails title={ENTRY.json} source={source} />
       </footer>
     </article>
+  );
+}
+
+/** The links to what a model gets of an entry, and to what it no longer saw when that was the newest. */
+export function ModelLinks({ seq }: { seq: number }) {
+  const sessionId = useContext(SessionContext);
+  if (!useIsStored()) return null;
+  return (
+    <>
+      <Link to={`${modelPath(sessionId)}#entry-${seq}`}>{STEP.whatModelGets}</Link>
+      <Link to={modelPathAt(sessionId, seq)} title={STEP.unseenHereHint}>
+        {STEP.unseenHere}
+      </Link>
+    </>
   );
 }
 
