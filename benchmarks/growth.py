@@ -105,7 +105,7 @@ async def _number(store: Store) -> int:
 
     def take(unit: UnitOfWork) -> None:
         session = unit[SessionRecords].ensure(store.session, utc_now())
-        unit[SessionRecords].number(session.session_id)
+        unit[SessionRecords].take_numbers(session.session_id)
 
     await store.services[Records].write(PROJECT, take)
     return 1

@@ -1,8 +1,8 @@
-"""Run migrations on the connection that `app.stores.records.engine` passes."""
+"""Run migrations on the connection that `app.stores.records.migrations` puts into the config."""
 
 from alembic import context
 
-from app.stores.records import search_tables  # noqa: F401 - it completes the metadata
+from app.stores.records import search_tables  # noqa: F401 - adds its tables to the metadata
 from app.stores.records.columns import is_shared_schema, metadata
 
 context.configure(

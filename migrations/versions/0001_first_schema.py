@@ -1,4 +1,4 @@
-"""First schema: projects, keys, sessions, history, tool results, resources, links."""
+"""Create projects, API keys, sessions, history, tool results, resources and their links."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -46,6 +46,7 @@ def upgrade() -> None:
 
 
 def _of_project(table: str) -> sa.ForeignKeyConstraint:
+    """Return the foreign key to the project of a row."""
     return sa.ForeignKeyConstraint(
         ["project_id"], ["projects.project_id"], name=f"fk_{table}_projects"
     )

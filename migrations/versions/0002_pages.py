@@ -1,4 +1,4 @@
-"""Add pages with their levels and accesses, the search index, and messages."""
+"""Add memory pages with their levels and accesses, the word index of pages, and messages."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,6 +8,8 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
+# The columns by which lists of pages are filtered. Each index continues with the page number, which
+# is the order of a list.
 _LISTED_BY = (
     (),
     ("session_id",),
@@ -49,6 +51,7 @@ def upgrade() -> None:
 
 
 def _of_page(table: str) -> sa.ForeignKeyConstraint:
+    """Return the foreign key to the page of a row, with which the row is deleted."""
     return sa.ForeignKeyConstraint(
         ["project_id", "page_id"],
         ["pages.project_id", "pages.page_id"],
@@ -116,8 +119,9 @@ def _create_messages() -> None:
 
 
 def _create_search_on_sqlite() -> None:
-    # The texts are words joined by blanks. `ascii` treats all characters above 127 as letters. The
-    # sizes of columns are for bm25, which is not used: it weighs words by their frequency in all
+    # `heading` and `body` are words joined by spaces, so the tokenizer only has to split at spaces:
+    # `ascii` treats all characters above 127 as letters. `columnsize=0` omits the sizes that the
+    # ranking function bm25 needs. It is not used, because it weighs a word by its frequency in all
     # projects, which would disclose the content of other projects.
     op.execute(
         "CREATE VIRTUAL TABLE page_search USING fts5("
@@ -142,7 +146,8 @@ def _create_search_on_postgresql() -> None:
             f"CONSTRAINT fk_{name}_pages FOREIGN KEY (page_number) "
             "REFERENCES pages (page_number) ON DELETE CASCADE)"
         )
-    # Every search reads the whole pending list, so it has to be short.
+    # A GIN index first collects new entries in a pending list. Every search reads this whole list,
+    # so it has to be short.
     op.execute(
         "CREATE INDEX ix_page_search_words ON page_search USING gin (words) "
         "WITH (gin_pending_list_limit = 256)"

@@ -8,6 +8,7 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
+# The kinds of entries of a history; a session has a column with the number of each.
 _COUNTED = ("tool_result", "page_fault", "message", "interaction", "answer")
 
 
@@ -37,6 +38,7 @@ def upgrade() -> None:
 
 
 def _of_project(table: str) -> sa.ForeignKeyConstraint:
+    """Return the foreign key to the project of a row."""
     return sa.ForeignKeyConstraint(
         ["project_id"], ["projects.project_id"], name=f"fk_{table}_projects"
     )

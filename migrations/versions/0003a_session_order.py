@@ -1,4 +1,4 @@
-"""Index sessions in the order of their lists."""
+"""Add an index of sessions by the time of the last write, in which order they are listed."""
 
 from alembic import op
 

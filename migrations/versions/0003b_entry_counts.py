@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - the names in the statements are written here
-"""Count the entries of existing sessions, and their bytes."""
+"""Store the number of entries of existing sessions, and the size of each entry's record."""
 
 from app.stores.records.migration_steps import run_batches, select_locked
 
@@ -9,6 +9,8 @@ branch_labels = None
 depends_on = None
 is_online = True
 
+# For each kind of entry that existed before `0003`: the table of the records, its id column, and
+# the column with the bytes of the record.
 _SIZED = (
     ("tool_result", "tool_results", "tool_result_id", "sanitized"),
     ("page_fault", "messages", "message_id", "message"),
@@ -22,7 +24,8 @@ def upgrade() -> None:
         f"AND h.kind = '{kind}')"
         for kind, *_ in _SIZED
     )
-    # Locked first: a statement does not see what was committed while it waited for a lock.
+    # A separate statement locks the sessions first, so that the counts include all committed
+    # entries: a statement does not see what was committed while it waited for a lock.
     run_batches(
         "sessions",
         ("project_id", "session_id"),

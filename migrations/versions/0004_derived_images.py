@@ -1,4 +1,4 @@
-"""Add derived images: smaller images made of stored ones, and their resources."""
+"""Add derived images: smaller images that the service has made from stored images."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -42,6 +42,6 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_table("derived_images")
-    # Without the column, they could not be distinguished from stored files.
+    # Without the column, derived images could not be distinguished from files of clients.
     op.execute("DELETE FROM resources WHERE is_derived")
     op.drop_column("resources", "is_derived")

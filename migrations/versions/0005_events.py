@@ -1,4 +1,4 @@
-"""Add the log of events, in one order per project."""
+"""Add the log of events, numbered separately in each project."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Distinguish consecutive sessions with the same id."""
+"""Add the incarnation of a session, which differs from that of a deleted one with the same id."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -10,7 +10,8 @@ is_online = True
 
 
 def upgrade() -> None:
-    # Later sessions have random ones, so existing sessions may share one.
+    # New sessions get random incarnations, which differ from 'first'. So all existing sessions may
+    # have the same incarnation.
     run_batches(
         "sessions",
         ("project_id", "session_id"),

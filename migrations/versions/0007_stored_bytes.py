@@ -1,4 +1,4 @@
-"""Count the bytes that a project stores and has reserved, if a quota is set."""
+"""Add tables for the quota of a project: its stored blobs, their total, and reservations."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # The tables are empty at first: a service with a quota counts the stored blobs when it starts.
+    # Nothing is inserted here: a service with a quota counts the stored blobs when it starts.
     _create("stored_blobs", ["digest"], sa.Column("size_bytes", sa.BigInteger(), nullable=False))
     _create(
         "stored_totals",
@@ -32,7 +32,7 @@ def downgrade() -> None:
 
 
 def _create(table: str, keys: list[str], *columns: sa.Column[int]) -> None:
-    """Create a table with a primary key of the project and text columns."""
+    """Create a table whose primary key is the project and the text columns `keys`."""
     op.create_table(
         table,
         sa.Column("project_id", sa.String(), nullable=False),

@@ -1,4 +1,7 @@
-"""Distinguish a request whose idempotency key was taken over from its successor."""
+"""Add the id of a claim of an idempotency key.
+
+A request whose claim was taken over by another request finds another id in the row.
+"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Ended sessions: the numbers that deleted sessions have taken, by their names."""
+"""Add ended sessions: the highest `seq` of deleted sessions, by the id of the session."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Take the numbers of ended sessions from their events."""
+"""Store the highest `seq` of sessions that were deleted earlier, from their events."""
 
 from alembic import op
 
@@ -10,7 +10,7 @@ is_online = True
 
 
 def upgrade() -> None:
-    # Of those that ended longer ago than events are kept, nothing is known any more.
+    # If the events of a deletion have expired, the number of the session is unknown.
     op.execute(
         "INSERT INTO ended_sessions (project_id, session_id, last_seq) "
         "SELECT project_id, session_id, max(seq) FROM events "

@@ -1,4 +1,7 @@
-"""Aliases: ids that other systems have for resources, and what attachments were bound to."""
+"""Add aliases, the ids of other systems for resources, and the resources of attachments.
+
+`interactions.bindings` has the resources that the attachments of an interaction were bound to.
+"""
 
 import sqlalchemy as sa
 from alembic import op

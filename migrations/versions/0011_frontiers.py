@@ -1,4 +1,4 @@
-"""Frontiers: how far the renderings of sessions have been evicted."""
+"""Add frontiers: how the old steps of a session are shortened in its renderings."""
 
 import sqlalchemy as sa
 from alembic import op

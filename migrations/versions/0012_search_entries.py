@@ -1,7 +1,8 @@
 # ruff: noqa: S608 - the names in the statements are written here
-"""Add search entries: records found by words beside pages, maintained by triggers of the database.
+"""Add search entries: a row for each searchable record that is not a memory page.
 
-The words of pages are not changed, so an earlier version finds them after a downgrade.
+Triggers of the database insert and remove the rows. The index of pages is not changed, so an
+earlier version can use it after a downgrade.
 """
 
 import sqlalchemy as sa
@@ -12,14 +13,16 @@ down_revision = "0011"
 branch_labels = None
 depends_on = None
 
-# kind: the table, its id, which of its rows are found.
+# By the kind of an entry: the table of its records, its id column, and the condition of the rows
+# that are searchable.
 _FOUND = {
     "tool_result": ("tool_results", "tool_result_id", "true"),
     "message": ("messages", "message_id", "true"),
     "interaction": ("interactions", "interaction_id", "true"),
     "file": ("resources", "resource_id", "{row}.filename IS NOT NULL"),
 }
-# The changes after which an entry is indexed again, and their conditions.
+# By the kind of an entry: the change of a record after which it is indexed again, the table, its id
+# column, and the condition of the change.
 _CHANGED = {
     "interaction": ("UPDATE OF output", "interactions", "interaction_id", "true"),
     "file": (
@@ -29,6 +32,7 @@ _CHANGED = {
         "OLD.is_derived AND NOT NEW.is_derived",
     ),
 }
+# A file is also indexed again when a session links it: the table, and the condition.
 _LINKED = ("resource_links", "NEW.session_id IS NOT NULL")
 
 
@@ -84,7 +88,7 @@ def upgrade() -> None:
 
 
 def _create_on_sqlite() -> None:
-    # See `page_search` in 0002.
+    # The options are explained at the table `page_search` in `0002_pages.py`.
     op.execute(
         "CREATE VIRTUAL TABLE entry_search USING fts5("
         "project_id UNINDEXED, scope, heading, body, tokenize='ascii', prefix='3', columnsize=0)"
@@ -117,6 +121,7 @@ def _create_on_sqlite() -> None:
 
 
 def _removed(kind: str, key: str) -> str:
+    """Return the statement of a trigger that removes the entry of a removed record."""
     return (
         "DELETE FROM search_entries WHERE project_id = OLD.project_id "
         f"AND entry_id = OLD.{key} AND kind = '{kind}'"
@@ -124,6 +129,7 @@ def _removed(kind: str, key: str) -> str:
 
 
 def _revised(kind: str, key: str) -> str:
+    """Return the statement of a trigger that queues the entry of a changed record again."""
     return (
         "UPDATE search_entries SET revision = revision + 1 WHERE project_id = NEW.project_id "
         f"AND entry_id = NEW.{key} AND kind = '{kind}'"

@@ -1,7 +1,7 @@
 # ruff: noqa: S608 - the names in the statements are written here
-"""Let existing records, and pages, which have no stems yet, wait to be indexed.
+"""Queue existing records for the index, and existing pages, whose words have no stems yet.
 
-The service indexes them while it runs.
+The service works through both queues while it runs.
 """
 
 from alembic import op
@@ -14,7 +14,8 @@ branch_labels = None
 depends_on = None
 is_online = True
 
-# kind: the table, its id, which of its rows are found.
+# By the kind of an entry: the table of its records, its id column, and the condition of the rows
+# that are searchable.
 _FOUND = {
     "tool_result": ("tool_results", "tool_result_id", "1 = 1"),
     "message": ("messages", "message_id", "1 = 1"),
@@ -25,7 +26,8 @@ _LIST = "found_entries"
 
 
 def upgrade() -> None:
-    # The order of all records is made once, in a table of this migration.
+    # Records of all kinds are sorted by age once, into a table that only this migration uses.
+    # Batches are then read from that table.
     rows = " UNION ALL ".join(
         f"SELECT project_id, '{kind}' AS kind, {key} AS entry_id, created_at FROM {table} "
         f"WHERE {condition}"
@@ -34,7 +36,7 @@ def upgrade() -> None:
     is_postgresql = op.get_bind().dialect.name == "postgresql"
     op.execute(f"DROP TABLE IF EXISTS {_LIST}")
     op.execute(
-        # That of SQLite is in a file of its own, so that no writer waits.
+        # SQLite writes a temporary table to a separate file, so other writers do not wait.
         f"CREATE {'' if is_postgresql else 'TEMPORARY '}TABLE {_LIST} AS SELECT "
         "row_number() OVER (ORDER BY created_at, kind, entry_id) AS place, "
         f"project_id, kind, entry_id FROM ({rows}) AS found"

@@ -1,4 +1,7 @@
-"""Index files again when a link of a session is removed, as when one is added."""
+"""Index a file again when the link from a session is removed, or moved to another session.
+
+Migration `0012` does this when a link is added.
+"""
 
 from alembic import op
 
@@ -7,7 +10,7 @@ down_revision = "0012a"
 branch_labels = None
 depends_on = None
 
-# By the name of the trigger: its event, and its condition.
+# By the name of the trigger: the change that it follows, and its condition.
 _CHANGES = {
     "resource_links_leave_search": ("DELETE", "OLD.session_id IS NOT NULL"),
     "resource_links_move_search": (

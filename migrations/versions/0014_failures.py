@@ -1,4 +1,4 @@
-"""An index of the tool results that failed, which lists of sessions count."""
+"""Add an index of failed tool results, because lists of sessions show their number."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Store the request of a page fault beside the message that answers it; null in older rows."""
+"""Add the requested page and level to the message of a page fault; null in existing rows."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,6 +1,6 @@
-"""The dialect of a message, by which reading it came in, and its role if it is wrapped.
+"""Add the dialect of a message, the version of its reader, and the role of a bare content.
 
-All three are null in rows of an earlier version, and in those that it still writes.
+All three are null in rows that an earlier version has written, or writes after this migration.
 """
 
 import sqlalchemy as sa

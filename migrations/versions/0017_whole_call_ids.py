@@ -1,6 +1,7 @@
-"""The whole id of a call where its column has a key made of it; null where that is the id itself.
+"""Add `whole_call_id`: the id of a call, if `tool_call_id` is a key that was made from the id.
 
-Versions that do not know it read the key as an id, and write ids that are keys of themselves.
+Such keys replace long and repeated ids. In all other rows `whole_call_id` is null, and
+`tool_call_id` is the id. Earlier versions read a key as if it were the id, and write only ids.
 """
 
 import sqlalchemy as sa

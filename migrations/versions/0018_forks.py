@@ -1,4 +1,4 @@
-"""The session that a fork was copied from; null in all others."""
+"""Add the origin of a fork: the session that it was copied from. Null in other sessions."""
 
 import sqlalchemy as sa
 from alembic import op

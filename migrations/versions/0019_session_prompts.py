@@ -1,4 +1,4 @@
-"""The newest system, instructions, tools and model of a session."""
+"""Add the newest prompt of a session: its system prompt, instructions, tools and model."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,7 @@
-"""Store whether an answer to a call was sent by itself; null in rows of an earlier version."""
+"""Add `is_apart`: false if a result was sent in one list with others, true if it was sent alone.
+
+The column is null in rows that an earlier version has written.
+"""
 
 import sqlalchemy as sa
 from alembic import op

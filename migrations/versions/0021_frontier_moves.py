@@ -1,4 +1,4 @@
-"""The moves of frontiers; none of a frontier that only an earlier version has moved."""
+"""Add the moves of frontiers. Earlier moves are unknown, so nothing is inserted."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The marks that people set on sessions: pinned, tags, a note; none on sessions from before."""
+"""Add the marks that people set on sessions: pinned, tags and a note. Existing ones have none."""
 
 import sqlalchemy as sa
 from alembic import op

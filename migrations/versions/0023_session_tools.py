@@ -1,6 +1,7 @@
-"""The tools of each session, and the form in which an entry was indexed.
+"""Add the tools that a session has called, and `form`, the version that has indexed an entry.
 
-Sessions lose their tools by a trigger, so that earlier versions need not know them.
+A trigger deletes the tools of a deleted session, because earlier versions of the service do not
+know the table.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,7 @@
-"""An index of the entries that an earlier version has indexed, which are indexed once more."""
+"""Add an index of the search entries that an earlier version has indexed.
+
+The service indexes these entries once more.
+"""
 
 import sqlalchemy as sa
 from alembic import op

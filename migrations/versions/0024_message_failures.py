@@ -1,4 +1,4 @@
-"""The number of failed results in a message, for the lists of sessions."""
+"""Add the number of failed results in a message, which lists of sessions add up."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""An index of the messages with failed results, which are few."""
+"""Add an index of the few messages that have failed results."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -30,7 +30,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 async def write(services: Services) -> None:
     def note(unit: UnitOfWork) -> None:
         unit[SessionRecords].ensure("s", NOW)
-        seq = unit[SessionRecords].number("s")
+        seq = unit[SessionRecords].take_numbers("s")
         unit.add_event(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
 
     await services[Records].write(PROJECT, note)

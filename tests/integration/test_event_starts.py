@@ -47,7 +47,7 @@ async def write(records: Records, *session_ids: str, fails: bool = False) -> Non
     for session_id in session_ids:
         async with writing(records, PROJECT) as unit:
             await unit[SessionRecords].ensure(session_id, NOW)
-            seq = await unit[SessionRecords].number(session_id)
+            seq = await unit[SessionRecords].take_numbers(session_id)
             members = {"version": 1, "modality": "text", "pageType": "artifact"}
             await unit.add_event(
                 NewEvent("page:created", "p", NOW, session_id=session_id, seq=seq, members=members)

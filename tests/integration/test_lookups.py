@@ -134,7 +134,7 @@ async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engin
     def find_nothing(unit: UnitOfWork) -> tuple[object, ...]:
         return (
             unit[PageRecords].find("no-page", with_content=True),
-            unit[PageLevelRecords].of("no-page"),
+            unit[PageLevelRecords].find("no-page"),
             unit[SessionHistory].history_head("no-session"),
             unit[SessionHistory].entries("no-session", after_seq=0, limit=9),
         )
@@ -262,8 +262,8 @@ async def test_lookup_leaves_nothing_open_that_would_keep_the_log_from_being_emp
 def loop_reader(folder: Path) -> LoopReader:
     """Return the reader of the database of a data directory in the event loop."""
     engines = open_engines(parse_address(None, folder), pool_size=1, timeout_seconds=1)
-    assert engines.loop is not None
-    return engines.loop
+    assert engines.loop_reader is not None
+    return engines.loop_reader
 
 
 def finding(key_id: str) -> Callable[[Connection], Sequence[Row[Any]]]:

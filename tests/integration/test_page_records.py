@@ -287,12 +287,12 @@ async def test_levels_are_replaced_together(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         await insert(unit, "a", "b")
         await unit[PageLevelRecords].replace_many({"b": [abstract], "a": [abstract, reduced]})
-        assert await unit[PageLevelRecords].of("a") == [reduced, abstract]
+        assert await unit[PageLevelRecords].find("a") == [reduced, abstract]
         await unit[PageLevelRecords].replace_many({"a": [supplied]})
-        assert await unit[PageLevelRecords].of("a") == [supplied]
-        assert await unit[PageLevelRecords].of("b") == [abstract]
+        assert await unit[PageLevelRecords].find("a") == [supplied]
+        assert await unit[PageLevelRecords].find("b") == [abstract]
         await unit[PageLevelRecords].replace_many({"a": []})
-        assert await unit[PageLevelRecords].of("a") == []
+        assert await unit[PageLevelRecords].find("a") == []
 
 
 async def test_accesses_are_added_and_the_later_moment_stays(records: Records) -> None:
@@ -326,7 +326,7 @@ async def test_everything_of_a_removed_page_is_gone(records: Records) -> None:
         await unit[PageAccessRecords].add({"a": (5, NOW)})
         await unit[PageRecords].remove(stored(number, version()))
         again = (await insert(unit, "a"))["a"]
-        assert await unit[PageLevelRecords].of("a") == []
+        assert await unit[PageLevelRecords].find("a") == []
         assert await unit[PageRecords].find("a", with_content=False) == stored(again, version())
 
 
@@ -416,7 +416,7 @@ async def test_nothing_of_another_projects_pages_is_seen_or_changed(records: Rec
         assert await listed(unit) == []
         assert await in_manifest(unit, "s") == []
         assert await unit[PageRecords].count_in_session("s") == 0
-        assert await unit[PageLevelRecords].of("a") == []
+        assert await unit[PageLevelRecords].find("a") == []
         kept = stored(number, version(session_id="s"))
         assert not await unit[PageRecords].remove(kept)
         assert not await unit[PageRecords].set_fetched(number, "r", digest=version().digest)
@@ -426,4 +426,4 @@ async def test_nothing_of_another_projects_pages_is_seen_or_changed(records: Rec
         assert (await insert(unit, "a")).keys() == {"a"}
     async with reading(records, PROJECT) as unit:
         assert await unit[PageRecords].find("a", with_content=False) == stored(number, version())
-        assert await unit[PageLevelRecords].of("a") == [representation(Level.REDUCED)]
+        assert await unit[PageLevelRecords].find("a") == [representation(Level.REDUCED)]

@@ -344,7 +344,7 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
         NotFoundError: The project has no such page.
     """
     stored = find_page(unit, page_id, with_content=True)
-    levels = unit[PageLevelRecords].of(page_id)
+    levels = unit[PageLevelRecords].find(page_id)
     texts = (stored.descriptor, stored.body, stored.content or b"")
     is_short = is_quick(*texts, *(level.body for level in levels))
     return stored, read_page(stored, levels), is_short

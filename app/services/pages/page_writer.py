@@ -292,7 +292,9 @@ def add_events(
         now: The time of the events.
     """
     counts = Counter(fields.session_id for fields in pages.values() if fields.session_id)
-    seqs = {item: count(unit[SessionRecords].number(item, count=counts[item])) for item in counts}
+    seqs = {
+        item: count(unit[SessionRecords].take_numbers(item, count=counts[item])) for item in counts
+    }
     for page_id, fields in pages.items():
         unit.add_event(
             NewEvent(

@@ -229,7 +229,7 @@ class Pages:
         ):
             return await self._plan(prepared, current)
         levels = await self.records.read(
-            project_id, lambda unit: unit[PageLevelRecords].of(current.page_id)
+            project_id, lambda unit: unit[PageLevelRecords].find(current.page_id)
         )
         is_short = is_short and is_quick(*(level.body for level in levels))
         return await run_in_loop_if(

@@ -112,7 +112,7 @@ def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
         NotFoundError: The project has no such page.
     """
     stored = find_page(unit, page_id, with_content=True)
-    return stored, read_page(stored, unit[PageLevelRecords].of(page_id))
+    return stored, read_page(stored, unit[PageLevelRecords].find(page_id))
 
 
 def read_pages(

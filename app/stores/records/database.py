@@ -1,4 +1,4 @@
-"""The contract of a database, which runs functions over connections. `engine` implements it."""
+"""The contract of a database, which runs functions with connections. `engine` implements it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class WriteResult(Generic[_Result]):
 
 
 Work: TypeAlias = Callable[[Connection], WriteResult[_Result]]
-"""A function that writes over a connection. It may run again, so it uses only the connection."""
+"""A function that writes over a connection. It may run again, so it must have no other effect."""
 
 
 class PoolUse(NamedTuple):
@@ -66,13 +66,13 @@ class Database(Protocol):
 
         Args:
             work: The function.
-            is_alone: True to commit the changes without those of others.
+            is_alone: True to commit the changes without those of other callers.
             is_durable: True to return only when the changes survive a power loss; otherwise they
                 survive one after the next durable commit.
 
         Returns:
-            The result of the function, and the number of the project's newest event, if it added
-            any.
+            The result of the function. If the function has added events, also the number of the
+            project's newest event; otherwise `None`.
 
         Raises:
             StoreUnavailableError: The database does not respond, or the transaction failed.

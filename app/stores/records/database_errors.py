@@ -97,7 +97,7 @@ _DETAILS = {
     "service has to put a backup in its place."
 }
 _READ_ONLY = "25006"
-# A class of SQLSTATEs, or one of them.
+# By SQLSTATE, or by the two or three characters with which related SQLSTATEs begin.
 _BY_STATE: Mapping[str, str] = {
     "28P01": "wrong-password",
     "28000": "not-admitted",
@@ -113,7 +113,7 @@ _BY_STATE: Mapping[str, str] = {
     "57P": "connection-lost",
     "08": "connection-lost",
 }
-# By the lowest byte of the error code, which is the primary code.
+# By SQLite's primary error code, which is the lowest byte of the code that the driver returns.
 _BY_SQLITE: Mapping[int, str] = {
     sqlite3.SQLITE_BUSY: "locked",
     sqlite3.SQLITE_LOCKED: "locked",
@@ -125,7 +125,8 @@ _BY_SQLITE: Mapping[int, str] = {
     ),
 }
 _DISK_FULL = re.compile("No space left on device|disk is full")
-# For failed connections. A message may list several attempts, so specific causes come first.
+# By the message of a failed connection, which has no SQLSTATE. A message may list several attempts
+# with different causes, so specific causes come first.
 _BY_MESSAGE: Mapping[str, str] = {
     r"password authentication failed": "wrong-password",
     r"no password supplied": "no-password",
@@ -152,7 +153,7 @@ _BY_MESSAGE: Mapping[str, str] = {
     r"connection is (lost|closed)|EOF detected": "connection-lost",
 }
 _FAILURES = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
-# Causes that the setup has, although SQLAlchemy classifies them as errors of a statement.
+# Causes that are faults of the setup, although SQLAlchemy raises them as errors of a statement.
 _SETUP_CAUSES = frozenset(
     ("access-denied", "read-only", "damaged", "wrong-option", "transaction-pooler")
 )
@@ -162,7 +163,8 @@ def run_and_reconnect(work: Callable[[], _Result]) -> _Result:
     """Run a function that uses a connection, and run it again if the connection was lost.
 
     Idle connections are lost if a proxy closes them or the server restarts. The pool replaces all
-    of its connections after the first such error. The function must not raise it after a commit.
+    of its connections after the first such error. The function must not raise such an error after a
+    commit, because it would run twice.
     """
     try:
         return work()
@@ -222,15 +224,18 @@ def database_error(error: BaseException) -> StoreUnavailableError:
 
 
 def unavailable_error(name: str, code: str | None = None) -> StoreUnavailableError:
-    """Return the error of a cause; `code` is the error code of the database."""
+    """Return the error of the cause `name`, a key of `ADVICE`.
+
+    `code` is the error code of the database, if there is one.
+    """
     sentence = f"the database {_SENTENCES[name]}" + (f" ({code})" if code else "")
     return _ERRORS[name]("database", detail=_DETAILS.get(name), cause=StoreCause(name, sentence))
 
 
 def unconfirmed_error(error: StoreUnavailableError) -> StoreUnavailableError:
-    """Return the error that says that the outcome of a commit, which has failed, is unknown.
+    """Return the error that says that the outcome of a commit is unknown; `error` is its cause.
 
-    After a `StoreFullError` the outcome is known, so this error is returned unchanged.
+    A `StoreFullError` is returned unchanged, because such a commit has certainly failed.
     """
     if isinstance(error, StoreFullError):
         return error

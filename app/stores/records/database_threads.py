@@ -24,6 +24,7 @@ class Job(Generic[_Result]):
 
     def __init__(self, work: Callable[..., Any]) -> None:
         self._work = work
+        # Locked by the first call of `begin`, and never released.
         self._begun = Lock()
         self.future: asyncio.Future[_Result]
 
@@ -33,7 +34,7 @@ class Job(Generic[_Result]):
         return not self._begun.locked()
 
     def begin(self) -> bool:
-        """Return true for the first call, and false afterwards."""
+        """Claim the job: return true to the first caller, and false to all others."""
         return self._begun.acquire(blocking=False)
 
     def reject(self, error: StoreUnavailableError) -> None:

@@ -1,9 +1,9 @@
 """Engines of SQLAlchemy for SQLite and PostgreSQL, with the same guarantees.
 
-For SQLite there are two engines: one with a single connection, for the thread that writes, and a
-pool of read-only connections, which do not wait for writes (WAL). For PostgreSQL there is one with
-a single connection, for the thread that writes short changes, and a pool for everything else.
-Functions that use a connection of a pool run in threads.
+An engine of SQLAlchemy has a pool of connections. For SQLite there are two engines: one for the
+thread that writes, and one with read-only connections, which do not wait for writes (WAL). A file
+also gets a third, with the connection of the event loop. For PostgreSQL there are two: one with a
+single connection, for the thread that writes short changes, and one for everything else.
 """
 
 import sqlite3
@@ -49,14 +49,16 @@ _POSTGRESQL_OPTIONS = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
-    # `_allow_prepared_statements` sets it on connections without a pooler.
+    # Statements are not prepared. `_allow_prepared_statements` changes this for connections without
+    # a pooler.
     "prepare_threshold": None,
 }
-# A statement is prepared when it has been executed so many times.
+# A statement is prepared after so many executions.
 _PREPARE_THRESHOLD = 2
+# The key in the `info` of a connection: true if it goes through a pooler.
 _IS_POOLED = "is_pooled"
 _WRITER_PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
-_WAIT_SECONDS = 0.01
+_RETRY_SECONDS = 0.01
 # A search reads more pages of the file than SQLite caches by default, and reads them repeatedly.
 _READER_PRAGMAS = ("query_only=ON", "cache_size=-8192")
 
@@ -65,14 +67,14 @@ class Engines:
     """An open database. See `Database`.
 
     Args:
-        address: The address.
-        writer: The engine of transactions.
-        reader: The engine of functions that read; the same as `writer` on PostgreSQL.
+        address: The address of the database.
+        writer: The engine for transactions that write.
+        reader: The engine for functions that read; the same as `writer` on PostgreSQL.
         group: Commits short changes together; on SQLite, all changes.
         pool_size: The number of connections of `reader`.
         timeout_seconds: The maximum wait for a connection, for the thread that writes, or for a
             lock.
-        loop: Executes lookups of a SQLite file in the event loop.
+        loop_reader: Executes lookups of a SQLite file in the event loop.
     """
 
     def __init__(
@@ -84,15 +86,15 @@ class Engines:
         *,
         pool_size: int,
         timeout_seconds: float,
-        loop: LoopReader | None = None,
+        loop_reader: LoopReader | None = None,
     ) -> None:
         self.address = address
         self.writer, self.reader = writer, reader
-        self.group, self.loop = group, loop
+        self.group, self.loop_reader = group, loop_reader
         self._timeout_ms = int(timeout_seconds * 1_000)
         self._threads = DatabaseThreads(pool_size, timeout_seconds)
         # Changes that wait for locks use at most half of the connections.
-        self._contended = DatabaseThreads(max(1, pool_size // 2), timeout_seconds)
+        self._lock_threads = DatabaseThreads(max(1, pool_size // 2), timeout_seconds)
 
     @property
     def is_postgresql(self) -> bool:
@@ -109,9 +111,9 @@ class Engines:
         """See `Database.read`."""
         if is_snapshot:
             return await self._threads.run(partial(_read_snapshot, self, work))
-        if self.loop is not None and tries_event_loop:
+        if self.loop_reader is not None and tries_event_loop:
             try:
-                return self.loop.read(work)
+                return self.loop_reader.read(work)
             except WouldBlockError:
                 pass
         return await self._threads.run(partial(_read, self.reader, work))
@@ -120,28 +122,30 @@ class Engines:
         self, work: Work[_Result], *, is_alone: bool, is_durable: bool = True
     ) -> tuple[_Result, int | None]:
         """See `Database.write`, and `GroupCommits`."""
-        alone = partial(commit_alone, self.writer, work, self._timeout_ms, is_durable=is_durable)
+        write_alone = partial(
+            commit_alone, self.writer, work, self._timeout_ms, is_durable=is_durable
+        )
         if is_alone and self.is_postgresql:
-            return await self._threads.run(alone)
+            return await self._threads.run(write_alone)
         try:
             return await self.group.write(work, is_alone=is_alone, is_durable=is_durable)
         except ContendedError:
-            return await self._contended.run(alone)
+            return await self._lock_threads.run(write_alone)
 
     def pools(self) -> Sequence[PoolUse]:
         """See `Database.pools`: `commits` writes short changes, `main` does everything else."""
         return [
-            _pool_use("main", self.reader, self._threads.waiting + self._contended.waiting),
-            _pool_use("commits", self.group.engine, self.group.waiting),
+            _measure_pool("main", self.reader, self._threads.waiting + self._lock_threads.waiting),
+            _measure_pool("commits", self.group.engine, self.group.waiting),
         ]
 
     async def close(self) -> None:
         """See `Database.close`."""
-        if self.loop is not None:
-            self.loop.close()
+        if self.loop_reader is not None:
+            self.loop_reader.close()
         await self.group.close()
         await self._threads.close()
-        await self._contended.close()
+        await self._lock_threads.close()
         self.writer.dispose()
         self.reader.dispose()
 
@@ -156,7 +160,7 @@ def open_engines(
     """Return the engines of a database; they connect when they are first used.
 
     Args:
-        address: The address.
+        address: The address of the database.
         pool_size: The number of connections for functions in threads.
         timeout_seconds: The maximum wait for a connection, for the thread that writes, or for a
             lock.
@@ -183,22 +187,23 @@ def _open_sqlite(
     address: DatabaseAddress, pool: Mapping[str, Any], timeout_seconds: float
 ) -> Engines:
     url = address.url
-    # A connection is used by one thread at a time, but not always by the same.
+    # A connection is used by one thread at a time, but not always by the same thread.
     options = {"timeout": timeout_seconds, "check_same_thread": False}
+    # Migrations and `open_change_counter` use connections beside that of the thread that writes.
     writer = _create_engine(url, connect_args=options, pool_size=1, max_overflow=-1)
-    # Each connection has its own cache, so recently used connections are preferred.
+    # Each connection has a cache, so the connection that was used last is preferred (LIFO).
     reader = _create_engine(url, connect_args=options, pool_use_lifo=True, **pool)
     event.listen(writer, "connect", partial(_prepare_writer, timeout_seconds))
     event.listen(reader, "connect", partial(_run_pragmas, _READER_PRAGMAS))
     # A database in memory exists only in one connection.
     is_file = bool(url.database) and not url.query and ":" not in str(url.database)
-    loop = None
+    loop_reader = None
     if is_file:
         loop_engine = _create_engine(
             url, connect_args={**options, "timeout": 0}, poolclass=NullPool
         )
         event.listen(loop_engine, "connect", partial(_run_pragmas, ("query_only=ON",)))
-        loop = LoopReader(loop_engine)
+        loop_reader = LoopReader(loop_engine)
     group = GroupCommits(writer, timeout_seconds)
     return Engines(
         address,
@@ -207,20 +212,20 @@ def _open_sqlite(
         group,
         pool_size=pool["pool_size"],
         timeout_seconds=timeout_seconds,
-        loop=loop,
+        loop_reader=loop_reader,
     )
 
 
 def _create_engine(url: URL, **options: Any) -> Engine:  # noqa: ANN401 - as SQLAlchemy's
-    """Return an engine whose driver does not begin transactions; `group_commits.begin` does.
+    """Return an engine whose driver does not begin transactions; `group_commits.begin` does that.
 
-    So a statement outside of a transaction is only one round trip to PostgreSQL.
+    So a statement that needs no transaction takes one round trip to PostgreSQL.
     """
     # Parameters are hidden because errors are logged, and parameters are data of clients.
     return create_engine(url, hide_parameters=True, isolation_level="AUTOCOMMIT", **options)
 
 
-def _pool_use(name: str, engine: Engine, waiting: int) -> PoolUse:
+def _measure_pool(name: str, engine: Engine, waiting: int) -> PoolUse:
     pool = engine.pool
     if not isinstance(pool, QueuePool):
         return PoolUse(name, 0, 0, 0, waiting)
@@ -236,10 +241,10 @@ def _prepare_writer(timeout_seconds: float, connection: DBAPIConnection, record:
             cursor.execute("PRAGMA journal_mode=WAL")
             break
         except sqlite3.OperationalError as exc:
-            # Another process may be changing the mode, and SQLite does not wait for that.
+            # Another process may be changing the mode. SQLite raises instead of waiting for it.
             if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
-            time.sleep(_WAIT_SECONDS)
+            time.sleep(_RETRY_SECONDS)
     cursor.close()
     _run_pragmas(_WRITER_PRAGMAS, connection, record)
 
@@ -256,13 +261,14 @@ def _allow_prepared_statements(
     connection: Any,  # noqa: ANN401 - of PostgreSQL's driver
     record: ConnectionPoolEntry,
 ) -> None:
-    """Let the driver prepare frequent statements, unless a pooler may change the server connection.
+    """Let the driver prepare frequent statements, unless there is a pooler.
 
-    A prepared statement has a name in one connection to the server. In another connection, the name
-    is unknown, or is the name of another statement.
+    A prepared statement has a name, which is valid in one connection to the server. A pooler may
+    run the next transaction on another connection, where the name is unknown or means another
+    statement.
     """
     try:
-        is_pooled = _is_pooled(connection) if transaction_pooler is None else transaction_pooler
+        is_pooled = _detect_pooler(connection) if transaction_pooler is None else transaction_pooler
     except BaseException:
         # The connection is not in the pool yet, so the pool does not close it.
         connection.close()
@@ -276,11 +282,11 @@ def _allow_prepared_statements(
     connection.add_notify_handler(lambda _: None)
 
 
-def _is_pooled(connection: Any) -> bool:  # noqa: ANN401 - of PostgreSQL's driver
+def _detect_pooler(connection: Any) -> bool:  # noqa: ANN401 - of PostgreSQL's driver
     """Return whether the connection goes through a pooler.
 
-    The number of the server process in the handshake is then that of the pooler, or that of any of
-    its connections. Statements return the number of the process that executes them.
+    A server sends the number of its process in the handshake, and a statement returns the number
+    of the process that executes it. With a pooler, these numbers differ.
     """
     processes = [connection.execute("SELECT pg_backend_pid()").fetchone()[0] for _ in range(2)]
     return set(processes) != {connection.info.backend_pid}
@@ -299,7 +305,7 @@ def _check_not_ended(connection: Any, *_: object) -> None:  # noqa: ANN401 - of 
     """
     is_ended = connection.closed
     if not is_ended:
-        # Received bytes that were not read are a message of the server, such as a shutdown.
+        # If bytes were received that nobody has read, they are a message that the server ends.
         socket = poll()
         socket.register(connection.fileno(), POLLIN)
         is_ended = bool(socket.poll(0))
@@ -320,7 +326,7 @@ def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _
     options = " ISOLATION LEVEL REPEATABLE READ READ ONLY" if engines.is_postgresql else ""
 
     def read_in_transaction(connection: Connection) -> _Result:
-        # The pool rolls the transaction back when the connection is returned.
+        # The pool rolls the transaction back when it gets the connection back.
         connection.exec_driver_sql(f"BEGIN{options}")
         return work(connection)
 
@@ -331,13 +337,14 @@ def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _
 async def open_change_counter(
     engines: Engines,
 ) -> AsyncIterator[Callable[[], Coroutine[Any, Any, int]]]:
-    """Yield a function that detects commits of other connections to a SQLite file.
+    """Yield a function that detects commits to a SQLite file, also those of other processes.
 
-    It returns a number that changes with each commit, also of this process. It uses its own
-    connection, because the number is specific to a connection. Each call must end within the block.
+    The function returns a number that changes with each commit of another connection. It has a
+    connection of its own, because each connection counts differently. Every call must end within
+    the block.
     """
     with translate_errors():
-        # Not from the pool of readers, which would have one connection less.
+        # The connection is not taken from the pool of readers, which would then have one less.
         connection = await anyio.to_thread.run_sync(engines.writer.connect)
 
     def count() -> int:

@@ -51,6 +51,7 @@ from pagefault_dialects.json.values import json_text
 
 _LOCK_TIMEOUT_MS = 10_000
 _DELETION: EventType = "session:deleted"
+# The table of the record that an event of this type has as its subject, and the id column.
 _SUBJECT_TABLES: dict[EventType, tuple[AnyTable, str]] = {
     "llmservice:toolResult": (tool_results, "tool_result_id"),
     "message:created": (messages, "message_id"),
@@ -133,7 +134,7 @@ _SET_REMOVED = (
 
 
 def _select_content(event_type: EventType, table: AnyTable, key: str) -> Select[Any]:
-    # The event of an answer does not contain the input, which may be large.
+    # The event of an output does not contain the input of the interaction, which may be large.
     names = [key, "output"] if event_type == "interaction:answered" else table.c.keys()
     return scoped_select(table, *(table.c[name] for name in names)).where(
         is_among(table.c[key], "values")
@@ -156,8 +157,9 @@ class EventRecords(Repository):
         """Write the new events, as the last statement before a commit.
 
         Args:
-            lock_timeout_ms: How long to wait for a transaction that has numbered other events and
-                is about to commit. Callers lock the rows of projects in one order.
+            lock_timeout_ms: How long to wait for a transaction that has numbered other events of
+                the project and is about to commit. Callers that write events of several projects
+                order them by project id, so that two callers do not wait for each other.
 
         Returns:
             The number of the last event, `None` if there are no new events.
@@ -183,7 +185,7 @@ class EventRecords(Repository):
         return last
 
     def bounds(self) -> LogBounds:
-        """Return the last number that was removed, and the last that was used."""
+        """Return the number of the newest removed event, and that of the newest event."""
         row = self._scope.first(_BOUNDS)
         return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
 
@@ -197,8 +199,8 @@ class EventRecords(Repository):
     ) -> Sequence[LoggedEvent]:
         """Return up to `limit` events after a number, in order, optionally of one session.
 
-        The list ends with the event with which it exceeds `max_bytes`. Events whose subject was
-        deleted are omitted.
+        The list ends with the event whose record makes it exceed `max_bytes`. Events whose record
+        was deleted are omitted.
         """
         if session_id is None:
             rows = self._scope.all(_AFTER, after=number, limit=limit)
@@ -251,10 +253,11 @@ class EventRecords(Repository):
         if newest is None:
             return 0
         rows = self._scope.all(_EXPIRED, newest=newest, limit=limit)
-        # The last rows may be missing, since the events of deleted sessions are removed earlier.
+        # Numbers may be missing, because the events of a deleted session are removed with it. So if
+        # there are no further rows, the removed range still ends with `newest`.
         up_to = rows[-1].number if len(rows) == limit else newest
         removed = self._scope.run(_REMOVE_UP_TO, up_to=up_to)
-        # Another sweep may have removed more.
+        # This changes nothing if another process has removed later events meanwhile.
         self._scope.run(_SET_REMOVED, up_to=up_to)
         return removed
 
@@ -274,7 +277,7 @@ class EventRecords(Repository):
 
 
 def _recordset_row(index: int, event: NewEvent) -> dict[str, object]:
-    """Return an event as a row of the recordset."""
+    """Return an event as a row of `_ROWS`, whose columns have JSON types."""
     created_at = microseconds(event.created_at)
     return values_of(
         event, index=index, created_at=created_at, members=json_text(dict(event.members))

@@ -1,4 +1,4 @@
-"""The thread that writes, and commits waiting changes in one transaction.
+"""The thread that writes: it makes all waiting changes, and commits them in one transaction.
 
 Each commit waits for the disk. SQLite has one writer at a time, and on PostgreSQL the numbering of
 a project's events is serialised. So changes that wait for a commit are made one after the other in
@@ -44,7 +44,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 _MAX_CHANGES = 32
 # The time that a group waits for a lock; far below PostgreSQL's `deadlock_timeout`.
 _LOCK_TIMEOUT_MS = 50
-# The same behind savepoints, where several changes may wait one after the other.
+# The time behind savepoints, where several changes may wait for locks one after the other.
 _SHORT_LOCK_TIMEOUT_MS = 1
 # The SQLSTATEs of a lock that was not acquired in time, and of a deadlock.
 CONTENTION = frozenset({"55P03", "40P01"})
@@ -97,13 +97,13 @@ class GroupCommits(DatabaseThreads):
 
     Args:
         engine: Opens the connection.
-        timeout_seconds: How long a change waits for its turn.
+        timeout_seconds: How long a change waits until the thread begins it.
     """
 
     def __init__(self, engine: Engine, timeout_seconds: float) -> None:
         super().__init__(1, timeout_seconds)
         self.engine = engine
-        # A change that was taken from the queue, and belongs to the next transaction.
+        # A change that was taken from the queue, but has to be in the next transaction.
         self._next: Change[Any] | None = None
         # True if a change of the last group has failed, because failures often follow each other.
         self._uses_savepoints = False
@@ -113,8 +113,8 @@ class GroupCommits(DatabaseThreads):
     ) -> tuple[_Result, int | None]:
         """Run a function in a transaction, as `Database.write` does.
 
-        Even if the function raises, this returns after the transaction, so all that the function
-        has read is committed.
+        Even if the function raises, this returns after the transaction has ended, so everything
+        that the function has read is committed.
 
         Raises:
             ContendedError: The change has to be made alone; nothing was changed.
@@ -151,12 +151,12 @@ class GroupCommits(DatabaseThreads):
                 change.error = exc
         super()._run_jobs(jobs)
 
-    def _commit(self, jobs: Sequence[Change[Any]]) -> None:
+    def _commit(self, changes: Sequence[Change[Any]]) -> None:
         """Make changes in one transaction, and again behind savepoints if one of them fails."""
-        pending, events_timeout_ms = list(jobs), int(self._timeout_seconds * 1_000)
+        pending, events_timeout_ms = list(changes), int(self._timeout_seconds * 1_000)
         # A single change needs no savepoint.
-        if len(jobs) == 1 or not self._uses_savepoints:
-            failed = commit_changes(self.engine, jobs, _LOCK_TIMEOUT_MS, events_timeout_ms)
+        if len(changes) == 1 or not self._uses_savepoints:
+            failed = commit_changes(self.engine, changes, _LOCK_TIMEOUT_MS, events_timeout_ms)
             if failed is None:
                 pending = []
             elif failed is pending[0] or isinstance(failed.error, ContendedError):
@@ -201,10 +201,17 @@ def commit_changes(
     *,
     has_savepoints: bool = False,
 ) -> Change[Any] | None:
-    """Make changes in one transaction, and commit it; each gets its outcome.
+    """Make changes in one transaction, and commit it; each change then has its outcome.
 
-    Without savepoints, nothing is committed if a change fails, and that change is returned. If the
-    transaction fails, all changes have its error.
+    If a change fails without savepoints, nothing is committed, and the failed change is returned.
+    If the transaction fails, all changes have its error.
+
+    Args:
+        engine: Opens the connection.
+        changes: The changes, in the order in which they are made.
+        lock_timeout_ms: The maximum wait of a change for a lock.
+        events_timeout_ms: The maximum wait for the lock that numbers the events of a project.
+        has_savepoints: True to undo only the changes that fail, and to commit the others.
     """
     try:
         with engine.connect() as connection:

@@ -48,12 +48,14 @@ _FILTERS = tuple(values_of(PageFilters()))
 _FIND_FILTER_VALUES = Lookup(
     scoped_select(pages, *(pages.c[name] for name in ("page_number", *_FILTERS)), by=["page_id"])
 )
+# The maximum number of pages, and of their bytes, that are read in the event loop. Reading so many
+# takes 0.1 ms.
 _LOOP_PAGES = 32
 _LOOP_BYTES = 256 * 1024
-"""More pages or bytes than these are not read in the event loop. Reading so many takes 0.1 ms."""
 _IS_NUMBERED = is_among(pages.c.page_number, "numbers")
-# Both databases know the length of a blob without reading it.
+# Both databases return the length of a blob without reading it.
 _IS_SMALL = func.length(pages.c.content) <= bindparam("content_up_to")
+# The size of everything that `_FIND_NUMBERED` reads.
 _SIZE = Lookup(
     scoped_select(
         pages,
@@ -109,10 +111,10 @@ class PageRecords(Repository):
         return _page_of_row(rows[0]) if rows else None
 
     def insert_absent(self, versions: Sequence[PageVersion]) -> dict[str, int]:
-        """Store the pages whose ids no other page has; return the numbers of these pages by id.
+        """Store the pages whose ids no stored page has; return the numbers of these pages by id.
 
         Later items of `versions` become newer pages. If another transaction is inserting a page
-        with such an id, this waits for its end.
+        with one of the ids, this waits for the end of that transaction.
         """
         rows = [
             {**_version_columns(version), "page_id": version.page_id, "fetched_resource_id": None}
@@ -121,7 +123,8 @@ class PageRecords(Repository):
         if self._scope.is_postgresql:
             # Rows are inserted, and so locked, in the order of their ids; otherwise two
             # transactions could wait for each other. The numbers have the order of `versions`, so
-            # they are reserved before. SQLite has one writer, and numbers rows as it inserts them.
+            # they are reserved before the rows are sorted. SQLite has one writer, and numbers rows
+            # as it inserts them.
             numbers = self._scope.reserve(page_numbers, count=len(rows))
             rows = [
                 row | {"page_number": number} for row, number in zip(rows, numbers, strict=True)
@@ -248,14 +251,15 @@ def _identity_of(current: StoredPage) -> dict[str, object]:
 
 
 def _apply_filters(statement: Select[Any], filters: PageFilters) -> Select[Any]:
-    """Return a select of only the pages that match filters."""
+    """Return the select, limited to the pages that match filters."""
     values = {name: value for name, value in values_of(filters).items() if value is not None}
     session_id = values.pop("session_id", None)
     conditions = [pages.c[name] == value for name, value in values.items()]
     if session_id is None:
         return statement.where(*conditions)
-    # With `IS TRUE`, SQLite uses no index for a condition, but the index over sessions. An index
-    # over another column would return many more rows, because a session has few pages.
+    # `IS TRUE` prevents that SQLite uses an index for these conditions, so it uses the index over
+    # sessions. An index over another column would return many more rows, because a session has few
+    # pages.
     unindexed = (condition.is_(true()) for condition in conditions)
     return statement.where(pages.c.session_id == session_id, *unindexed)
 
@@ -283,7 +287,7 @@ def _page_of_row(row: Row[Any]) -> StoredPage:
 class PageLevelRecords(Repository):
     """The levels of one project's pages."""
 
-    def of(self, page_id: str) -> Sequence[StoredRepresentation]:
+    def find(self, page_id: str) -> Sequence[StoredRepresentation]:
         """Return the levels of a page, in order."""
         return [stored_level(row) for row in self._scope.look_up(_LEVELS, page_id=page_id)]
 

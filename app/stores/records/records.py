@@ -44,8 +44,8 @@ class Records:
     database: Database
     _: KW_ONLY
     blob_size: BlobSize | None = None
-    """Returns the size of a blob that was stored again after a sweep has removed it. If this is
-    `None`, such blobs count as removed."""
+    """Returns the size of a blob that was stored again after a sweep had removed it. If this is
+    `None`, all blobs that a sweep has removed count as removed."""
     announce: Announce | None = None
     """Called with a project's newest event after its commit."""
 

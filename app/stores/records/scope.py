@@ -2,8 +2,8 @@
 
 Repositories build statements with the functions of `statements`, and a `ProjectScope` executes them
 with its project, so no statement can read rows of another project by accident. A test checks that
-repositories do not execute statements in other ways. The fields of dataclasses have the names of
-columns.
+repositories do not execute statements in other ways. `read_row` and `values_of` convert between
+rows and dataclasses whose fields have the names of columns.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
@@ -164,8 +164,8 @@ class ProjectScope:
     ) -> Sequence[Row[Any]]:
         """Insert the rows whose keys no other row has; return columns of the inserted rows.
 
-        If another transaction is inserting a row with such a key, this waits for its end. Callers
-        order rows by their keys, as for `merge_all`.
+        If another transaction is inserting a row with one of the keys, this waits for the end of
+        that transaction. Callers order rows by their keys, as for `merge_all`.
         """
         statement = upsert(table, None, *returning, is_postgresql=self.is_postgresql)
         return self._insert(statement, rows).all() if rows else []

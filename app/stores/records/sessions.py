@@ -102,8 +102,8 @@ class SessionRecords(Repository):
     def ensure(self, session_id: str, now: datetime) -> Session:
         """Return the session, which is created if it does not exist, and lock its row.
 
-        The lock lasts until the transaction ends. It serialises the writers of a session: no other
-        transaction changes the session between the reads of this one and its commit.
+        The lock lasts until the transaction ends. Until then, no other transaction changes the
+        session.
         """
         row = self._scope.insert_or_merge(
             sessions,
@@ -137,9 +137,9 @@ class SessionRecords(Repository):
     ) -> int:
         """Add an entry to the history; return its `seq`: 1, 2, 3 …, without gaps.
 
-        Other writes take numbers from the same sequence (see `number`). The number comes from the
-        row of the session, which this transaction has locked. So a rollback releases the number,
-        and later numbers are committed after it.
+        Writes that are not entries take numbers from the same sequence (see `take_numbers`). The
+        sequence is a counter in the row of the session, which this transaction has locked. So a
+        rollback releases the number, and later numbers are committed after this one.
 
         Args:
             session_id: The session.
@@ -159,24 +159,28 @@ class SessionRecords(Repository):
                 for item in rows
                 for name, value in item.values.items()
             }
-            return self._take_numbers(statement, session_id, 1, **values)
-        seq = self._take_numbers(_APPEND[kind], session_id, 1)
+            return self._run_numbering(statement, session_id, 1, **values)
+        seq = self._run_numbering(_APPEND[kind], session_id, 1)
         for item in rows:
             self._scope.insert_new(item.table, [{**item.values, "seq": seq}])
         return seq
 
-    def number(self, session_id: str, *, count: int = 1) -> int:
+    def take_numbers(self, session_id: str, *, count: int = 1) -> int:
         """Take the next numbers of a session, for writes that are not entries of its history.
 
         Returns:
             The first of the numbers.
         """
-        return self._take_numbers(_NUMBER, session_id, count) - count + 1
+        return self._run_numbering(_NUMBER, session_id, count) - count + 1
 
-    def _take_numbers(
+    def _run_numbering(
         self, statement: Executable, session_id: str, count: int, **values: object
     ) -> int:
-        """Take the next numbers of a session that exists; return the last of them."""
+        """Execute a statement that takes numbers of a session; return the last of them.
+
+        Raises:
+            RuntimeError: There is no such session.
+        """
         row = self._scope.first(statement, in_session=session_id, count=count, **values)
         if row is None:
             raise RuntimeError("call `ensure` for the session before appending to it")
@@ -211,9 +215,10 @@ class SessionRecords(Repository):
         """Return up to `limit` sessions, the one with the latest write first.
 
         Args:
-            session_filter: The filter. `since` is the moment of its `written_within`.
+            session_filter: The filter. Its `written_within` is ignored: the caller converts this
+                duration to `since`.
             before: The (updated_at, id) of the last session of the previous list.
-            since: The time of the earliest last write.
+            since: If not `None`, sessions whose latest write is earlier are omitted.
             limit: The maximum number of sessions.
         """
         statement, id_part = _LIST, session_filter.id_part
@@ -242,7 +247,10 @@ class SessionRecords(Repository):
         return [_session(row) for row in self._scope.all(listed)]
 
     def called_tools(self, *, after: str, limit: int) -> Sequence[ToolSessions]:
-        """Return up to `limit` tools that sessions called, by name, after a name."""
+        """Return up to `limit` tools that sessions have called, sorted by name.
+
+        Only names after `after` are returned, with the number of sessions that called each tool.
+        """
         rows = self._scope.all(_CALLED_TOOLS, after=after, limit=limit)
         return [ToolSessions(row.tool_name, row.sessions) for row in rows]
 

@@ -38,6 +38,7 @@ from sqlalchemy.sql.elements import KeyedColumnElement
 AnyTable: TypeAlias = Table
 """A table as an argument, for modules that must not import SQLAlchemy's `Table`."""
 
+# The size of the largest row that a lookup reads in the event loop.
 _MAX_BYTES = 65_536
 _PROJECT = bindparam("in_project", type_=String())
 
@@ -193,8 +194,8 @@ Excluded: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
 Merge: TypeAlias = Callable[[Excluded], Mapping[str, ColumnElement[Any]]]
 """Returns the columns to set in the existing row, from the row that an upsert would insert.
 
-Statements are cached by their merge, so a merge is a function of a module or of `overwrite`. With a
-lambda that each call creates, the cache would never be hit.
+`upsert` caches statements by their merge. So a merge is a module-level function, or a function that
+`overwrite` returns, but not a new lambda for each call.
 """
 
 
@@ -206,13 +207,13 @@ def overwrite(*names: str) -> Merge:
 
 @cache
 def insert(table: Table) -> Insert:
-    """Insert rows."""
+    """Insert rows of any project; `ProjectScope` adds the project to each row."""
     return table.insert()
 
 
 @cache
 def upsert(table: Table, merge: Merge | None, *returned: str, is_postgresql: bool) -> Insert:
-    """Insert rows; a row whose key exists is merged into the existing row.
+    """Insert rows; if the key of a row exists, change the existing row instead.
 
     Args:
         table: The table.

@@ -1,9 +1,10 @@
-"""The tables.
+"""The tables of the database, except those of search, which are in `search_tables`.
 
     projects ─┬─ api_keys
               ├─ sessions ─┬─ history_entries ·· tool_results, messages, interactions
               │            ├─ frontiers, frontier_moves
               │            └─ session_prompts, session_tools
+              ├─ ended_sessions
               ├─ resources ─┬─ resource_links
               │             ├─ derived_images
               │             └─ aliases
@@ -18,11 +19,11 @@
               ├─ stemless_pages
               └─ idempotency_keys
 
-Every table except `projects` and `api_keys` has a `project_id`, and `ProjectScope` executes every
-statement on them with its project. The bytes of a tool result, a message or an interaction are
-stored once, in `tool_results`, `messages` or `interactions`; history entries and events refer to
-them. A page has an id, which clients use, and a number, which lists and search use; newer pages
-have higher numbers. The tables of search are in `search_tables`.
+Every table has a `project_id`. For all tables except `projects` and `api_keys`, `ProjectScope` adds
+its project to every statement. The bytes of a tool result, a message or an interaction are stored
+once, in `tool_results`, `messages` or `interactions`; history entries and events refer to these
+rows. A page has an id, which clients use, and a number, which lists and search use; newer pages
+have higher numbers.
 """
 
 from sqlalchemy import (
@@ -53,10 +54,11 @@ def _project_table(name: str, *parts: SchemaItem) -> Table:
     return Table(name, metadata, project, *parts)
 
 
-def _owned_table(name: str, *parts: SchemaItem) -> Table:
-    """Return a table with `project_id`, without a foreign key to `projects`.
+def _child_table(name: str, *parts: SchemaItem) -> Table:
+    """Return a table whose rows belong to rows of another table, by a foreign key in `parts`.
 
-    A foreign key to another table implies that the project exists.
+    The primary key begins with the project, but there is no foreign key to `projects`: the parent
+    row has one.
     """
     return Table(name, metadata, Column("project_id", String, primary_key=True), *parts)
 
@@ -67,8 +69,10 @@ def _foreign_key_to(table: str, key: str, ondelete: str | None = None) -> Foreig
     return ForeignKeyConstraint(columns, [f"{table}.{name}" for name in columns], ondelete=ondelete)
 
 
-projects = _owned_table(
+projects = Table(
     "projects",
+    metadata,
+    Column("project_id", String, primary_key=True),
     Column("created_at", UtcTime, nullable=False),
     # The numbers of the newest event, and of the newest one that was removed from the log.
     Column("last_event", BigInteger, nullable=False, server_default="0"),
@@ -92,7 +96,7 @@ sessions = _project_table(
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
     Column("last_seq", BigInteger, nullable=False),
-    # The number of entries of each kind, which would take long to count.
+    # The number of entries of each kind, because counting the entries would take long.
     *(
         Column(f"{kind}_count", BigInteger, nullable=False, server_default="0")
         for kind in ("tool_result", "page_fault", "message", "interaction", "answer")
@@ -109,9 +113,9 @@ sessions = _project_table(
     Index(None, "project_id", "updated_at", "session_id"),
 )
 
-# The frontiers of a session, by name. `sent` has the hashes of the messages that were rendered
-# last. `version` grows with every change.
-frontiers = _owned_table(
+# The frontiers of a session, by name. `state` is the `Frontier`, as JSON. `sent` has the hashes of
+# the messages that were rendered last. `version` grows with every change.
+frontiers = _child_table(
     "frontiers",
     Column("session_id", String, primary_key=True),
     Column("name", String, primary_key=True),
@@ -122,8 +126,9 @@ frontiers = _owned_table(
     _foreign_key_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
-# For each move of a frontier: the newest entry at that time, and the levels after the move.
-frontier_moves = _owned_table(
+# For each move of a frontier: the `seq` of the newest entry at that time, and the levels after the
+# move.
+frontier_moves = _child_table(
     "frontier_moves",
     Column("session_id", String, primary_key=True),
     Column("name", String, primary_key=True),
@@ -132,8 +137,8 @@ frontier_moves = _owned_table(
     _foreign_key_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
-# The tools that the entries of each session have called, written when these are indexed for
-# searches. A trigger removes them with their session.
+# The tools that were called in each session, written when the entries are indexed for searches. A
+# trigger removes the rows of a removed session.
 session_tools = _project_table(
     "session_tools",
     Column("tool_name", String, primary_key=True),
@@ -141,19 +146,20 @@ session_tools = _project_table(
     Index(None, "project_id", "session_id"),
 )
 
-# The highest `seq` of deleted sessions with an id. A client may still send it as its last position
-# after another session with this id was created.
+# The highest `seq` of deleted sessions with an id. If another session with this id is created, a
+# client may still send a `seq` of the deleted one as the position from which it reads events.
 ended_sessions = _project_table(
     "ended_sessions",
     Column("session_id", String, primary_key=True),
     Column("last_seq", BigInteger, nullable=False),
 )
 
-history_entries = _owned_table(
+history_entries = _child_table(
     "history_entries",
     Column("session_id", String, primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", String, nullable=False),
+    # The id of the record.
     Column("entry_id", String, nullable=False),
     # The size of the record, for limiting the bytes of a list.
     Column("size_bytes", BigInteger, nullable=False, server_default="0"),
@@ -166,10 +172,10 @@ tool_results = _project_table(
     Column("session_id", String),
     Column("seq", BigInteger),
     Column("tool_name", ClientText, nullable=False),
-    # The id of the call. If an earlier call of the session has the same id, or the id is long, a
-    # key that is made from the id (see `app.models.call_ids`).
+    # The id of the call. If an earlier call of the session has the same id, or the id is long, this
+    # is a key that is made from the id (see `app.models.call_ids`).
     Column("tool_call_id", ClientText, nullable=False),
-    # The id of the call, if `tool_call_id` is a key.
+    # The id of the call, if `tool_call_id` is such a key.
     Column("whole_call_id", ClientText),
     # False if the result was stored in a list with others; null means true.
     Column("is_apart", Boolean),
@@ -201,8 +207,8 @@ resources = _project_table(
     Column("height", Integer),
     Column("duration_seconds", Float),
     Column("created_at", UtcTime, nullable=False),
-    # An id is derived from the project and the file. If the resource was imported with a session of
-    # another project, this is the other project.
+    # The id of a resource is a hash of its project and its file. If the resource was imported with
+    # a session of another project, this is the project in the hash.
     Column("derived_in", String),
     # True if the resource was made from another one, and is removed together with that one.
     Column("is_derived", Boolean, nullable=False, server_default=false()),
@@ -210,7 +216,8 @@ resources = _project_table(
     Index(None, "project_id", "created_at", "resource_id"),
 )
 
-resource_links = _owned_table(
+# Which records refer to a resource. `owner_kind` and `owner_id` identify the record.
+resource_links = _child_table(
     "resource_links",
     Column("resource_id", String, primary_key=True),
     Column("owner_kind", String, primary_key=True),
@@ -236,10 +243,13 @@ aliases = _project_table(
 
 derived_images = _project_table(
     "derived_images",
+    # The SHA-256 of the image that was converted.
     Column("source_digest", String, primary_key=True),
+    # The maximum size, the format and the other settings of the conversion.
     Column("recipe", String, primary_key=True),
-    # Null if the source cannot be decoded, so that nobody tries it again.
+    # The smaller image. Null if the source cannot be decoded, so that it is not decoded again.
     Column("resource_id", String),
+    # True if the source is animated or has several pictures, of which this is the first.
     Column("is_first_picture", Boolean, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     _foreign_key_to("resources", "resource_id", ondelete="CASCADE"),
@@ -250,6 +260,7 @@ events = _project_table(
     "events",
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("type", String, nullable=False),
+    # The id of the record that was written, or of the session that was deleted.
     Column("subject_id", String, nullable=False),
     Column("session_id", String),
     # The number of the write in the session.
@@ -270,6 +281,7 @@ idempotency_keys = _project_table(
     Column("idempotency_key", ClientText, primary_key=True),
     Column("request_digest", String, nullable=False),
     Column("claimed_at", UtcTime, nullable=False),
+    # The id of the record that the request has stored; null until then.
     Column("answer_id", String),
     # A new id for each request that claims the key. A slow request detects by it that another
     # request has taken over the claim. Null if an older version has claimed the key.
@@ -298,7 +310,8 @@ pages = Table(
     Column("inline_form", ClientText),
     Column("descriptor", LargeBinary, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    # The last column, because SQLite reads a row from its beginning, and lists need no contents.
+    # The last column, because SQLite reads a row up to the last column of a select, and lists do
+    # not need the content.
     Column("content", LargeBinary, nullable=False),
     UniqueConstraint("project_id", "page_id"),
     Index(None, "project_id", "page_number"),
@@ -315,7 +328,7 @@ pages = Table(
 page_numbers = Sequence("pages_page_number_seq")
 """The sequence of page numbers in PostgreSQL, owned by their column."""
 
-page_levels = _owned_table(
+page_levels = _child_table(
     "page_levels",
     Column("page_id", String, primary_key=True),
     Column("level", Integer, primary_key=True, autoincrement=False),
@@ -325,7 +338,7 @@ page_levels = _owned_table(
     _foreign_key_to("pages", "page_id", ondelete="CASCADE"),
 )
 
-page_accesses = _owned_table(
+page_accesses = _child_table(
     "page_accesses",
     Column("page_id", String, primary_key=True),
     Column("access_count", BigInteger, nullable=False),
@@ -347,10 +360,11 @@ messages = _project_table(
     Column("page_fault", String),
     # The dialect of the message; null in rows of earlier versions.
     Column("dialect", String),
+    # The version of the reader of the dialect; null in rows of earlier versions.
     Column("reading", Integer),
     # The role, if `message` is only the content of a message; null if `message` is a whole message.
     Column("role", String),
-    # These two are as in `tool_results`.
+    # These two columns are as in `tool_results`.
     Column("whole_call_id", ClientText),
     Column("is_apart", Boolean),
     # The number of failed results in the message, written when it is indexed for searches.
@@ -373,7 +387,7 @@ interactions = _project_table(
     Column("input_kind", String, nullable=False),
     Column("timestamp", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
-    # The `seq` of the output in the history; null without output, or if it came with the input.
+    # The `seq` of the output in the history; null if there is no output, or it came with the input.
     Column("answer_seq", BigInteger),
     Column("answered_at", UtcTime),
     # JSON: the ids of resources, by the other names of attachments, such as aliases.
@@ -401,7 +415,7 @@ uploads = _project_table(
     Index(None, "project_id", "expires_at"),
 )
 
-upload_segments = _owned_table(
+upload_segments = _child_table(
     "upload_segments",
     Column("upload_id", String, primary_key=True),
     Column("start", BigInteger, primary_key=True, autoincrement=False),
@@ -411,6 +425,7 @@ upload_segments = _owned_table(
     Index(None, "project_id", "digest"),
 )
 
+# Blobs that a sweep has claimed, and removes or has removed (see `swept_blobs.py`).
 swept_blobs = _project_table(
     "swept_blobs",
     Column("digest", String, primary_key=True),
@@ -418,8 +433,9 @@ swept_blobs = _project_table(
     Column("swept_at", UtcTime),
 )
 
-# The prompts of sessions: system prompt, tools and model.
-session_prompts = _owned_table(
+# The prompts of sessions: system prompt, tools and model. `receipt` describes the request that has
+# stored the prompt.
+session_prompts = _child_table(
     "session_prompts",
     Column("session_id", String, primary_key=True),
     Column("dialect", String),

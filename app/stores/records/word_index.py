@@ -1,12 +1,12 @@
 """Indexes of words: FTS5 on SQLite, a tsvector with a GIN index on PostgreSQL.
 
-There is an index of pages, and one of all other searchable records. `app.words.search_terms` makes
-the words and stems for both databases, so both find the same. Results are ranked by
-`app.words.ranking`, using only the openings of texts.
+There is an index of memory pages, and one of all other searchable records. `app.words.search_terms`
+makes the words and stems for both databases, so both find the same. `app.words.ranking` ranks the
+matches by the *opening* of each text: the first 2,000 characters of its heading and of its body.
 
 An index returns only the newest 1,000 matches, so that a frequent word does not take longer than
-others. Each text also has marks in the index, of its project, session, modality and kind, so a
-search reads only texts that it may return.
+others. Beside its words, a text has *marks* in the index: hashes of its project, session, modality
+and kind. A search requires marks, so it reads only texts that it may return.
 """
 
 import hashlib
@@ -49,6 +49,7 @@ MAX_TERM_MATCHES = MAX_COUNTED
 MARK = "\ue000"
 """The prefix of the marks of projects, sessions, modalities and kinds."""
 _OPENING_CHARS = 2_000
+# A file that more sessions link is found in searches of only so many of them.
 _MAX_SESSIONS = 8_192
 
 RequiredMarks: TypeAlias = Sequence[Sequence[str]]
@@ -65,9 +66,9 @@ class IndexedRecord:
     kind: str | None = None
     other_sessions: Sequence[str] = ()
     found_as: str | None = None
-    """Another kind by which it is found."""
+    """Another kind, in searches for which the record is also found."""
     tools: Sequence[str] = ()
-    """The tools that it calls, or whose results it has."""
+    """The tools that the record calls, or whose results it has."""
     failures: int = 0
     """The number of failed results in a message."""
 
@@ -82,7 +83,7 @@ class IndexEntry:
 
     @property
     def stems(self) -> list[str]:
-        """The stems in the form of the index, with a prefix."""
+        """The stems with the prefix that distinguishes them from words in the index."""
         return [STEM_MARK + word for word in self.words.stems.split()]
 
     def columns(self) -> dict[str, object]:
@@ -114,12 +115,13 @@ class WordIndex(Repository, ABC):
     def insert_all(self, indexed: Mapping[int, IndexedRecord]) -> None:
         """Add the words of texts that have none, by number."""
         entries: list[IndexEntry] = []
-        for number, page in sorted(indexed.items()):
-            words = page.words
+        for number, record in sorted(indexed.items()):
+            words = record.words
             words = words if isinstance(words, SearchWords) else search_words(words)
-            sessions = [page.session_id, *page.other_sessions[:_MAX_SESSIONS]]
+            sessions = [record.session_id, *record.other_sessions[:_MAX_SESSIONS]]
             values = [("session", session_id) for session_id in sessions]
-            values += [("modality", page.modality), ("kind", page.kind), ("kind", page.found_as)]
+            values += [("modality", record.modality)]
+            values += [("kind", kind) for kind in (record.kind, record.found_as)]
             marks = [self.mark(name, value) for name, value in values if value is not None]
             entries.append(IndexEntry(number, [self.mark("project", ""), *marks], words))
         self._insert(entries)
@@ -136,7 +138,13 @@ class WordIndex(Repository, ABC):
         modalities: Collection[str] = (),
         kinds: Collection[str] = (),
     ) -> RequiredMarks:
-        """Return the marks for a search in the project, or in a session, modalities and kinds."""
+        """Return the marks that a match must have. An omitted filter does not restrict the search.
+
+        Args:
+            session_id: The session to search.
+            modalities: The modalities of which a match has one.
+            kinds: The kinds of which a match has one.
+        """
         marks = [] if session_id is None else [[self.mark("session", session_id)]]
         for name, values in (("modality", modalities), ("kind", kinds)):
             marks += [[self.mark(name, item) for item in sorted(values)]] if values else []
@@ -182,8 +190,9 @@ class WordIndex(Repository, ABC):
         stemmed = term.stem
         if stemmed is None or is_continuous(word):
             return [word]
-        # If a stem is its own stem, it may also be a word of a text. The word of the query finds
-        # texts that an earlier version has indexed without stems.
+        # A word that is its own stem is indexed only as a word, so the stem of the query is
+        # searched as a word as well. An earlier version has indexed texts without stems, so the
+        # word of the query is always searched.
         words = [stemmed, word] if stem(stemmed) == stemmed else [word]
         words.append(STEM_MARK + stemmed)
         if term.modality is not None:
@@ -192,8 +201,8 @@ class WordIndex(Repository, ABC):
 
 
 def stem_marks(words: str) -> list[str]:
-    """Return the stems of words that were indexed without stems, in the form of the index."""
-    # A tsvector has a maximal size, and this much space beside the words of the longest text.
+    """Return the stems of words that were indexed without stems, with the prefix of stems."""
+    # A tsvector has a maximum size. The words of the longest text leave this much space.
     return [STEM_MARK + word for word in stems_of(words.split(), max_bytes=40_000).split()]
 
 
@@ -218,9 +227,9 @@ def remove_numbers(table: AnyTable) -> Delete:
     return scoped_delete(table).where(is_among(table.c.number, "numbers"))
 
 
-# FTS5 reads its lists from the newest page on, and stops at the limit.
 @cache
 def _select_matches(table: AnyTable, *, with_openings: bool) -> Select[Any]:
+    # FTS5 reads matches from the highest number down, so it stops at the limit.
     columns: list[ColumnElement[Any]] = [table.c.number.label("number")]
     if with_openings:
         columns.append(opening_of(table).label("opening"))
@@ -233,7 +242,7 @@ def _select_matches(table: AnyTable, *, with_openings: bool) -> Select[Any]:
 
 
 class SqliteWordIndex(WordIndex):
-    """See WordIndex."""
+    """Finds words with a virtual table of FTS5. See `WordIndex`."""
 
     def find_all_terms(
         self, terms: Sequence[SearchTerm], marks: RequiredMarks
