@@ -175,6 +175,13 @@ def test_long_structured_content_is_evicted_with_the_texts() -> None:
     assert isinstance(evicted.items[1], TextItem)
 
 
+def test_structured_content_of_800_characters_is_kept_as_its_text_is() -> None:
+    # With its brackets and quotation marks, the JSON has 800 characters, which is not long.
+    value: JsonValue = ["x" * 796]
+    turn = replace(result(3, DataItem("/meta/structuredContent", value)), structured=(value,))
+    assert reduce_turn(turn, calling(2), frontier=Frontier(tool_texts=3)) == turn
+
+
 def test_old_result_is_replaced_by_a_line_that_names_its_media() -> None:
     turn = result(3, text(LONG), PICTURE)
     line = (

@@ -142,7 +142,7 @@ def with_shorter_texts(
             items.append(note)
         items.append(TextItem(item.pointer, short))
     if is_result and turn.structured is not None:
-        value = json_text(turn.structured)
+        value = json_text(turn.structured[0])
         # This needs no `Omission`: the items have the same content, and are rendered instead.
         if shorten(value, len(value), "") != value:
             return replace(turn, items=tuple(items), structured=None)
