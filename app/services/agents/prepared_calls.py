@@ -37,9 +37,9 @@ from app.wire.agents import ToolCall
 from app.wire.renders import RenderFields
 from pagefault_dialects.context.cut_marks import cut_arguments_refusal, find_blocking_mark
 from pagefault_dialects.context.token_cuts import (
-    ANSWER_TOKENS,
+    MAX_RESULT_TOKENS,
     blocks_within,
-    max_answer_tokens,
+    max_result_tokens,
 )
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
@@ -166,9 +166,9 @@ class CallPreparer:
             StoreUnavailableError: A store did not answer; nothing was stored.
             OverloadedError: There is not enough memory; nothing was stored.
         """
-        max_tokens = ANSWER_TOKENS
+        max_tokens = MAX_RESULT_TOKENS
         if render is not None:
-            max_tokens = max_answer_tokens(render.max_tokens, TARGETS[render.target].tokens)
+            max_tokens = max_result_tokens(render.max_tokens, TARGETS[render.target].tokens)
         context = ToolContext(project_id, session_id, request.id, request.scope, max_tokens)
         result: ToolCallResult | PreparedEntry
         try:

@@ -7,7 +7,7 @@ from typing import Literal, Protocol, Self
 
 from app.models.message import StoredHistoryMessage
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.context.token_cuts import ANSWER_TOKENS
+from pagefault_dialects.context.token_cuts import MAX_RESULT_TOKENS
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.model.resource import Resource
@@ -25,7 +25,7 @@ class ToolContext:
     call_id: str
     scope: Scope = "session"
     """The scope in which the handles in the arguments are found."""
-    max_tokens: int = ANSWER_TOKENS
+    max_tokens: int = MAX_RESULT_TOKENS
     """The maximum number of tokens of the result."""
 
 

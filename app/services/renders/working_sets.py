@@ -244,7 +244,7 @@ class _MeasuredRendering:
                     _step_level(self._rendered[index]) or "", Level.FULL
                 )
                 answers[recall.target.name].append((index, max(recall.level, level)))
-        folded_answers = self._prefix_summary.page_answers
+        folded_answers = self._prefix_summary.page_results
         folded_pages = (
             item.name
             for item in self._prefix_summary.recall_totals

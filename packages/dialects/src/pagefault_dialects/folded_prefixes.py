@@ -97,7 +97,7 @@ class FoldedPrefix:
             recall_totals=index.recall_totals,
             recall_counts=recall_counts,
             unanswered_steps=index.unanswered_steps,
-            page_answers=index.page_answers,
+            page_results=index.page_results,
             last_seq=self.seq,
         )
 

@@ -9,7 +9,7 @@ from packages.dialects.tests.targets.composed import ID, medium
 from pagefault_dialects.context.eviction import EvictableTurns, prepare_eviction
 from pagefault_dialects.context.frontier_moves import advance_frontier
 from pagefault_dialects.context.load_meter import Load, LoadMeter
-from pagefault_dialects.context.token_budget import excess_load
+from pagefault_dialects.context.token_budget import count_excess_tokens
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
 from pagefault_dialects.model.conversation import (
@@ -388,10 +388,10 @@ def words(turn: ComposedTurn) -> list[str]:
 
 def test_batch_brings_a_load_below_its_limit() -> None:
     assert [
-        excess_load(100, None, None),
-        excess_load(100, 100, None),
-        excess_load(101, 100, None),
-        excess_load(101, 100, 0),
-        excess_load(101, 100, 40),
-        excess_load(101, 100, 400),
+        count_excess_tokens(100, None, None),
+        count_excess_tokens(100, 100, None),
+        count_excess_tokens(101, 100, None),
+        count_excess_tokens(101, 100, 0),
+        count_excess_tokens(101, 100, 40),
+        count_excess_tokens(101, 100, 400),
     ] == [0, 0, 26, 1, 41, 101]

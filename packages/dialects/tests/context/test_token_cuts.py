@@ -7,7 +7,7 @@ from pagefault_dialects.context.token_cuts import (
     chars_within,
     head_and_tail_within,
     lines_within,
-    max_answer_tokens,
+    max_result_tokens,
 )
 from pagefault_dialects.targets.tokens import BY_AREA, TokenRule, count_tokens
 
@@ -57,7 +57,7 @@ def test_lines_are_kept_whole() -> None:
 
 
 def test_answer_takes_half_of_a_budget_in_the_tokens_of_its_target() -> None:
-    assert max_answer_tokens(None, BY_AREA) == 8_000
-    assert max_answer_tokens(4_000, BY_AREA) == 2_000
-    assert max_answer_tokens(4_000, TokenRule(text_percent=125)) == 1_600
-    assert max_answer_tokens(0, BY_AREA) == 100
+    assert max_result_tokens(None, BY_AREA) == 8_000
+    assert max_result_tokens(4_000, BY_AREA) == 2_000
+    assert max_result_tokens(4_000, TokenRule(text_percent=125)) == 1_600
+    assert max_result_tokens(0, BY_AREA) == 100

@@ -17,7 +17,7 @@ from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 ARGUMENT_CHARS = 200
 """The number of characters that a long string of an old call keeps."""
-# The mark of a call that is not in a session, so that there is no handle to name.
+# The mark in a call outside of a session, which has no handle.
 _PLAIN_MARK = re.compile(r"\[\.\.\. [0-9]{1,15} characters left out \.\.\.\]")
 
 
@@ -29,8 +29,8 @@ def cut_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
 
     Args:
         arguments: The arguments of a call.
-        handle: The reference to them: `@entry:12/arguments/1` is the second call of entry 12.
-            With `None`, the marks name no handle.
+        handle: The handle of the arguments: `@entry:12/arguments/1` names those of the second call
+            of entry 12. With `None`, the marks name no handle.
     """
     cut = dict(arguments)
     has_long = False
@@ -51,13 +51,13 @@ def cut_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
 
 
 def mark_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
-    """Return arguments that are only a mark: the first member, with the mark as its value.
+    """Return an object with only the first key of the arguments, and a mark as its value.
 
     Arguments whose JSON is hardly longer than the mark are returned unchanged.
 
     Args:
         arguments: The arguments of a call.
-        handle: The reference to them; see `cut_arguments`.
+        handle: The handle of the arguments; see `cut_arguments`.
     """
     mark = _make_mark(len(json_text(arguments)), handle)
     if len(json_text(arguments)) <= ARGUMENT_CHARS + len(mark):

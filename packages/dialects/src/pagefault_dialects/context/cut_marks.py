@@ -1,4 +1,4 @@
-"""The mark at the end of a cut argument of an old call, and the search for copies in new calls.
+"""The mark at the end of a cut argument of an old call, and functions that find it in new calls.
 
 A long string keeps its beginning, followed by a mark with the handle of the whole string:
 `[... 11800 characters left out; read_text @entry:12/arguments/1/content shows all of it ...]`. The
@@ -60,9 +60,9 @@ def find_cut_mark(arguments: JsonValue) -> str | None:
 
 
 def find_blocking_mark(tool_name: str, arguments: JsonValue) -> str | None:
-    """Return the handle in a mark because of which a call is not run; `None` if it can be run.
+    """Return the handle in a mark that prevents a call from being run; `None` if it can be run.
 
-    Calls of `read_text` are run even with a mark, since a model reads the whole text by them.
+    Calls of `read_text` are run even with a mark: models read the whole text with them.
 
     Args:
         tool_name: The name of the tool, which may have a prefix of the host.

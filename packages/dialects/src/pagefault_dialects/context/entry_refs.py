@@ -52,7 +52,8 @@ def parse_entry_range(text: str) -> EntryRange | None:
 
 def describe_entry(seq: int, turns: Sequence[ComposedTurn]) -> str:
     """Return a line about an entry: speakers, calls, failures, and the beginning of its text."""
-    words = [f"{seq}", *dict.fromkeys(map(_speaker, turns))]
+    # `dict.fromkeys` removes repeated speakers and keeps their order.
+    words = [f"{seq}", *dict.fromkeys(map(_describe_speaker, turns))]
     calls = [call for turn in turns for call in turn.calls]
     if calls:
         words.append(f"calls {_describe_calls(calls)}")
@@ -67,7 +68,7 @@ def describe_entry(seq: int, turns: Sequence[ComposedTurn]) -> str:
 def entry_text_or_calls(seq: int, turns: Sequence[ComposedTurn]) -> str:
     """Return the text of an entry. If it has none, return the names and arguments of its calls."""
     return entry_text(turns) or "\n".join(
-        f"{_call_name(seq, index, call.name)}: {json_text(call.arguments)}"
+        f"{_format_call_name(seq, index, call.name)}: {json_text(call.arguments)}"
         for index, call in enumerate(calls_in(turns))
     )
 
@@ -84,7 +85,9 @@ def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
     """
     calls = calls_in(turns)
     if handle.call_index >= len(calls):
-        names = [_call_name(handle.seq, index, call.name) for index, call in enumerate(calls)]
+        names = [
+            _format_call_name(handle.seq, index, call.name) for index, call in enumerate(calls)
+        ]
         makes = f"makes {len(calls)} calls: {_join(names)}" if calls else "makes no call"
         raise WrongArgumentsError(
             f"Entry {handle.seq} {makes}. read_text @entry:{handle.seq} reads what it says."
@@ -92,7 +95,7 @@ def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
     followed = follow(calls[handle.call_index].arguments, handle.names)
     if followed.steps < len(handle.names):
         parent = json_pointer(handle.names[: followed.steps])
-        name = _call_name(handle.seq, handle.call_index, calls[handle.call_index].name)
+        name = _format_call_name(handle.seq, handle.call_index, calls[handle.call_index].name)
         raise WrongArgumentsError(
             f"{name} has nothing at {quote_short(json_pointer(handle.names), _EXCERPT_CHARS)}. "
             f"{_describe_members(followed.value, parent)}"
@@ -110,12 +113,12 @@ def calls_in(turns: Sequence[ComposedTurn]) -> Sequence[TurnCall]:
     ]
 
 
-def _speaker(turn: ComposedTurn) -> str:
-    return f"tool {_name(turn.tool_name)}" if turn.tool_name else turn.role
+def _describe_speaker(turn: ComposedTurn) -> str:
+    return f"tool {_shorten_name(turn.tool_name)}" if turn.tool_name else turn.role
 
 
-def _call_name(seq: int, index: int, name: str) -> str:
-    return f"@entry:{seq}/arguments/{index} ({_name(name)})"
+def _format_call_name(seq: int, index: int, name: str) -> str:
+    return f"@entry:{seq}/arguments/{index} ({_shorten_name(name)})"
 
 
 def _describe_members(value: JsonValue, pointer: str) -> str:
@@ -132,7 +135,10 @@ def _describe_calls(calls: Sequence[TurnCall]) -> str:
     """Return the names of calls, each with the beginning of its arguments."""
     max_chars = max(_NAME_CHARS, _EXCERPT_CHARS // len(calls))
     return _join(
-        [f"{_name(call.name)} {_short_arguments(call.arguments, max_chars)}" for call in calls]
+        [
+            f"{_shorten_name(call.name)} {_short_arguments(call.arguments, max_chars)}"
+            for call in calls
+        ]
     )
 
 
@@ -154,5 +160,5 @@ def _join(words: Sequence[str]) -> str:
     return ", ".join(words[:_MAX_LISTED]) + (f" and {others} more" if others > 0 else "")
 
 
-def _name(name: str) -> str:
+def _shorten_name(name: str) -> str:
     return one_line(name[:_NAME_CHARS])

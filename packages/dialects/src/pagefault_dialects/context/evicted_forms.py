@@ -45,6 +45,7 @@ from pagefault_dialects.texts.cuts import (
 REASON = "The conversation has to fit its limits; the oldest gives way."
 """The reason of evictions in the loss account."""
 
+# The code and the reason of folds in the loss account.
 _FOLDED = code_and_reason("folded")
 # Results up to this length are not replaced by a line.
 _SHORT_RESULT_CHARS = 240
@@ -58,14 +59,15 @@ _MAX_CAPTION_CHARS = 400
 _MAX_NAMED_MEDIA = 3
 
 ShortenText = Callable[[str, int, str], str]
-"""Shortens a text.
+"""A function that shortens a text.
 
-The arguments: the text, which may already be an excerpt; the length of the whole text; and the call
-that returns the whole text, or `""` outside of a session."""
+Its arguments are the text, which may already be an excerpt; the length of the whole text; and the
+call that returns the whole text, written as `read_text("@entry:12")`, or `""` outside of a session.
+"""
 
 
 def entry_text(turns: Sequence[ComposedTurn]) -> str:
-    """Return the text of an entry, with a line for each medium."""
+    """Return the texts of an entry's turns as one text, with a line for each medium."""
     return "\n\n".join(text for turn in turns for item in turn.items if (text := item_text(item)))
 
 
@@ -135,9 +137,13 @@ def with_shorter_texts(
         if short == text:
             items.append(item)
             continue
-        note = Omission(item.pointer, "text", "evicted", REASON, to="preview", seq=item.seq)
-        note = replace(note, block=block_of(item))
-        # A text that was shortened before follows its note, which was just copied.
+        note = Omission(
+            *(item.pointer, "text", "evicted", REASON),
+            to="preview",
+            seq=item.seq,
+            block=block_of(item),
+        )
+        # If the text was shortened before, the same note already precedes it.
         if note not in items[-1:]:
             items.append(note)
         items.append(TextItem(item.pointer, short))
@@ -176,9 +182,10 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
 
 
 def with_cut_arguments(turn: ComposedTurn) -> ComposedTurn:
-    """Return a turn of calls, with its long texts and the long strings in its arguments cut.
+    """Return a turn with calls, with long texts and long strings in arguments cut.
 
-    A turn that its provider has signed is returned unchanged, since the signature covers them.
+    A turn that its provider has signed is returned unchanged, since the signature covers its texts
+    and arguments.
     """
     return turn if is_signed(turn) else with_shorter_arguments(turn, cut_arguments)
 
@@ -186,7 +193,7 @@ def with_cut_arguments(turn: ComposedTurn) -> ComposedTurn:
 def with_shorter_arguments(
     turn: ComposedTurn, shorten: Callable[[JsonObject, str | None], JsonObject]
 ) -> ComposedTurn:
-    """Return a turn of calls with shorter arguments, and its long texts cut.
+    """Return a turn with calls, with shorter arguments and with long texts cut.
 
     Args:
         turn: The turn; its thoughts are unchanged.
@@ -196,12 +203,12 @@ def with_shorter_arguments(
     calls: list[TurnCall] = []
     notes: list[Omission] = []
     for index, call in enumerate(turn.calls):
-        # A call of another entry than its turn has a position of its own.
+        # A call that was read from another entry than its turn has its own position.
         seq, call_index = call.entry_position or (turn.seq, index)
-        # A body that is not stored has numbers too, but no entries that a tool could read.
+        # Messages of a request that is not stored have a `seq` too, but a tool cannot read them.
         handle = f"@entry:{seq}/arguments/{call_index}" if turn.entry_seq() else None
         cut = shorten(call.arguments, handle)
-        # Without a number, the loss account could not locate the call.
+        # Without a `seq`, the loss account could not locate the call.
         if cut is call.arguments or seq is None:
             calls.append(call)
             continue
@@ -251,7 +258,7 @@ def make_fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
         origin: The HTTP path of its first record.
     """
     restore = f"GET {origin}"
-    # The path of a record without its last segment lists the records of the session.
+    # A `GET` of the record's path without its last segment lists the records of the session.
     list_path, slash, _ = origin.rpartition("/")
     if summary.from_seq is not None and slash:
         restore = f"GET {list_path}?after={summary.from_seq - 1}"
@@ -277,7 +284,7 @@ def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
 def _evict_medium(medium: Medium, page_id: str | None) -> Medium:
     """Return a medium marked as evicted, with the line that replaces it, and its caption."""
     if medium.is_collected:
-        # Every target already writes a line in its place.
+        # Every target already writes a line in place of a file that a tool wrote into a folder.
         return medium
     caption: AlternativeText | None = None
     if medium.words is not None and medium.words.kind == "caption":

@@ -29,7 +29,7 @@ from pagefault_dialects.context.evicted_forms import (
 from pagefault_dialects.context.floor import Floor
 from pagefault_dialects.context.floor_turns import (
     FloorTurns,
-    find_newest_page_answers,
+    find_newest_page_results,
     find_opening_turns,
     find_protected_messages,
 )
@@ -85,7 +85,7 @@ class RenderedPassage:
     stop: int
     """The index after the last passage."""
     turns: tuple[ComposedTurn, ...]
-    """The turns at these levels."""
+    """The turns, reduced to `levels`."""
     levels: Levels
     fold: FoldSummary | None = None
     """The counts of the run, if it is a fold."""
@@ -108,8 +108,8 @@ class EvictableTurns:
     in_progress: frozenset[int]
     """The indexes of steps that are not old.
 
-    They are the newest step without a late result, the steps after it, which have late results, and
-    steps with unanswered calls. If all steps have late results, all are in progress.
+    They are the newest step that has no late result, the steps after it, and all steps with
+    unanswered calls. If all steps have late results, all are in progress.
     """
     profile: Profile
     """The target."""
@@ -130,6 +130,7 @@ class EvictableTurns:
     _shortened: dict[tuple[int, Levels], tuple[ComposedTurn, ...]] = field(
         default_factory=dict, init=False
     )
+    """The results of `shorten_passage` so far."""
 
     def turns_at(self, frontier: Frontier) -> list[ComposedTurn]:
         """Return the turns as they are rendered at a frontier."""
@@ -176,7 +177,7 @@ class EvictableTurns:
         is_old = index not in self.in_progress
         # `frontier.floor` is the position up to which turns are shortened to their shares.
         is_cut = is_old and position <= frontier.floor
-        # A step with a late result repeats the call, which is cut as soon as the first one is.
+        # A step with a late result repeats the earlier call. Its copy is cut as soon as that call.
         late = self.late.get(index)
         called_at = position if late is None else self.passages[late.passage_index].position
         return Levels(
@@ -224,7 +225,7 @@ class EvictableTurns:
         return self.options.adaptive and recall is not None and recall.has_raised_priority
 
     def recall_of(self, turn: ComposedTurn) -> Recall | None:
-        """Return the recall that a tool turn answers; `None` for other turns."""
+        """Return the recall whose result a turn is; `None` for other turns."""
         return self.recalls.get(turn.call_id) if turn.role == "tool" else None
 
     def is_protected(self, passage: MessagePassage) -> bool:
@@ -319,7 +320,7 @@ class EvictableTurns:
 
 
 def chain_levels(frontier: Frontier) -> Frontier:
-    """Return a frontier whose weaker levels are moved as far as its stronger levels.
+    """Return a frontier with each weaker level moved at least as far as the stronger levels.
 
     For example, results that are replaced by lines count as cut to previews too.
     """
@@ -374,21 +375,21 @@ def prepare_eviction(
     turns_in_progress = list(
         chain.from_iterable(turn_indexes(passages[index]) for index in sorted(in_progress))
     )
-    page_answers = {*find_newest_page_answers(turns, recalls, pinned)}.difference(turns_in_progress)
+    page_results = {*find_newest_page_results(turns, recalls, pinned)}.difference(turns_in_progress)
     messages = _messages_before_newest(turns, passages)
     return EvictableTurns(
         turns=turns,
         passages=passages,
         recalls=recalls,
         pinned=frozenset(pinned),
-        floor=FloorTurns(system, protected, sorted(page_answers), turns_in_progress),
+        floor=FloorTurns(system, protected, sorted(page_results), turns_in_progress),
         in_progress=in_progress,
         profile=profile,
         options=options,
         late=late,
         folded=prefix_summary.runs,
         pinned_steps=frozenset(
-            index for index in steps if not page_answers.isdisjoint(turn_indexes(passages[index]))
+            index for index in steps if not page_results.isdisjoint(turn_indexes(passages[index]))
         ),
         old_steps=[
             index
@@ -407,8 +408,9 @@ def _messages_before_newest(
 ) -> Sequence[int]:
     """Return the indexes of the messages before the newest message of the user.
 
-    If there is no message of the user, all messages are returned. A frontier beyond the newest
-    message of the user would evict this message as soon as there is a newer one.
+    If there is no message of the user, all messages are returned. Newer messages are not evicted: a
+    frontier that passed the newest message of the user would evict it as soon as the user wrote
+    again.
     """
     users = [passage.position for passage in passages if turns[passage.start].role == "user"]
     return [
@@ -447,13 +449,14 @@ def _find_late_steps(
 ) -> Iterator[tuple[int, LateStep]]:
     """Yield the index of each passage with a late result, and the step with its call.
 
-    A late result follows a turn that repeats the call; the two are a passage of their own.
+    A late result follows a turn that repeats the call; these two turns are a passage.
     """
-    # The steps of each entry, as their numbers and the names of the tools they call.
+    # By the `seq` of an entry: the number of each of its steps, and the names of the called tools.
     steps_by_seq: defaultdict[int | None, list[tuple[int, Collection[str]]]] = defaultdict(list)
     for seq, steps in prefix_summary.unanswered_steps.items():
         steps_by_seq[seq] += ((step.number, step.tools) for step in steps)
-    # The number of the last step of each passage, and the index of the passage.
+    # The number of the last step of each passage, and the index of the passage. A folded run has
+    # several steps.
     ends = [(item.number, index) for index, item in enumerate(passages) if isinstance(item, Step)]
     for index, passage in enumerate(passages):
         if not isinstance(passage, Step):

@@ -26,9 +26,10 @@ from pagefault_dialects.texts.cuts import shorten_text
 _RESERVE_TOKENS = 96
 # The tokens of the line in a shortened text.
 _LINE_TOKENS = 24
-# If there are older turns, they get three eighths of the tokens that are left for the newest step.
+# If the history has other turns, they get three eighths of the tokens that would be left for the
+# newest step.
 _EIGHTHS_FOR_OLDER = 3
-# A shorter beginning and end of a text would say less than a line.
+# A text that would have to be shorter is replaced by the line alone.
 _SHORTEST_CUT_CHARS = 80
 _MAX_CUT_ATTEMPTS = 12
 
@@ -37,12 +38,12 @@ class Floor:
     """Protected turns, which are shortened to their shares of a budget.
 
     Args:
-        turns: The protected turns by their indexes, before they are shortened.
+        turns: The protected turns by their indexes in the history, before they are shortened.
         indexes: The indexes of the protected turns of each kind.
-        shortened: The indexes of the turns that are shortened; the others are returned whole.
+        shortened: The indexes of the turns that may be shortened; the others are returned whole.
         meter: Measures turns, with media as they are recorded.
         max_tokens: The budget.
-        page_of: Returns the id of the page that a result of `page_fault` has.
+        page_of: Returns the id of the page in a result of `page_fault`; `None` for other turns.
         has_older: True if the history has other turns than these.
 
     Attributes:
@@ -53,7 +54,7 @@ class Floor:
         self,
         turns: Mapping[int, ComposedTurn],
         indexes: FloorTurns,
-        shorten_text: Collection[int],
+        shortened: Collection[int],
         meter: LoadMeter,
         max_tokens: int,
         page_of: Callable[[ComposedTurn], str | None],
@@ -61,26 +62,30 @@ class Floor:
         has_older: bool,
     ) -> None:
         self._turns, self._indexes, self._meter = turns, indexes, meter
-        self._shortened = shorten_text
+        self._shortened = shortened
         self._page_of = page_of
         self._has_older = has_older
         reserve = min(_RESERVE_TOKENS, max_tokens // 4)
         self.system_tokens = sum(map(self._count_tokens, indexes.system))
         # The tokens that all turns but the system messages share.
-        self._room = max(0, max_tokens - self.system_tokens - reserve)
+        self._shared_tokens = max(0, max_tokens - self.system_tokens - reserve)
         min_step_tokens = sum(map(self._count_min_tokens, indexes.newest))
         share_count = max(3, len(indexes.messages) + bool(indexes.pinned))
         # A share is a quarter of these tokens. In a small budget, it is less, since the newest step
         # needs the rest.
         self._max_share = max(
-            0, min(self._room // 4, (self._room - min_step_tokens) // share_count)
+            0,
+            min(
+                self._shared_tokens // 4,
+                (self._shared_tokens - min_step_tokens) // share_count,
+            ),
         )
 
     def shorten_message(self, index: int, turn: ComposedTurn) -> ComposedTurn:
         """Return a message, shortened to its share of the budget.
 
         If there is no step, the last message of the assistant gets the share of the newest step
-        instead. A protected message that is not in `shorten_text` is returned whole.
+        instead. A protected message that is not in `shortened` is returned whole.
 
         Args:
             index: The index of the message in the history.
@@ -111,7 +116,7 @@ class Floor:
         newest = {index: self._turns[index] for index in self._indexes.newest}
         used = measure(self._shorten_messages(self._indexes.messages)).tokens
         used += measure(self._shorten_pinned_results()).tokens
-        room = max(0, self._room - used)
+        room = max(0, self._shared_tokens - used)
         if sum(map(self._count_tokens, newest)) <= room or not set(newest) <= set(self._shortened):
             return newest
         share = self._find_step_share(used)
@@ -151,8 +156,8 @@ class Floor:
         return [*map(self.shorten_pinned, self._indexes.pinned)]
 
     def _find_step_share(self, used: int) -> int:
-        """Return the share of the newest step, given the tokens that the other turns here use."""
-        room = max(0, self._room - used)
+        """Return the share of the newest step, given the tokens that other protected turns use."""
+        room = max(0, self._shared_tokens - used)
         return room * (8 - _EIGHTHS_FOR_OLDER) // 8 if self._has_older else room
 
     def _count_tokens(self, index: int) -> int:
@@ -168,7 +173,7 @@ class Floor:
     def _fit(self, turn: ComposedTurn, share: int, page_id: str | None) -> ComposedTurn:
         """Return a turn with its texts cut so that the turn fits a share."""
         tokens = self._meter.measure_turn(turn).tokens
-        # A line in place of a result is as short as it can be.
+        # A result that was replaced by a line cannot be shortened further.
         is_line = any(isinstance(item, Omission) and item.what == "result" for item in turn.items)
         if tokens <= share or is_line:
             return turn

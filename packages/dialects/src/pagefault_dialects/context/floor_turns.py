@@ -1,6 +1,8 @@
-"""Finds the turns of a history that a rendering within a budget never leaves out.
+"""The floor: the turns of a history that a rendering within a budget never leaves out.
 
-Source: design document `context.md`, "Budget", the floor.
+`floor.py` shortens these turns to their shares of the budget.
+
+Source: design document `context.md`, "Budget".
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,7 +23,7 @@ class FloorTurns:
     pinned: Sequence[int]
     """The newest result with each pinned page."""
     newest: Sequence[int]
-    """The newest step, also if it has pinned pages, and every step with a call that is open."""
+    """The newest step, also if it has pinned pages, and every step with an unanswered call."""
 
     @property
     def indexes(self) -> frozenset[int]:
@@ -42,9 +44,8 @@ def find_opening_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
 def find_protected_messages(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     """Return the indexes of the messages that are never left out.
 
-    These are the first and the newest message of the user. If the conversation begins or ends with
-    a message of the assistant without calls, that message is one of them too; messages of the
-    system do not count as beginning or end.
+    These are the first and the newest message of the user. The first and the last turn that is not
+    a message of the system are protected too, if they are messages of the assistant without calls.
     """
     users = [index for index, turn in enumerate(turns) if turn.role == "user"]
     others = [index for index, turn in enumerate(turns) if turn.role != "system"]
@@ -56,10 +57,16 @@ def find_protected_messages(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     return sorted({*users[:1], *users[-1:], *first_and_last})
 
 
-def find_newest_page_answers(
+def find_newest_page_results(
     turns: Sequence[ComposedTurn], recalls: Mapping[str, Recall], pinned: Collection[str]
 ) -> Sequence[int]:
-    """Return the index of the newest result with each pinned page, in the order of the turns."""
+    """Return the index of the newest result with each pinned page, in the order of the turns.
+
+    Args:
+        turns: The conversation.
+        recalls: Its recalls, by the ids of their calls.
+        pinned: The ids of the pinned pages.
+    """
     newest: dict[str, int] = {}
     for index, turn in enumerate(turns):
         recall = recalls.get(turn.call_id) if turn.role == "tool" else None

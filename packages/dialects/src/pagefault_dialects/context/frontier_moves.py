@@ -1,8 +1,8 @@
 """Moves of a frontier: how far each level of eviction has to go for a conversation to fit.
 
 A frontier has a position for each level: passages up to this position are reduced to the level. So
-a level is always applied to the oldest passages first. Steps that are reduced to lines take at most
-a fifth of the budget: above that, the oldest of them are folded before newer results become lines.
+a level is always applied to the oldest passages first. If the steps whose results are lines exceed
+a fifth of the budget, the oldest of them are folded before more results become lines.
 
 Source: design document `context.md`, "Budget".
 """
@@ -29,7 +29,7 @@ _REDUCED_STEPS_DIVISOR = 5
 _FOLD_TOKENS = 40
 
 LevelName: TypeAlias = Literal["media", "texts", "results", "recalled", "arguments", "folded"]
-# The fields of `Frontier` with the position of each level, for steps and for messages.
+# The fields of `Frontier` with the position of each level: for steps, and below for messages.
 _STEP_FIELDS: Mapping[LevelName, str] = {
     "media": "tool_media",
     "texts": "tool_texts",
@@ -148,12 +148,13 @@ class _FrontierMove:
         self, history: EvictableTurns, frontier: Frontier, excess: Load, meter: LoadMeter
     ) -> None:
         self._history, self._meter = history, meter
-        # The load that is still to be saved.
+        # The load that still has to be saved.
         self._missing = excess
         self._frontier = chain_levels(frontier)
         self._positions = {
             name: position for name, position in self._frontier if isinstance(position, int)
         }
+        # The indexes of folded passages, and the levels of each passage by its index.
         self._folded: set[int] = set()
         self._levels: dict[int, Levels] = {}
         # The steps whose results are previews, and those whose results are lines.
@@ -191,7 +192,8 @@ class _FrontierMove:
     def _advance(self, groups: Sequence[_Group], level: LevelName) -> None:
         """Apply one level to passages until enough is saved.
 
-        Passages that save nothing reach the level together with the next passage that does.
+        If reducing a passage saves nothing, the frontier does not stop there: the passage reaches
+        the level together with the next one that saves something.
         """
         before = self.frontier
         pending = Load()
@@ -231,9 +233,8 @@ class _FrontierMove:
     def _advance_results(self, steps: Sequence[_Group], level: LevelName) -> None:
         """Reduce results to previews or lines, step by step, until enough is saved.
 
-        Steps that save nothing are reduced together with the next step that saves tokens. After
-        each of these, the oldest reduced steps are reduced further if they exceed their part of the
-        budget.
+        Steps that save nothing are reduced together with the next step that saves tokens. Then, if
+        the reduced steps exceed their part of the budget, the oldest are reduced further.
         """
         pending = Load()
         pending_groups: list[_Group] = []

@@ -31,7 +31,7 @@ TURN_TOKENS = 4
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The size of turns, in the units of the limits."""
+    """The size of turns in the units of the limits: tokens, media, and characters of base64."""
 
     tokens: int = 0
     media: int = 0
@@ -72,14 +72,14 @@ class LoadMeter:
 
     Args:
         profile: The target.
-        resolved: The turns after the media ladder has decided on the form of each medium. A medium
-            counts as much as its form. With `None`, each medium counts as if it were attached
-            unchanged.
+        resolved: The turns after `targets.ladder` has chosen a form of each medium, such as a
+            smaller image or a line. Media are measured in these forms. With `None`, media are
+            measured as if they were attached unchanged.
     """
 
     def __init__(self, profile: Profile, resolved: Sequence[ResolvedTurn] | None = None) -> None:
         self._profile = profile
-        self._rule = profile.tokens
+        self._token_rule = profile.tokens
         self._resolved = None if resolved is None else _group_items(resolved)
 
     def measure_conversation(self, resolved: Sequence[ResolvedTurn]) -> Load:
@@ -87,7 +87,7 @@ class LoadMeter:
         system, turns = split_system_text(resolved, self._profile)
         media = (item for turn in resolved for item in turn.items if isinstance(item, MediaItem))
         chars = [_base64_chars(medium) for medium in media]
-        return Load(self._rule.count_turns(turns, system), len(chars), sum(chars))
+        return Load(self._token_rule.count_turns(turns, system), len(chars), sum(chars))
 
     def measure_turns(self, turns: Iterable[ComposedTurn]) -> Load:
         """Return the load of turns together."""
@@ -111,28 +111,29 @@ class LoadMeter:
     def count_call_tokens(self, calls: Iterable[TurnCall]) -> int:
         """Return the tokens of calls."""
         return sum(
-            self._rule.count_text(call.name) + self._rule.count_text(json_text(call.arguments))
+            self._token_rule.count_text(call.name)
+            + self._token_rule.count_text(json_text(call.arguments))
             for call in calls
         )
 
     def count_text_tokens(self, text: str) -> int:
         """Return the tokens of a text."""
-        return self._rule.count_text(text)
+        return self._token_rule.count_text(text)
 
     def _measure_item(self, turn: ComposedTurn, item: Item) -> Load:
         if isinstance(item, ProviderBlock):
             form = item.forms.get(self._profile.home)
             return Load(
-                self._rule.count_text(item.words if form is None else json_text(dict(form)))
+                self._token_rule.count_text(item.words if form is None else json_text(dict(form)))
             )
         if not isinstance(item, Medium):
-            return Load(self._rule.count_text(text_of(item) or ""))
+            return Load(self._token_rule.count_text(text_of(item) or ""))
         if item.is_line:
-            return Load(self._rule.count_text(item.instead or ""))
+            return Load(self._token_rule.count_text(item.instead or ""))
         if self._resolved is None:
             is_supported = self._profile.find_media_rule(item.kind) is not None
             return (
-                Load(self._rule.count_medium(_attach_unchanged(item)), 1)
+                Load(self._token_rule.count_medium(_attach_unchanged(item)), 1)
                 if is_supported
                 else _LINE_LOAD
             )
@@ -142,14 +143,17 @@ class LoadMeter:
 
     def _measure_resolved_item(self, item: TextItem | MediaItem) -> Load:
         if isinstance(item, TextItem):
-            return Load(self._rule.count_text(item.text))
-        return Load(self._rule.count_medium(item), 1, _base64_chars(item))
+            return Load(self._token_rule.count_text(item.text))
+        return Load(self._token_rule.count_medium(item), 1, _base64_chars(item))
 
 
 def _group_items(
     resolved: Sequence[ResolvedTurn],
 ) -> Mapping[_ItemKey, Sequence[TextItem | MediaItem]]:
-    """Return the texts and media of turns by key; a line about a medium has the medium's key."""
+    """Return the texts and media of turns by their keys.
+
+    A line that replaces a medium has the key of the medium.
+    """
     items: defaultdict[_ItemKey, list[TextItem | MediaItem]] = defaultdict(list)
     for turn in resolved:
         for item in turn.items:
@@ -165,7 +169,10 @@ def _attach_unchanged(medium: Medium) -> MediaItem:
     """Return the attachment that a medium becomes if the media ladder does not change it."""
     address = medium.source.url if isinstance(medium.source, Address) else None
     return MediaItem(
-        *(medium, medium.source, medium.kind, medium.mime_type),
+        medium,
+        medium.source,
+        medium.kind,
+        medium.mime_type,
         medium.size_bytes or 0,
         medium.hints,
         address=address,
@@ -173,4 +180,5 @@ def _attach_unchanged(medium: Medium) -> MediaItem:
 
 
 def _base64_chars(attachment: MediaItem) -> int:
+    """Return the length of an attachment's base64; 0 if the target loads it from an address."""
     return 0 if attachment.address is not None else base64_length(attachment.size_bytes)

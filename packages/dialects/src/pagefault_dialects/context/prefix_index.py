@@ -1,8 +1,8 @@
-"""An index of a history's prefix: a rendering that folds the prefix need not read its entries.
+"""An index of a history's prefix, so that a rendering does not read entries that it folds.
 
 A passage is a step or a message between steps. Folded steps are rendered as counts, so the index
 has the counts of each run of steps. Some passages may have to be rendered in full: messages, the
-newest step, and the steps with the newest answer with a page. For these, the index has references
+newest step, and the step with the newest result for each page. For these, the index has references
 to their entries, which are read one by one.
 """
 
@@ -50,7 +50,7 @@ class PrefixMessage:
 
 
 class _PairedCall(NamedTuple):
-    """The members of a `TurnCall` that the pairing of calls and answers may change."""
+    """The members of a `TurnCall` that may change when calls and results are paired."""
 
     call_id: str
     name: str
@@ -61,8 +61,8 @@ class _PairedCall(NamedTuple):
 class RecordedTurn:
     """A reference to a turn of a step: its entry, and its index among the turns of the entry.
 
-    The other members may differ from those of the record, since the pairing of calls and answers
-    makes ids unique.
+    The ids and names may differ from those in the record, since ids are made unique when calls and
+    results are paired.
     """
 
     seq: int
@@ -83,10 +83,10 @@ class RecordedTurn:
 
 @dataclass(frozen=True, slots=True)
 class FoldedRun:
-    """Consecutive steps without messages between them, as counts."""
+    """Counts of consecutive passages: of steps, and of folded messages."""
 
     position: int
-    """The position of its last step."""
+    """The position of its last passage."""
     origin: str
     """The HTTP path of its first record."""
     summary: FoldSummary
@@ -97,19 +97,19 @@ class ReferencedStep(FoldedRun):
     """A run of one step, with references to its turns, so that they can be read again."""
 
     turns: tuple[RecordedTurn | ComposedTurn, ...]
-    """References to its turns; empty if a turn differs from its record. An answer that Pagefault
+    """References to its turns; empty if a turn differs from its record. A result that Pagefault
     has added has no record, so the turn itself is here."""
     pages: Mapping[str, int | None]
-    """The `seq` of the answer with each page, by the id of the page."""
+    """The `seq` of the result with each page, by the id of the page."""
     recall_counts: Mapping[str, int]
     """The `Recall.count` of its recalls, by the ids of their calls."""
     is_late: bool
-    """True if the step was added for an answer that came late: it repeats the earlier call."""
+    """True if the step was added for a result that came late: it repeats the earlier call."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnansweredStep:
-    """A step whose entry has a call without an answer, which may still come late."""
+    """A step whose entry has a call without a result, which may still arrive."""
 
     number: int
     """The number of the step, from 1."""
@@ -125,14 +125,14 @@ class PrefixIndex:
     """The passages of a prefix that will not change, for frontiers that have folded its steps."""
 
     passages: tuple[PrefixPassage, ...] = ()
-    """The passages in order. Steps are joined into runs, except the newest step, and except each
-    step with the newest answer with a page."""
+    """The passages in order. Steps are joined into runs, except the newest step, and the step with
+    the newest result for each page."""
     recall_totals: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object."""
     steps: int = 0
     """The number of steps."""
     unanswered_steps: Mapping[int, Sequence[UnansweredStep]] = field(default_factory=dict)
-    """The steps of entries with calls that may be answered late, by the `seq` of the entry."""
+    """The steps of entries with calls whose results may still arrive, by the `seq` of the entry."""
 
     @property
     def pages(self) -> set[str]:
@@ -140,8 +140,8 @@ class PrefixIndex:
         return {item.name for item in self.recall_totals if item.kind == "page"}
 
     @property
-    def page_answers(self) -> Mapping[str, int | None]:
-        """The `seq` of the newest answer with each page, by the id of the page."""
+    def page_results(self) -> Mapping[str, int | None]:
+        """The `seq` of the newest result with each page, by the id of the page."""
         steps = (passage for passage in self.passages if isinstance(passage, ReferencedStep))
         return {page_id: seq for step in steps for page_id, seq in step.pages.items()}
 
@@ -151,7 +151,7 @@ class PrefixIndex:
         """Return the index of a prefix that is longer by some turns.
 
         Args:
-            turns: The turns that follow, with calls and answers paired.
+            turns: The turns that follow the prefix, with calls and results paired.
             recorded: The turns of each of their entries, as they were recorded, by `seq`.
         """
         passages, steps = [*self.passages], self.steps
@@ -176,8 +176,8 @@ class PrefixIndex:
                 passages.append(run)
                 if not is_late[passage.start] and first.seq is not None:
                     tools = frozenset(call.name for call in first.calls)
-                    lacks_answer = any(map(is_added_result, passage_turns))
-                    steps_by_seq[first.seq].append((UnansweredStep(steps, tools), lacks_answer))
+                    lacks_result = any(map(is_added_result, passage_turns))
+                    steps_by_seq[first.seq].append((UnansweredStep(steps, tools), lacks_result))
             elif first.seq is not None:
                 passages.append(_index_message(passage, first, recorded.get(first.seq, ())))
         recall_totals = Counter(self.recall_totals)
@@ -185,7 +185,7 @@ class PrefixIndex:
         unanswered = {
             seq: [step for step, _ in steps_of_entry]
             for seq, steps_of_entry in steps_by_seq.items()
-            if any(lacks_answer for _, lacks_answer in steps_of_entry)
+            if any(lacks_result for _, lacks_result in steps_of_entry)
         }
         joined = _join_runs(passages, _find_unfolded(passages))
         return PrefixIndex(
@@ -197,9 +197,10 @@ class PrefixIndex:
     ) -> Sequence[PrefixPassage]:
         """Return the passages at a frontier. Folded messages are runs; adjacent runs are joined.
 
-        Never folded are all messages up to the first message of the user, the user's newest
-        message, the newest step, and the steps with the newest answer with a pinned page. Without
-        a message of the user, never folded are the first message and all messages of the system.
+        These passages are never folded: all messages up to the first message of the user, the
+        user's newest message, the newest step, and the step with the newest result for each pinned
+        page. Without a message of the user, the first message and all messages of the system are
+        not folded.
 
         Args:
             frontier: The frontier; every step of the prefix counts as folded at it.
@@ -223,7 +224,10 @@ class PrefixIndex:
         )
 
     def _find_foldable_messages(self) -> Iterator[int]:
-        """Yield the indexes of the passages that are messages and may be folded."""
+        """Yield the indexes of the passages that are messages and may be folded.
+
+        `passages_at` says which may not.
+        """
         roles = [
             passage.role if isinstance(passage, PrefixMessage) else None
             for passage in self.passages
@@ -239,8 +243,8 @@ class PrefixIndex:
     def find_message_fold(self, max_chars: int) -> int:
         """Return the position up to which messages have to be folded.
 
-        The messages after it have at most `max_chars` together. The result is 0 if all messages
-        have.
+        The messages after this position have at most `max_chars` together. The position is 0 if no
+        message has to be folded.
         """
         for passage in reversed(self.passages):
             if isinstance(passage, PrefixMessage):
@@ -261,9 +265,9 @@ class PrefixSummary:
     recall_counts: Mapping[str, int] = field(default_factory=dict)
     """The `Recall.count` of each recall in steps that are not folded, by the ids of their calls."""
     unanswered_steps: Mapping[int, Sequence[UnansweredStep]] = field(default_factory=dict)
-    """The steps of entries with calls that may be answered late, by the `seq` of the entry."""
-    page_answers: Mapping[str, int | None] = field(default_factory=dict)
-    """The `seq` of the newest answer with each page, by the id of the page."""
+    """The steps of entries with calls whose results may still arrive, by the `seq` of the entry."""
+    page_results: Mapping[str, int | None] = field(default_factory=dict)
+    """The `seq` of the newest result with each page, by the id of the page."""
     last_seq: int = 0
     """The `seq` of the last entry of the prefix."""
 
@@ -273,7 +277,9 @@ EMPTY_PREFIX_SUMMARY = PrefixSummary()
 
 
 def make_run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
-    """Return a step, a call and its answer, that replaces a run; see `EvictableTurns.folded`.
+    """Return the turns of a step, a call and its result, that replaces a run.
+
+    `PrefixSummary.runs` has the counts of the run under the id of this call.
 
     Args:
         run: The run.
@@ -313,7 +319,7 @@ def _index_message(
 def _find_pages(
     step: Sequence[ComposedTurn], recalls: Mapping[str, Recall]
 ) -> Mapping[str, int | None]:
-    """Return the `seq` of the answer with each page in a step, by the id of the page."""
+    """Return the `seq` of the result with each page in a step, by the id of the page."""
     return {
         recall.target.name: turn.seq
         for turn in step
@@ -334,7 +340,7 @@ def _index_step(
     Args:
         run: The run.
         turns: The turns of the step.
-        pages: The pages in its answers; see `_find_pages`.
+        pages: The pages in its results; see `_find_pages`.
         recalls: The recalls of the history, by the ids of their calls.
         recorded: The turns of the entries of the step, as they were recorded, by `seq`.
     """
@@ -355,7 +361,7 @@ def _refer_to_turn(
 ) -> RecordedTurn | ComposedTurn | None:
     """Return a reference to a turn; `None` if the turn differs from its record.
 
-    An answer that Pagefault has added has no record, and is returned itself.
+    A result that Pagefault has added has no record, and is returned itself.
     """
     if is_added_result(turn):
         return turn
@@ -378,7 +384,7 @@ def _newest_steps(passages: Sequence[PrefixPassage]) -> Sequence[int]:
 
 
 def _find_unfolded(passages: Sequence[PrefixPassage]) -> Collection[int]:
-    """Return the indexes of the newest step, and of the steps with the newest answer of a page."""
+    """Return the indexes of the newest step, and of the newest step with a result for each page."""
     newest = {
         page_id: index
         for index, passage in enumerate(passages)

@@ -21,7 +21,7 @@ from pagefault_dialects.model.page import Level, parse_level
 RecallKind: TypeAlias = Literal["page", "medium", "entry"]
 
 RECALLS_FOR_RAISED_PRIORITY = 3
-"""From this recall of an object on, answers with it have raised priority: they are evicted last."""
+"""From this recall of an object on, its results have raised priority: they are evicted last."""
 
 PAGE_FAULT = "page_fault"
 _READ_TEXT, _VIEW_MEDIA = "read_text", "view_media"
@@ -39,11 +39,11 @@ any text."""
 
 @dataclass(frozen=True, slots=True)
 class RecalledObject:
-    """A page, a medium or an entry that a call recalls."""
+    """A page, a stored medium or text, or an entry of the history, which a call recalls."""
 
     kind: RecallKind
     name: str
-    """The id of a page or a medium, or the `seq` of an entry."""
+    """The id of a page, the id of a stored medium or text, or the `seq` of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Recall:
 
     @property
     def has_raised_priority(self) -> bool:
-        """Return whether the object was recalled so often that the answer is evicted last."""
+        """Return whether the object was recalled so often that the result is evicted last."""
         return self.count >= RECALLS_FOR_RAISED_PRIORITY
 
 

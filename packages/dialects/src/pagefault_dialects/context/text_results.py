@@ -1,4 +1,6 @@
-"""Results of `read_text`: a line with the position to read on from, and a piece of the text.
+"""The text of a result of `read_text`: a header line, and below it a piece of the stored text.
+
+The header names the text, says what the piece is, and how to read on: with which offset or lines.
 
 Source: design document `agents.md`, "Tools for models".
 """
@@ -12,19 +14,20 @@ from pagefault_dialects.texts.excerpts import JsonExcerpt, LineExcerpt, Matches
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
 
-# The tokens of the line above a piece.
+# The tokens of the header line.
 _HEADER_TOKENS = 64
 
 
 def format_characters(
     name: str, text: str, total_chars: int, request: ReadTextArguments, max_tokens: int
 ) -> str:
-    """Return the characters from an offset on, under a line with the next offset.
+    """Return a result with the characters of a text from an offset on.
 
     Args:
         name: The name of the text; see `make_text_name`.
         text: The text from the offset on, which may be longer than the limit.
-        total_chars: The length of the text, for the error; at least that of the part that was read.
+        total_chars: The length of the whole text, which the error names. If the text was read only
+            in part, the length of this part.
         request: The offset and the limit.
         max_tokens: The most tokens of the result.
 
@@ -53,9 +56,9 @@ def format_excerpt(
     excerpt: LineExcerpt | Matches | JsonExcerpt,
     max_tokens: int,
 ) -> str:
-    """Return lines, matches or a JSON value of a text, under a line with the next line to read.
+    """Return a result with lines, with matches of a search, or with a JSON value of a text.
 
-    Lines that do not fit the result are left out.
+    Lines that do not fit the result are left out, and the header names the next line to read.
 
     Args:
         name: The name of the text; see `make_text_name`.
@@ -71,8 +74,8 @@ def format_excerpt(
         lines = [(part.line, f"{part.line}: {part.text}") for part in excerpt.found]
     else:
         lines = list(enumerate(excerpt.lines, start=excerpt.first_line))
-    taken, next_line = take_lines(lines, MAX_TEXT_CHARS, max_tokens)
-    next_line = excerpt.next_line if next_line is None else next_line
+    taken, first_omitted = take_lines(lines, MAX_TEXT_CHARS, max_tokens)
+    next_line = excerpt.next_line if first_omitted is None else first_omitted
     header = f"of {total_lines} lines"
     if isinstance(excerpt, Matches):
         header = f"{excerpt.total} {header} match"
@@ -93,7 +96,7 @@ def take_lines(
     Args:
         lines: The number and the text of each line.
         max_chars: The most characters of the result.
-        max_tokens: The most tokens of the result, including the line above.
+        max_tokens: The most tokens of the result, including its header line.
 
     Returns:
         The lines, and the number of the first line that was left out; `None` if all fit.
@@ -117,7 +120,7 @@ def _mark_cut(text: str, max_tokens: int) -> str:
 
 
 def _shorten(text: str, max_chars: int, max_tokens: int) -> str:
-    """Return the longest beginning of a text that fits, at least a character."""
+    """Return the longest beginning of a text within both limits, of at least one character."""
     beginning = text[:max_chars]
     length = chars_within(beginning, max_tokens - _HEADER_TOKENS)
     if length == len(text):

@@ -1,4 +1,4 @@
-"""The token budget of a rendering: how much is evicted, and the error if a budget is too small.
+"""The token budget of a rendering: how far it evicts, and the error if a budget is too small.
 
 A rendering within a budget is a loop: render at a frontier, measure, and call `next_frontier`,
 until the frontier does not move any more.
@@ -24,25 +24,25 @@ from pagefault_dialects.targets.ladder import ResolvedTurns
 _BATCHES_IN_LIMIT = 4
 # Added to the budget that an error recommends, since counts are estimates.
 _SPARE_TOKENS = 64
-# The shares of protected turns grow with the budget, and can take nine tenths of what is added. So
-# each attempt raises the budget by a multiple of the missing tokens.
+# If the budget is raised, protected turns grow with their shares, and can take nine tenths of the
+# added tokens. So each attempt adds a multiple of the missing tokens.
 _TOKENS_PER_MISSING_TOKEN = 4
 _MAX_ATTEMPTS = 16
 
 
-def excess_load(load: int, limit: int | None, batch: int | None) -> int:
+def count_excess_tokens(tokens: int, limit: int | None, batch: int | None) -> int:
     """Return how many tokens have to be evicted for a conversation to fit a limit.
 
     Args:
-        load: The tokens of the conversation.
+        tokens: The tokens of the conversation.
         limit: The most tokens; `None` without a limit.
         batch: The tokens to evict below the limit, as room for the next turns; `None` for a quarter
             of the limit.
     """
-    if limit is None or load <= limit:
+    if limit is None or tokens <= limit:
         return 0
     room = limit // _BATCHES_IN_LIMIT if batch is None else min(batch, limit)
-    return load - limit + room
+    return tokens - limit + room
 
 
 def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: ResolvedTurns) -> Frontier:
@@ -64,10 +64,10 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: Resolve
     if excess == Load():
         return frontier
     if excess.tokens > 0:
-        # The estimate depends on the frontier alone, not on the moves that led to it. So any of
-        # these frontiers leads to the same next one.
-        estimate = estimate_tokens(history, frontier, meter)
-        estimated = excess.tokens - load.tokens + estimate
+        # `advance_frontier` counts estimated tokens, so the excess has to be estimated too. The
+        # estimate depends on the frontier alone, so the next frontier does not depend on earlier
+        # moves.
+        estimated = estimate_tokens(history, frontier, meter) - (load.tokens - excess.tokens)
         excess = replace(excess, tokens=estimated if estimated > 0 else excess.tokens)
     if excess.tokens > 0 and _is_floor_too_large(history, frontier, meter):
         return shorten_protected(history, frontier)
@@ -97,7 +97,7 @@ def _measure_excess(resolved: ResolvedTurns, load: Load, options: RenderOptions)
     evicted in addition, as room for the next turns.
     """
     batch = 0 if options.frontier is None else options.evict_batch
-    tokens = excess_load(load.tokens, options.max_tokens, batch)
+    tokens = count_excess_tokens(load.tokens, options.max_tokens, batch)
     if options.frontier is None:
         # Media over the limit are replaced when turns are resolved.
         return Load(tokens)

@@ -11,28 +11,29 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.targets.tokens import TokenRule, count_tokens
 from pagefault_dialects.texts.cuts import Excerpt, boundary_at_or_after, boundary_at_or_before
 
-ANSWER_TOKENS = 8_000
-"""The most tokens of a result of a memory tool, if the rendering of the result has no budget."""
+MAX_RESULT_TOKENS = 8_000
+"""The most tokens of a result of a memory tool, if the rendering has no budget."""
 
 # Tokens are counted in pieces of this length.
 _PIECE_CHARS = 2_048
 # A result gets at most half of a budget, since turns that are never left out need the rest.
-_RESULTS_IN_BUDGET = 2
+_BUDGET_DIVISOR = 2
 _MIN_RESULT_TOKENS = 100
 # The tokens of the line between beginning and end.
 _GAP_TOKENS = 64
 
 
-def max_answer_tokens(budget: int | None, rule: TokenRule) -> int:
+def max_result_tokens(budget: int | None, rule: TokenRule) -> int:
     """Return the most tokens of a result of a memory tool, as `count_tokens` counts them.
 
     Args:
-        budget: The `maxTokens` of the rendering that has the result; `None` without a limit.
-        rule: The rule by which the target of that rendering counts.
+        budget: The `maxTokens` of the rendering in which the model will get the result; `None`
+            without a limit.
+        rule: The rule by which the target of that rendering counts tokens.
     """
     if budget is None:
-        return ANSWER_TOKENS
-    return max(_MIN_RESULT_TOKENS, budget * 100 // rule.text_percent // _RESULTS_IN_BUDGET)
+        return MAX_RESULT_TOKENS
+    return max(_MIN_RESULT_TOKENS, budget * 100 // rule.text_percent // _BUDGET_DIVISOR)
 
 
 def upper_token_bound(text: str) -> int:
@@ -41,7 +42,7 @@ def upper_token_bound(text: str) -> int:
 
 
 def chars_within(text: str, max_tokens: int) -> int:
-    """Return the length of the longest beginning of a text that has at most `max_tokens`."""
+    """Return the length of about the longest beginning of a text with at most `max_tokens`."""
     if len(text) <= max_tokens and upper_token_bound(text) <= max_tokens:
         return len(text)
     start, room = 0, max_tokens
@@ -60,7 +61,8 @@ def head_and_tail_within(text: str, max_tokens: int, hint_at: Callable[[int], st
     Args:
         text: The whole text.
         max_tokens: The most tokens, including the line between beginning and end.
-        hint_at: Returns the hint for that line, given the offset from which to read on.
+        hint_at: Returns the end of that line, which says how to read the omitted characters. Its
+            argument is the offset of the first of them.
     """
     if chars_within(text, max_tokens) == len(text):
         return Excerpt(text, 0, len(text), len(text))
@@ -103,7 +105,10 @@ def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[Jso
 
 
 def _chars_within_piece(piece: str, max_tokens: int) -> int:
-    """Return the length of a beginning of a piece that has at most `max_tokens`."""
+    """Return the length of a long beginning of a piece with at most `max_tokens`.
+
+    Not always the longest one, since few beginnings are tried.
+    """
     size, tokens = len(piece), count_tokens(piece)
     while size and tokens > max_tokens:
         # Reduce in proportion, and by at least one character.
@@ -113,7 +118,7 @@ def _chars_within_piece(piece: str, max_tokens: int) -> int:
 
 
 def _last_chars_within(text: str, max_tokens: int) -> int:
-    """Return the length of an end of a text that has at most `max_tokens`, up to one piece."""
+    """Return the length of an end of a text with at most `max_tokens`, and at most one piece."""
     size = min(len(text), _PIECE_CHARS, 4 * max_tokens)
     while size and (tokens := count_tokens(text[-size:])) > max_tokens:
         size = min(size - 1, size * max_tokens // tokens)
