@@ -20,7 +20,7 @@ from pagefault_dialects.model.render_options import Rendering, joined_pieces
 from pagefault_dialects.rendered_documents import add_cache_marks, build_document
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.turns.record_turns import tool_result_turn
+from pagefault_dialects.turns.record_turns import make_tool_result_turn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ class AnswerRenders:
         structured = await read_structured_contents(self.blobs, project_id, [sanitized])
         origin, audience = f"/api/tool-results/{tool_result_id}", options.audience
         turn = await self.resolver.run(
-            lambda: tool_result_turn(
+            lambda: make_tool_result_turn(
                 sanitized, origin=origin, audience=audience, seq=seq, structured_contents=structured
             )
         )

@@ -35,7 +35,7 @@ from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.pairing import pair_calls
-from pagefault_dialects.turns.record_turns import find_structured_resource, tool_result_turn
+from pagefault_dialects.turns.record_turns import find_structured_resource, make_tool_result_turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class LoadedSession:
     def _read_result_turns(
         self, entry: StoredMessage, audience: Audience, origin: str
     ) -> Sequence[ComposedTurn]:
-        turn = tool_result_turn(
+        turn = make_tool_result_turn(
             entry.sanitized,
             origin=origin,
             audience=audience,

@@ -18,7 +18,7 @@ from app.services.renders.session_renders import SessionRenders
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.page import Level
 from pagefault_dialects.pages.effective_level import effective_level
-from pagefault_dialects.turns.page_turns import page_turn
+from pagefault_dialects.turns.page_turns import make_page_turn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,9 @@ class Renders:
         origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
         turn = await self.answers.resolver.run(
-            lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
+            lambda: make_page_turn(
+                view.page, view.level, medium=medium, call_id=call_id, origin=origin
+            )
         )
         record_access = partial(self.views.record_access, project_id, page_id)
         on_delivery = record_access if counts_access else None

@@ -101,7 +101,7 @@ def turns_of(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
     recorded = [
         turn for index, message in enumerate(messages) for turn in read_turns(message, index + 1)
     ]
-    return pair_turns(messages, recorded, closes=False).turns
+    return pair_turns(messages, recorded, closes_calls=False).turns
 
 
 def _rendering_faults(case: Case, entries: list[EntryReading], target: str) -> list[str]:

@@ -15,7 +15,7 @@ from pagefault_dialects.json.values import JsonValue, iterate_values
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import ComposedTurn, ProviderBlock, is_cache_mark
 from pagefault_dialects.targets.table import TARGETS
-from pagefault_dialects.turns.record_turns import tool_result_turn
+from pagefault_dialects.turns.record_turns import make_tool_result_turn
 from tests.faults.lengths import TIMEOUT_SECONDS, times
 from tests.providers import TYPES
 
@@ -184,7 +184,7 @@ def test_file_in_a_result_goes_back_to_its_provider(
     part = {"type": "text", "text": "[block: document]", "_meta": {"block": file}}
     meta = {"toolName": "look", "toolCallId": "c", "success": True}
     stored = json.dumps({"parts": [part], "resources": [], "meta": meta}).encode()
-    result = tool_result_turn(stored, origin="/r", audience="assistant")
+    result = make_tool_result_turn(stored, origin="/r", audience="assistant")
     call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     calling = {"role": "assistant", "content": "So.", "tool_calls": [call]}
     call_turns = read_messages([{"role": "user", "content": "Hi."}, calling]).turns

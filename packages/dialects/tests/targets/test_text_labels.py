@@ -12,7 +12,7 @@ from pagefault_dialects.messages.entry_reading import read_entry, read_entry_tur
 from pagefault_dialects.messages.message_turns import MessageEntry, make_message_turns
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_dialects.turns.record_turns import tool_result_turn
+from pagefault_dialects.turns.record_turns import make_tool_result_turn
 
 PROD, DEV = "file:///srv/prod/app.env", "file:///srv/dev/app.env"
 LINKED = "app.env\nfile:///srv/prod/app.env\ntext/plain"
@@ -24,7 +24,7 @@ def result(*parts: dict[str, Any]) -> ComposedTurn:
         "resources": [],
         "meta": {"toolName": "read_files", "toolCallId": "c1", "success": True},
     }
-    return tool_result_turn(json.dumps(record).encode(), origin="/api", audience="assistant")
+    return make_tool_result_turn(json.dumps(record).encode(), origin="/api", audience="assistant")
 
 
 def render_text(turns: Sequence[ComposedTurn], target: str = "text") -> str:

@@ -17,13 +17,13 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.page import Level, Page
 from pagefault_dialects.model.resource import MediaHints, resource_kind
 from pagefault_dialects.pages.page_blocks import page_blocks
-from pagefault_dialects.turns.page_turns import join_page_image, page_turn
+from pagefault_dialects.turns.page_turns import join_page_image, make_page_turn
 
 ORIGIN = "/api/pages/p"
 
 
 def render_page(page: Page, level: Level, medium: Medium | None = None) -> ComposedTurn:
-    return page_turn(page, level, medium=medium, call_id="c1", origin=ORIGIN)
+    return make_page_turn(page, level, medium=medium, call_id="c1", origin=ORIGIN)
 
 
 def turn(*items: Item) -> ComposedTurn:

@@ -27,7 +27,7 @@ from pagefault_dialects.texts.cuts import preview
 from pagefault_dialects.turns.record_turns import (
     StructuredResource,
     find_structured_resource,
-    tool_result_turn,
+    make_tool_result_turn,
 )
 from tests.kit.media import png
 
@@ -58,7 +58,7 @@ def record(*parts: dict[str, Any], success: bool = True, **meta: object) -> byte
 
 
 def items(*parts: dict[str, Any], audience: Audience = "assistant") -> tuple[object, ...]:
-    return tool_result_turn(record(*parts), origin=ORIGIN, audience=audience).items
+    return make_tool_result_turn(record(*parts), origin=ORIGIN, audience=audience).items
 
 
 def text(words: str, **more: object) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def text(words: str, **more: object) -> dict[str, Any]:
 
 
 def test_turn_answers_its_call() -> None:
-    turn = tool_result_turn(
+    turn = make_tool_result_turn(
         record(text("hi"), success=False), origin=ORIGIN, audience="assistant", seq=7
     )
     assert turn == Turn(
@@ -152,7 +152,7 @@ def test_content_for_both_or_no_audience_is_rendered() -> None:
 
 def test_structured_content_that_no_text_repeats_is_rendered_beside_the_parts() -> None:
     value = {"a": [1, 2]}
-    turn = tool_result_turn(
+    turn = make_tool_result_turn(
         record(text("done"), structuredContent=value), origin=ORIGIN, audience="assistant"
     )
     assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", value),)
@@ -161,7 +161,7 @@ def test_structured_content_that_no_text_repeats_is_rendered_beside_the_parts() 
 
 def test_structured_content_that_a_text_repeats_is_left_out() -> None:
     text_part = text('{ "a": [1, 2] }')
-    turn = tool_result_turn(
+    turn = make_tool_result_turn(
         record(text_part, structuredContent={"a": [1, 2]}), origin=ORIGIN, audience="assistant"
     )
     assert turn.items == (TextItem("/sanitized/parts/0", text_part["text"]),)
@@ -170,14 +170,14 @@ def test_structured_content_that_a_text_repeats_is_left_out() -> None:
 
 @pytest.mark.parametrize("null_text", ["x", ""])
 def test_null_is_not_structured_content(null_text: str) -> None:
-    turn = tool_result_turn(
+    turn = make_tool_result_turn(
         record(text(null_text), structuredContent=None), origin=ORIGIN, audience="assistant"
     )
     assert (turn.structured, turn.items) == (None, (TextItem("/sanitized/parts/0", null_text),))
 
 
 def test_part_that_earlier_versions_made_of_null_is_left_out() -> None:
-    turn = tool_result_turn(
+    turn = make_tool_result_turn(
         record(text("null"), structuredContent=None), origin=ORIGIN, audience="assistant"
     )
     assert turn.items == (TextItem("/sanitized/parts/0", ""),)
@@ -187,7 +187,7 @@ def test_part_that_earlier_versions_made_of_null_is_left_out() -> None:
     ("sent", "about"), [('{"result":null}', {"structuredContent": {"result": None}}), ("null", {})]
 )
 def test_text_null_is_rendered_as_it_was_sent(sent: str, about: dict[str, Any]) -> None:
-    turn = tool_result_turn(record(text(sent), **about), origin=ORIGIN, audience="assistant")
+    turn = make_tool_result_turn(record(text(sent), **about), origin=ORIGIN, audience="assistant")
     assert turn.items == (TextItem("/sanitized/parts/0", sent),)
 
 
@@ -199,7 +199,7 @@ def test_repetition_of_a_block_is_left_out_beside_its_part() -> None:
         (named, BlockLabel("a.txt", "file:///a.txt"), []),
         (text("a"), None, [DataItem("/sanitized/meta/structuredContent", mirror)]),
     ):
-        turn = tool_result_turn(
+        turn = make_tool_result_turn(
             record(part, structuredContent=mirror), origin=ORIGIN, audience="assistant"
         )
         assert turn.items == (TextItem("/sanitized/parts/0", "a", label=label), *items)
@@ -229,17 +229,17 @@ _ROWS = [{"n\u00e4me": f"r\u00f6w {number}", "share": 0.1, "of": []} for number 
 )
 def test_long_text_is_compared_by_the_digest_of_the_whole(whole: str) -> None:
     value = {"result": _ROWS if whole.startswith("[") else whole}
-    turn = tool_result_turn(long_record(whole, value), origin=ORIGIN, audience="assistant")
+    turn = make_tool_result_turn(long_record(whole, value), origin=ORIGIN, audience="assistant")
     assert len(turn.items) == 1
     changed = {"result": [*_ROWS, 1] if whole.startswith("[") else whole + "!"}
-    turn = tool_result_turn(long_record(whole, changed), origin=ORIGIN, audience="assistant")
+    turn = make_tool_result_turn(long_record(whole, changed), origin=ORIGIN, audience="assistant")
     assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", changed),)
 
 
 def test_structured_content_stored_apart_is_no_loss_if_a_long_text_is_equal() -> None:
     whole = json.dumps(_ROWS, ensure_ascii=False, separators=(",", ":"))
     stored = long_record(whole, f"@blob:{ID}")
-    turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
+    turn = make_tool_result_turn(stored, origin=ORIGIN, audience="assistant")
     assert (len(turn.items), turn.structured) == (1, None)
 
 
@@ -255,7 +255,7 @@ def test_structured_content_that_was_read_back_is_compared_as_a_value() -> None:
     )
     for parts, rest in (((text("a"), text("b")), ()), ((text("a"),), (left_out,))):
         stored = record(*parts, structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')
-        turn = tool_result_turn(
+        turn = make_tool_result_turn(
             stored, origin=ORIGIN, audience="assistant", structured_contents={DIGEST: value}
         )
         assert turn.items[len(parts) :] == rest
@@ -289,7 +289,7 @@ def test_medium_in_place_of_structured_content_is_not_read_back() -> None:
 
 
 def test_structured_content_that_was_a_medium_is_the_part_it_became() -> None:
-    turn = tool_result_turn(
+    turn = make_tool_result_turn(
         record(text("here"), structuredContent=f"@blob:{ID}"), origin=ORIGIN, audience="assistant"
     )
     assert turn.items == (TextItem("/sanitized/parts/0", "here"),)
@@ -297,7 +297,7 @@ def test_structured_content_that_was_a_medium_is_the_part_it_became() -> None:
 
 def test_structured_content_kept_as_a_resource_has_a_line() -> None:
     stored = record(text("long"), structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')
-    turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
+    turn = make_tool_result_turn(stored, origin=ORIGIN, audience="assistant")
     assert turn.structured is None
     assert [item.restore for item in turn.items if isinstance(item, Omission)] == [
         f"GET /api/resources/{ID}/text"
@@ -306,7 +306,7 @@ def test_structured_content_kept_as_a_resource_has_a_line() -> None:
 
 def test_text_for_another_audience_does_not_replace_structured_content() -> None:
     hidden = text('{"a":1}', annotations={"audience": ["User"]})
-    turn = tool_result_turn(
+    turn = make_tool_result_turn(
         record(hidden, structuredContent={"a": 1}), origin=ORIGIN, audience="assistant"
     )
     assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", {"a": 1}),)
@@ -329,7 +329,7 @@ def test_block_of_one_provider_is_restored(
 ) -> None:
     envelope: dict[str, Any] = {"envelope": {"dialect": dialect}} if dialect else {}
     stored = record(text(words, _meta={"block": block}), **envelope)
-    turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
+    turn = make_tool_result_turn(stored, origin=ORIGIN, audience="assistant")
     reason = f"Other dialects have no place for `{block['type']}`."
     place = "/sanitized/parts/0"
     assert turn.items == (ProviderBlock(place, forms, block["type"], "no-place", reason, words),)

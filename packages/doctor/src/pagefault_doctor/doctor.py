@@ -231,7 +231,7 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
                 finds_media=True,
             )
         recorded += entry_turns
-    history = replace(pair_turns(messages, turns, closes=True), recorded=recorded)
+    history = replace(pair_turns(messages, turns, closes_calls=True), recorded=recorded)
     return _ExaminedHistory(history, find_main_dialect(messages), sent, is_session=True)
 
 
@@ -283,7 +283,7 @@ def _read_history(parsed: _ParsedBody) -> _ExaminedHistory:
             "which is more than any model reads. Send its last part.",
             faults=[Fault("/messages", "has too many messages")],
         )
-    history = read_messages(value, closes=True)
+    history = read_messages(value, closes_calls=True)
     items = (item for turn in history.recorded for item in turn.items)
     if sum(len(item.text) for item in items if isinstance(item, TextItem)) > MAX_TEXT_BYTES:
         raise PayloadTooLargeError(

@@ -35,7 +35,7 @@ def heal(
     """
     is_valid_unicode = not has_lone_surrogate(history)
     repaired = history if is_valid_unicode else repair_surrogates(history, keeps_spelling=True)
-    read = read_messages(repaired, closes=True)
+    read = read_messages(repaired, closes_calls=True)
     dialect = find_body_dialect(history, read.messages)
     profile = find_profile(target or dialect or "openai-chat", options)
     rendered = render(read.turns, profile.target, options)

@@ -27,12 +27,12 @@ class ReadHistory:
     """The turns before pairing, in which consecutive turns with calls are joined to one."""
 
 
-def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
+def read_messages(value: JsonValue, *, closes_calls: bool = False) -> ReadHistory:
     """Read a history of any dialect: a list of messages, or a request that contains one.
 
     Args:
         value: JSON, as `json.loads` returns it.
-        closes: Whether calls that are open at the end get a note in place of a result.
+        closes_calls: Whether calls without a result at the end get a note in its place.
 
     Raises:
         InvalidPayloadError: The value has no list of messages.
@@ -44,23 +44,23 @@ def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
             "request of a provider.",
             faults=[Fault("/messages", "must be a list of messages")],
         )
-    return pair_turns(messages, [*_read_all_turns(messages)], closes=closes)
+    return pair_turns(messages, [*_read_all_turns(messages)], closes_calls=closes_calls)
 
 
 def pair_turns(
-    messages: Sequence[ForeignMessage], recorded: Sequence[ComposedTurn], *, closes: bool
+    messages: Sequence[ForeignMessage], recorded: Sequence[ComposedTurn], *, closes_calls: bool
 ) -> ReadHistory:
     """Return the reading of a history whose turns were read already.
 
     Args:
         messages: The messages. The number of the first is 1.
         recorded: The turns of the messages; `seq` is the number of the message.
-        closes: Whether calls that are open at the end get a note in place of a result.
+        closes_calls: Whether calls without a result at the end get a note in its place.
     """
     turns_with_flags = ((turn, messages[(turn.seq or 1) - 1].continues_turn) for turn in recorded)
     joined = join_turns(turns_with_flags, joins_calls=True)
     turns = (_remove_repeated_calls(turn) for turn in joined)
-    return ReadHistory(messages, pair_calls(turns, closes=closes), recorded, joined)
+    return ReadHistory(messages, pair_calls(turns, closes_calls=closes_calls), recorded, joined)
 
 
 def _remove_repeated_calls(turn: ComposedTurn) -> ComposedTurn:

@@ -217,7 +217,7 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class SyntheticNote:
-    """A note that a turn, a call or an answer was added for a provider."""
+    """A note that a turn, a call or a result was added for a provider."""
 
     what: Literal["call", "answer", "line"]
     code: str
@@ -323,7 +323,7 @@ class Turn(Generic[_Item]):
     """Consecutive content of one role."""
 
     role: TurnRole
-    """The author; `tool` for the answer to one call."""
+    """The author; `tool` for the result of one call."""
     items: tuple[_Item, ...]
     """The content in reading order; may be empty."""
     origin: str = ""
@@ -333,7 +333,7 @@ class Turn(Generic[_Item]):
     calls: tuple[TurnCall, ...] = ()
     """The calls of an assistant, which come after the items."""
     call_id: str = ""
-    """The id of the call that a turn of a tool answers."""
+    """The id of the call whose result the turn is."""
     tool_name: str = ""
     """The name of the tool that was called."""
     is_error: bool = False
@@ -348,9 +348,9 @@ class Turn(Generic[_Item]):
     is_apart: bool = False
     """True if the result was stored alone, and not with others in a message or a list."""
     answer_number: int = 1
-    """The number of the answer, if several calls have the same id: 2 answers the second call."""
+    """The number of the call that the result belongs to, among the calls with the same id."""
     recorded_call: TurnCall | None = None
-    """The call that a turn of a tool answers, if it was stored with the answer."""
+    """The call whose result the turn is, if it was stored with the result."""
     late_call_seq: int | None = field(default=None, compare=False)
     """The `seq` of the call's entry, if the conversation had continued before this result came."""
     continues_turn: bool = False

@@ -6,9 +6,9 @@
     pairing                puts each result after its call, as every provider requires
     call_index             facts about the calls of a history, by id
     call_results           calls that wait for a result, and results that have no call yet
-    sealed_turns           the turns of a history that later turns do not change
+    sealed_turns           finds the turns of a history that later turns do not change
     handles                adds lines with the names of media and long texts
     text_limits            shortens long texts of results
 
-`messages` makes the turns of messages in the dialects of models.
+The package `messages` makes the turns of messages in the dialects of models.
 """

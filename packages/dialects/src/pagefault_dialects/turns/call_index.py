@@ -1,7 +1,7 @@
-"""An index of the calls of a history by their ids, which longer histories extend without a copy.
+"""An index of the calls of a history by their ids. A longer history extends it without a copy.
 
-`Pairing` reads and writes it. The index has layers: the index of a longer history shares the layers
-of the shorter one, and has a layer of its own for the changes.
+`pairing.Pairing` reads and writes the index. The index has layers: the index of a longer history
+shares the layers of the shorter one, and has a layer of its own for the changes.
 """
 
 from collections import ChainMap
@@ -18,18 +18,18 @@ _ById: TypeAlias = ChainMap[str, _Value]
 class CallFacts(NamedTuple):
     """Facts about the calls with one id; hosts may use an id again."""
 
-    name: str = ""
-    """The tool of the last call."""
-    number: int = 1
+    tool_name: str = ""
+    """The tool of the last call with the id."""
+    call_count: int = 1
     """The number of calls with the id."""
     tools_with_results: tuple[str, ...] = ()
-    """The tools of the results with the id; empty texts for results without a tool."""
+    """The tools of the results with the id; an empty text for results that name no tool."""
     is_taken: bool = False
-    """True if a call in the paired conversation has exactly this id."""
+    """True if a call in the paired conversation has this id, so that no other call can get it."""
     is_denied: bool = False
     """True if the user denied a call with the id."""
     has_fixed_result: bool = False
-    """True if a result has no call in the history, and does not move to a later call any more."""
+    """True if a result with the id has no call, and can no longer move to a later call."""
 
 
 _NO_FACTS = CallFacts()
@@ -41,12 +41,12 @@ class CallIndex:
 
     facts: _ById[CallFacts] = field(default_factory=ChainMap)
     """The facts, by the ids of calls."""
-    closed: _ById[TurnCall | None] = field(default_factory=ChainMap)
-    """Calls that got a note in place of a result, by id; `None` once a late result has come."""
+    closed_calls: _ById[TurnCall | None] = field(default_factory=ChainMap)
+    """The calls that got a note in place of a result, by id; `None` after a late result came."""
 
     @property
     def count(self) -> int:
-        """The number of ids; an id in several layers is counted more than once."""
+        """The number of entries in all layers, a measure of memory; an id may have several."""
         return sum(map(len, self.facts.maps))
 
     def get_facts(self, call_id: str) -> CallFacts:
@@ -63,13 +63,13 @@ class CallIndex:
 
     def fork(self) -> "CallIndex":
         """Return a copy whose changes are not visible here."""
-        return CallIndex(self.facts.new_child(), self.closed.new_child())
+        return CallIndex(self.facts.new_child(), self.closed_calls.new_child())
 
     def compact(self) -> "CallIndex":
-        """Return a copy with few layers. This index and its layers are not changed."""
+        """Return a copy with fewer layers. This index and its layers are not changed."""
         top_layer = {call_id: _intern(facts) for call_id, facts in self.facts.maps[0].items()}
         facts = ChainMap(top_layer, *self.facts.maps[1:])
-        return CallIndex(_merge_layers(facts), _merge_layers(self.closed))
+        return CallIndex(_merge_layers(facts), _merge_layers(self.closed_calls))
 
 
 @lru_cache(4_096)
@@ -79,9 +79,9 @@ def _intern(facts: CallFacts) -> CallFacts:
 
 
 def _merge_layers(layers: _ById[_Value]) -> _ById[_Value]:
-    """Return a map in which each layer is less than half as large as the layer below it.
+    """Merge layers until each layer is less than half as large as the layer below it.
 
-    A key is then copied only each time that the map has doubled.
+    While the map grows to `n` keys, each key is thus copied only O(log n) times.
     """
     maps = [layer for layer in layers.maps if layer]
     index = 0

@@ -1,13 +1,14 @@
 """Calls and their results while a history is paired: open calls, and results without a call.
 
-`Pairing` in `pairing.py` uses both classes.
+`Pairing` in `pairing.py` uses both classes. Turns of a history are *final* if they were already
+returned, so that later turns may not change them any more.
 """
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from operator import itemgetter
+from operator import eq, itemgetter
 
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -21,7 +22,7 @@ from pagefault_dialects.turns.call_index import CallIndex
 
 
 class PrefixChangedError(Exception):
-    """Raised if a new turn would change turns of the history that are final.
+    """Raised if a new turn would change final turns of the history.
 
     An example is a call whose result is among the final turns: the result would have to move after
     the call.
@@ -35,37 +36,40 @@ class TurnWithResults:
     turn: ComposedTurn
     results: list[tuple[int, ComposedTurn]] = field(default_factory=list)
     """The results, each with the index of its call."""
-    waiting: dict[int, TurnCall] = field(default_factory=dict)
+    waiting_calls: dict[int, TurnCall] = field(default_factory=dict)
     """The calls without a result, by index."""
     indexes_by_id: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
-    """The indexes of calls by id; some may have a result."""
+    """The indexes of calls by call id, also of calls that have a result by now."""
     indexes_by_tool: defaultdict[str, deque[int]] = field(
         default_factory=lambda: defaultdict(deque)
     )
-    """The indexes of calls by tool; some may have a result."""
+    """The indexes of calls by tool, also of calls that have a result by now."""
     is_added: bool = False
     """True if the turn is not in the history, and was added for a result without a call."""
     omitted_calls: set[int] = field(default_factory=set)
     """The indexes of calls that are omitted because their result stays after another turn."""
 
     def expect_results(self, start: int = 0) -> None:
-        """Let the calls of the turn wait for results, beginning with the call at an index."""
+        """Let the calls of the turn wait for results, from the call with the index `start` on."""
         for index, call in enumerate(self.turn.calls[start:], start):
-            self.waiting[index] = call
+            self.waiting_calls[index] = call
             self.indexes_by_id[call.call_id].append(index)
             self.indexes_by_tool[call.name].append(index)
 
     def add_result(self, result: ComposedTurn) -> TurnCall | None:
-        """Add a result to the call that waits for it; return the call, or `None` if none does.
+        """Add a result to the call that waits for it.
 
         The response to an approval request belongs to the call with the same approval id, and a
         result with a call id to the call with that id. A result without an id belongs to the first
         waiting call of its tool; if it has no tool either, to the first waiting call.
+
+        Returns:
+            The call; `None` if no call waits for the result, which is not added then.
         """
         if result.approval_id:
             candidates = deque(
                 index
-                for index, call in self.waiting.items()
+                for index, call in self.waiting_calls.items()
                 if call.approval_id == result.approval_id
             )
         elif result.call_id:
@@ -73,16 +77,16 @@ class TurnWithResults:
         elif result.tool_name:
             candidates = self.indexes_by_tool.get(result.tool_name) or deque()
         else:
-            candidates = deque([*self.waiting][:1])
+            candidates = deque([*self.waiting_calls][:1])
         while candidates:
             index = candidates.popleft()
-            if (call := self.waiting.pop(index, None)) is not None:
+            if (call := self.waiting_calls.pop(index, None)) is not None:
                 self.results.append((index, result))
                 return call
         return None
 
-    def has_waiting_call_of(self, turn: ComposedTurn) -> bool:
-        """Return whether another turn repeats a call that waits for its result."""
+    def repeats_waiting_call(self, turn: ComposedTurn) -> bool:
+        """Return whether a later turn repeats a call that waits for its result."""
         return any(map(self._is_waiting, turn.calls))
 
     def merge(self, turn: ComposedTurn) -> None:
@@ -107,40 +111,41 @@ class TurnWithResults:
 
     def _is_waiting(self, call: TurnCall) -> bool:
         indexes = self.indexes_by_id.get(call.call_id, ())
-        return any(self.waiting.get(index) == call for index in indexes)
+        return any(self.waiting_calls.get(index) == call for index in indexes)
 
-    def ordered_results(self) -> Iterator[tuple[int, ComposedTurn]]:
+    def sort_results(self) -> Iterator[tuple[int, ComposedTurn]]:
         """Yield the results, each with the index of its call.
 
         Results that were stored together, in one message or list, keep their order. Results that
         were stored alone (`Turn.is_apart`) are put between them in the order of their calls.
         """
-        single = deque(
+        stored_alone = deque(
             sorted((item for item in self.results if item[1].is_apart), key=itemgetter(0))
         )
         for index, result in self.results:
             if result.is_apart:
                 continue
-            while single and single[0][0] < index:
-                yield single.popleft()
+            while stored_alone and stored_alone[0][0] < index:
+                yield stored_alone.popleft()
             yield index, result
-        yield from single
+        yield from stored_alone
 
 
 class EarlyResults:
-    """Results that were stored before their call. A later call takes the oldest that fits it.
+    """Results that were stored before their call. A later call takes the oldest result that fits.
 
-    Until its call is found, a result has an added turn with a call of its own. Some hosts number
-    calls from `call_0` in every turn, so results of different tools may have the same id.
+    Until its call is found, a result follows an *added turn*, which has a call made for the result.
+    Some hosts number calls from `call_0` in every turn, so results of different tools may have the
+    same id.
 
     Args:
-        pinned_results: The `seq` of results that stay after their added call, even if their call
+        pinned_results: The `seq` of results that stay after their added turn, even if their call
             is found.
-        calls: The calls of the history. Their facts say which ids have a result among the final
-            turns that has no call.
-        tools_without_ids: The tools of the results among the final turns that have no id.
-        freezes_turns: Whether a call may take a result among the final turns, which stays there as
-            well. Otherwise `PrefixChangedError` is raised.
+        calls: The calls of the history. `CallFacts.has_fixed_result` tells whether a result among
+            the final turns has the id of a call.
+        tools_without_ids: The tools of the results among the final turns that have no call id.
+        freezes_turns: Whether a call for which there is a result among the final turns is accepted.
+            Otherwise `PrefixChangedError` is raised.
     """
 
     def __init__(
@@ -159,10 +164,10 @@ class EarlyResults:
         self._by_tool: defaultdict[str, deque[TurnWithResults]] = defaultdict(deque)
 
     def seal(self) -> frozenset[str]:
-        """Make the results final: they stay after their added calls.
+        """Make the results final: they stay after their added turns.
 
         Returns:
-            The tools of the final results without an id.
+            The tools of the final results that have no call id.
         """
         for call_id in (key for key, tools in self._by_id.items() if tools):
             facts = self._calls.get_facts(call_id)
@@ -217,16 +222,19 @@ class EarlyResults:
         return added_turn
 
     def forget_results_without_ids(self) -> None:
-        """Remove the results without an id, since a turn of the user separates them from calls."""
+        """Remove the results without a call id.
+
+        They can only belong to calls before the next turn of the user.
+        """
         self._by_tool.clear()
         self._tools_without_ids = frozenset()
 
 
 def _count_equal_items(items: Sequence[Item], repeated: Sequence[Item]) -> int:
     """Return the number of items at the beginning of two turns that are equal but for pointers."""
-    pairs = zip(map(_without_pointer, items), map(_without_pointer, repeated), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    are_equal = map(eq, map(_remove_pointer, items), map(_remove_pointer, repeated))
+    return sum(1 for _ in takewhile(bool, are_equal))
 
 
-def _without_pointer(item: Item) -> Item:
+def _remove_pointer(item: Item) -> Item:
     return item if isinstance(item, SyntheticNote) else replace(item, pointer="", seq=None)

@@ -1,4 +1,4 @@
-"""Comparison of the parts of a tool result with its structured content.
+"""Compares the parts of a tool result with its structured content, to find out if both are equal.
 
 SDKs return the value of a typed tool twice: as text, and as `structuredContent`. The Python SDKs
 wrap values other than objects as `{"result": …}`, some servers use `{"content": …}`, and others
@@ -46,6 +46,7 @@ from pagefault_dialects.model.conversation import (
 
 _NO_MEMBERS: Mapping[str, JsonValue] = MappingProxyType({})
 _NO_RESOURCES: Mapping[str, str] = MappingProxyType({})
+# Members in which servers and SDKs wrap a value that is no object.
 _WRAPPERS = frozenset({"result", "content"})
 _MAX_WRAPPERS = 2
 # A server uses one spelling of JSON. The limit bounds the work if texts have many spellings.
@@ -56,13 +57,16 @@ _MAX_NODES = 1_000_000
 _MAY_BE_JSON = re.compile(r'[\s]*+[\[{"\-0-9tfn]')
 
 _Member: TypeAlias = tuple[str, JsonValue]
+"""The name and the value of a member of an object."""
 
-_PAYLOADS = ("text", "data", "blob", "base64", "image", "url", "uri")
-_MEDIA = frozenset({"image", "audio", "video", "file", "resource_link"})
+# The members of a content block with its text, or with the bytes or the URL of its medium.
+_PAYLOAD_NAMES = ("text", "data", "blob", "base64", "image", "url", "uri")
+_MEDIA_TYPES = frozenset({"image", "audio", "video", "file", "resource_link"})
 # Members that only say that an object is a block. The part has to have all other members.
 _BLOCK_MARKERS = frozenset({*TYPE_NAMES, "type"})
-_NAMES = ("name", "filename", "title")
-_META = ("_meta", "meta")
+# Members with the name of a file, and members with metadata, in any dialect.
+_FILE_NAME_MEMBERS = ("name", "filename", "title")
+_META_MEMBERS = ("_meta", "meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,45 +82,50 @@ class RenderedPart:
 
 
 def is_mirrored(
-    value: JsonValue, parts: Iterable[RenderedPart], resources: Mapping[str, str] = _NO_RESOURCES
+    value: JsonValue,
+    parts: Iterable[RenderedPart],
+    digests_by_uri: Mapping[str, str] = _NO_RESOURCES,
 ) -> bool:
-    """Return whether parts repeat a JSON value in full.
+    """Return whether the parts of a result repeat its structured content in full.
 
     Args:
-        value: Structured content.
-        parts: The parts of the result, in order.
-        resources: The SHA-256 of each resource of the record as hex digits, by its URI.
+        value: The structured content.
+        parts: The parts, in order.
+        digests_by_uri: The SHA-256 of each resource of the record as hex digits, by its URI.
     """
     uris_by_digest: dict[str, list[str]] = {}
-    for uri, digest in resources.items():
+    for uri, digest in digests_by_uri.items():
         uris_by_digest.setdefault(digest, []).append(uri)
     items: list[_ComparedItem] = []
     for part in reversed([*parts]):
         if isinstance(part.item, TextItem | DataItem | Medium):
             items.append(_ComparedItem(part, items[-1] if items else None, uris_by_digest))
     items.reverse()
-    return any(_match_all(items, item) for item in _unwrap(value))
+    return any(_have_match(items, candidate) for candidate in _unwrap(value))
 
 
 class _ComparedItem:
-    """A shown item, in each form that it may have in structured content."""
+    """An item that is shown, in each form that it may have in structured content."""
 
     def __init__(
         self,
         part: RenderedPart,
-        following: "_ComparedItem | None",
+        next_item: "_ComparedItem | None",
         uris_by_digest: Mapping[str, Sequence[str]],
     ) -> None:
         self.item = part.item
         self.text = self.item.text if isinstance(self.item, TextItem) else None
         self._members = part.members
         self._digest = part.digest
-        self._following = following
+        self._next_item = next_item
         self._uris_by_digest = uris_by_digest
 
     @cached_property
     def as_json(self) -> str | None:
-        """The value as canonical JSON, or a text that is not JSON; `None` for other items."""
+        """The value as canonical JSON; `None` if the item cannot be JSON.
+
+        A text that only begins like JSON is returned as it is.
+        """
         if isinstance(self.item, DataItem):
             return canonicalize(self.item.value)
         if self.text is None or not _MAY_BE_JSON.match(self.text):
@@ -131,10 +140,10 @@ class _ComparedItem:
 
     @cached_property
     def references(self) -> frozenset[str]:
-        """The references to the item's bytes that a structure may have."""
+        """The strings in structured content that refer to the text or the medium of the item."""
         match self.item:
             case TextItem(text=text) if self._uris_by_digest:
-                uris = self._uris_by_digest.get(self._digest or _digest(text), ())
+                uris = self._uris_by_digest.get(self._digest or _hash_text(text), ())
                 return frozenset(uris).union("@" + uri for uri in uris)
             case Medium(source=StoredBytes(resource_id=resource_id)):
                 return frozenset({f"@blob:{resource_id}", f"blob:{resource_id}"})
@@ -150,11 +159,11 @@ class _ComparedItem:
         if self._has_text_of(value) and self._has_members_of(value):
             return True
         if self._digest:
-            return self._digest in value.digests(self.text or "")
+            return self._digest in value.compute_digests(self.text or "")
         return self.as_json is not None and self.as_json == value.as_json
 
     def _has_text_of(self, value: "_ComparedValue") -> bool:
-        """Return whether the item is the text of a value, or the medium of which it has the URL."""
+        """Return whether the item is the text of a value, or the medium to which it refers."""
         text = value.text
         if text is None:
             return False
@@ -169,14 +178,14 @@ class _ComparedItem:
         )
 
     def _has_member(self, name: str, member: JsonValue) -> bool:
-        if name in _NAMES:
-            names = (self._members.get(item) for item in _NAMES)
+        if name in _FILE_NAME_MEMBERS:
+            names = (self._members.get(item) for item in _FILE_NAME_MEMBERS)
             filename = self.item.filename if isinstance(self.item, Medium) else None
             return member in (*names, filename) or self._has_line(member)
         if name == "size":
             size = self.item.size_bytes if isinstance(self.item, Medium) else None
             return member == size or self._has_line(f"{member} bytes")
-        recorded = self._members.get("_meta" if name in _META else name)
+        recorded = self._members.get("_meta" if name in _META_MEMBERS else name)
         if isinstance(member, dict) and isinstance(recorded, dict):
             # The service may have added members to the recorded object.
             return all(
@@ -188,16 +197,16 @@ class _ComparedItem:
         return is_equal or self._has_line(member)
 
     def _is_followed_by(self, name: str, member: JsonValue) -> bool:
-        """Return whether the next item has a member of the block that this item lacks.
+        """Return whether the item after this one has a member of a block that this item lacks.
 
-        Some readers make two items of a block: its text, and its other members as a JSON object.
+        A block may have been read as two items: its text, and its other members as a JSON object.
         """
-        members = self._following.json_members if self._following else _NO_MEMBERS
+        members = self._next_item.json_members if self._next_item else _NO_MEMBERS
         return name in members and canonicalize(members[name]) == canonicalize(member)
 
     @cached_property
     def json_members(self) -> Mapping[str, JsonValue]:
-        """The members of the JSON object in the text, with those of its `resource`."""
+        """The members of the JSON object in the text, and those of its member `resource`."""
         if self._digest or self.as_json is None or not self.as_json.startswith("{"):
             return _NO_MEMBERS
         try:
@@ -207,10 +216,13 @@ class _ComparedItem:
         resource = members.get("resource")
         return members | resource if isinstance(resource, dict) else members
 
-    def _has_line(self, line: JsonValue) -> bool:
-        """Return whether the item is a link whose text has its URI and another text as lines."""
+    def _has_line(self, value: JsonValue) -> bool:
+        """Return whether the item is a link whose text has a value as a line.
+
+        The text of a link has one line for each member, and one of these lines is the URI.
+        """
         text, uri = f"\n{self.text or ''}\n", self._members.get("uri")
-        return all(isinstance(item, str) and f"\n{item}\n" in text for item in (uri, line))
+        return all(isinstance(line, str) and f"\n{line}\n" in text for line in (uri, value))
 
 
 class _ComparedValue:
@@ -233,25 +245,25 @@ class _ComparedValue:
     @cached_property
     def digest_of_text(self) -> str:
         """The SHA-256 of `text` as hex digits."""
-        return _digest(self.text or "")
+        return _hash_text(self.text or "")
 
     @cached_property
     def as_json(self) -> str:
         """The value as canonical JSON."""
         return canonicalize(self._value)
 
-    def digests(self, head: str) -> frozenset[str]:
-        """Return the digests of the value as JSON text, spelled like the beginning of another text.
+    def compute_digests(self, sample: str) -> frozenset[str]:
+        """Return the digests of the value as JSON text, in the spelling of a sample of JSON.
 
-        The digests are of the text with and without escapes for characters beyond ASCII.
+        There are two: with and without escapes for characters beyond ASCII.
         """
-        spelling = detect_spelling(head)
+        spelling = detect_spelling(sample)
         if spelling not in self._digests:
             text = None
             if len(self._digests) < _MAX_SPELLINGS:
                 text = spelling.write(json_text(self._value))
             texts = set() if text is None else {text, escape_non_ascii(text)}
-            self._digests[spelling] = frozenset(map(_digest, texts))
+            self._digests[spelling] = frozenset(map(_hash_text, texts))
         return self._digests[spelling]
 
 
@@ -269,43 +281,50 @@ def _unwrap(value: JsonValue) -> Iterator[JsonValue]:
         yield value
 
 
-def _match_all(items: Sequence[_ComparedItem], value: JsonValue) -> bool:
-    """Return whether an item matches the value, or some items match those of a list in order."""
+def _have_match(items: Sequence[_ComparedItem], value: JsonValue) -> bool:
+    """Return whether an item matches a value, or items in order match the elements of a list."""
     if value is None or value in ({}, []):
+        # There is nothing to repeat.
         return True
     whole = _ComparedValue(value)
     if any(item.matches(whole) for item in items):
         return True
     if not isinstance(value, list):
         return False
-    following = iter(items)
+    # Each element is compared only with the items after the match of the element before it.
+    remaining_items = iter(items)
     return all(
-        any(entry.matches(item) for entry in following) for item in map(_ComparedValue, value)
+        any(item.matches(element) for item in remaining_items)
+        for element in map(_ComparedValue, value)
     )
 
 
 def _split_block(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
     """Return the text or medium of a content block, and its other members.
 
-    An object that is no content block has neither.
+    For an object that is no content block, they are `None` and empty.
     """
     kind, resource = block.get("type"), block.get("resource")
     if kind == "resource" and isinstance(resource, dict):
         text, members = _split_payload(resource)
-        return text, [*members, *(member for member in _members(block) if member[0] != "resource")]
-    is_medium = isinstance(kind, str) and kind in _MEDIA
+        return text, [
+            *members,
+            *(member for member in _list_members(block) if member[0] != "resource"),
+        ]
+    is_medium = isinstance(kind, str) and kind in _MEDIA_TYPES
     is_block = kind == "text" or is_medium or not block.keys().isdisjoint(TYPE_NAMES)
     return _split_payload(block) if is_block else (None, ())
 
 
 def _split_payload(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
-    name = next((name for name in _PAYLOADS if block.get(name) is not None), "")
+    """Return the payload of a block, and its other members; nothing if it is not a string."""
+    name = next((name for name in _PAYLOAD_NAMES if block.get(name) is not None), "")
     payload = block.get(name)
-    members = [member for member in _members(block) if member[0] != name]
+    members = [member for member in _list_members(block) if member[0] != name]
     return (payload, members) if isinstance(payload, str) else (None, ())
 
 
-def _members(block: Mapping[str, JsonValue]) -> Sequence[_Member]:
+def _list_members(block: Mapping[str, JsonValue]) -> Sequence[_Member]:
     """Return the members of a block that are not empty, without those that only mark a block."""
     return [
         (name, member)
@@ -314,5 +333,5 @@ def _members(block: Mapping[str, JsonValue]) -> Sequence[_Member]:
     ]
 
 
-def _digest(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()

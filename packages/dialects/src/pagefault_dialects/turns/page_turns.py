@@ -1,4 +1,4 @@
-"""Turns with a page at a level, the result of a page fault (spec 000)."""
+"""Turns with a memory page at a level. Such a turn is the result of a page fault (spec 000)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ class PageFaultCall:
         return TurnCall(call_id, PAGE_FAULT_TOOL, arguments)
 
 
-def page_turn(
+def make_page_turn(
     page: Page, level: Level, *, medium: Medium | None, call_id: str, origin: str
 ) -> ComposedTurn:
     """Return the turn with a page at a level.
@@ -57,19 +57,28 @@ def page_turn(
 
     Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
     """
-    text = _text(page_blocks(page, level, image_url=None, with_recordings=True))
+    text = _first_text(page_blocks(page, level, image_url=None, with_recordings=True))
     items: tuple[Item, ...] = (TextItem(_POINTER, text),)
     if medium is not None and page.fields.modality == "image":
-        attached = _text(page_blocks(page, level, image_url=""))
-        words = AlternativeText("caption", "") if image_text(page, level) else None
+        # With any URL, the text of the blocks says that the image is attached.
+        text_with_image = _first_text(page_blocks(page, level, image_url=""))
         # The image exists, so the text for targets without images does not say it is missing.
-        instead = text.replace(image_missing(page), placeholder(medium), 1)
-        image = replace(medium, detail="low", words=words, before=attached, instead=instead)
+        text_without_image = text.replace(image_missing(page), placeholder(medium), 1)
+        # The caption is in `text_without_image`. The empty one says only that there is a caption.
+        words = AlternativeText("caption", "") if image_text(page, level) else None
+        image = replace(
+            medium,
+            detail="low",
+            words=words,
+            before=text_with_image,
+            instead=text_without_image,
+        )
         items = (image,)
     elif medium is not None:
-        has_words = bool(visible_text(page, level))
+        # The words of the medium are in the text before it. The empty one says only that there are
+        # words, and the placeholder replaces the medium.
         words = AlternativeText("transcript" if medium.kind in ("audio", "video") else "text", "")
-        # The text before the medium has its words already, so only the placeholder replaces it.
+        has_words = bool(visible_text(page, level))
         medium = replace(medium, words=words if has_words else None, instead=placeholder(medium))
         items = (*items, medium)
     return Turn(role="tool", items=items, origin=origin, call_id=call_id, tool_name=PAGE_FAULT_TOOL)
@@ -95,6 +104,7 @@ def join_page_image(items: Sequence[Item], call: PageFaultCall | None = None) ->
             return items
 
 
-def _text(blocks: PageBlocks) -> str:
+def _first_text(blocks: PageBlocks) -> str:
+    """Return the text of the first block, which may be the only one."""
     content = blocks.content
     return content if isinstance(content, str) else str(content[0]["text"])

@@ -15,10 +15,10 @@ call, or store it too late.
 - Results in entries of their own are put in the order of their calls, so that equal histories of
   parallel tools are rendered as equal bytes. Results in one message or list keep their order.
 
-What is added depends on earlier turns only, so appending to a history does not change its
-rendering. There are two exceptions: results of open calls are inserted after their calls, and an
-orphan moves to its call when the call is stored. An orphan in `pinned_results` does not move;
-instead, the call is omitted.
+The added calls and results depend on earlier turns only, so appending to a history does not change
+its rendering, with two exceptions. Results of open calls are inserted after their calls. An orphan
+moves to its call when the call is stored, unless it is one of `pinned_results`: then the call is
+omitted.
 """
 
 from collections import defaultdict
@@ -107,7 +107,9 @@ class Pairing:
         ):
             return False
         last = self._turns[-1]
-        if self._open_turn is not None and (self._open_turn.waiting or self._open_turn is not last):
+        if self._open_turn is not None and (
+            self._open_turn.waiting_calls or self._open_turn is not last
+        ):
             return False
         return self._freezes_turns or bool(last.results) or last.turn.role == "user"
 
@@ -121,7 +123,7 @@ class Pairing:
 
     def seal(self) -> tuple[Sequence[ComposedTurn], PairingState]:
         """Return the turns so far, which are final, and the state to continue from."""
-        turns = tuple(self._take_turns())
+        turns = tuple(self._pop_turns())
         tools_without_ids = self._early_results.seal()
         notes = tuple(self._notes)
         return turns, PairingState(
@@ -132,7 +134,8 @@ class Pairing:
         """Add the next turn of the history.
 
         Raises:
-            PrefixChangedError: The turn has a call whose result is among the final turns.
+            PrefixChangedError: The turn has a call whose result is among the final turns of
+                `prefix`.
         """
         if turn.role == "tool":
             self._add_result(turn)
@@ -140,12 +143,12 @@ class Pairing:
         turn = _remove_repeated_calls(self._set_entry_positions(turn))
         if turn.role != "system":
             turn = self._add_notes(turn)
-        if self._open_turn is not None and self._open_turn.has_waiting_call_of(turn):
+        if self._open_turn is not None and self._open_turn.repeats_waiting_call(turn):
             self._open_turn.merge(turn)
             self._take_early_results(self._open_turn)
             return
         if turn.role != "system":
-            # Results of open calls may still follow a turn of the system.
+            # After a turn of the system, calls stay open: their results may still follow.
             self._close_calls(turn)
         if turn.role == "user":
             self._early_results.forget_results_without_ids()
@@ -155,7 +158,7 @@ class Pairing:
             added.expect_results()
             for call in turn.calls:
                 facts = self._calls.get_facts(call.call_id)
-                self._calls.set_facts(call.call_id, facts._replace(name=call.name))
+                self._calls.set_facts(call.call_id, facts._replace(tool_name=call.name))
             self._open_turn = added
             self._take_early_results(added)
 
@@ -166,13 +169,13 @@ class Pairing:
 
     def take_turns(self) -> Sequence[ComposedTurn]:
         """Return the turns in order, and remove them from the pairing."""
-        turns = [*self._take_turns()]
+        turns = [*self._pop_turns()]
         if turns:
             # No turn follows that could get the notes of the last omitted results.
             turns[-1] = replace(turns[-1], items=(*turns[-1].items, *self._notes))
         return tuple(turns)
 
-    def _take_turns(self) -> Iterator[ComposedTurn]:
+    def _pop_turns(self) -> Iterator[ComposedTurn]:
         # Turns are freed one by one, since freeing a long history at once blocks all threads.
         self._turns.reverse()
         while self._turns:
@@ -181,6 +184,7 @@ class Pairing:
                 # The result has moved to its own call.
                 continue
             tools = {index: result.tool_name for index, result in paired.results}
+            # If calls are omitted, the other calls keep their positions in the entry.
             all_calls = locate_calls([paired.turn]) if paired.omitted_calls else paired.turn.calls
             calls = {
                 index: self._make_id_unique(
@@ -190,17 +194,17 @@ class Pairing:
                 if index not in paired.omitted_calls
             }
             yield _replace_calls(paired.turn, tuple(calls.values()))
-            for index, result in paired.ordered_results():
+            for index, result in paired.sort_results():
                 # Providers compare the id and the name of a result with those of the call.
                 call_id, name = calls[index].call_id, calls[index].name
                 is_same = (result.call_id, result.tool_name) == (call_id, name)
                 yield result if is_same else replace(result, call_id=call_id, tool_name=name)
 
     def _set_entry_positions(self, turn: ComposedTurn) -> ComposedTurn:
-        """Return a turn with the positions of its calls in their entry, if these may differ.
+        """Return a turn whose calls have an `entry_position`, if that differs from their index.
 
-        They differ from the indexes in the turn if an earlier turn has calls of the same entry, or
-        if a call is repeated and will be removed.
+        It differs if an earlier turn has calls of the same entry, or if a call is repeated and will
+        be removed.
         """
         if not turn.calls or turn.seq is None:
             return turn
@@ -220,17 +224,17 @@ class Pairing:
         return replace(turn, calls=tuple(calls))
 
     def _make_id_unique(self, call: TurnCall) -> TurnCall:
-        """Return a call with its own id; if an earlier call has it, with a number after the id."""
+        """Return a call with a number after its id, if an earlier call has the id already."""
         call_id = call.call_id
         while self._calls.get_facts(call_id).is_taken:
             facts = self._calls.get_facts(call.call_id)
-            self._calls.set_facts(call.call_id, facts._replace(number=facts.number + 1))
-            call_id = f"{call.call_id}-{facts.number + 1}"
+            self._calls.set_facts(call.call_id, facts._replace(call_count=facts.call_count + 1))
+            call_id = f"{call.call_id}-{facts.call_count + 1}"
         self._calls.set_facts(call_id, self._calls.get_facts(call_id)._replace(is_taken=True))
         return call if call_id == call.call_id else replace(call, call_id=call_id)
 
     def _add_result(self, turn: ComposedTurn) -> None:
-        """Add a result to its call, to an added call, or only a note if it is omitted."""
+        """Add a result after its call, or after an added call. A duplicate becomes only a note."""
         if turn.approval_id and not turn.is_error:
             # The user allowed the call, which still waits for its result.
             omitted = (item for item in turn.items if isinstance(item, Omission))
@@ -255,14 +259,17 @@ class Pairing:
     def _add_result_with_call(self, turn: ComposedTurn, late_call: TurnCall | None) -> None:
         """Add a result after an added turn with its call.
 
-        The call is the closed call again, if the result is late; or the call that was recorded with
-        the result; or one without arguments.
+        Args:
+            turn: The result.
+            late_call: The closed call that the result belongs to, if it is late. The call is
+                repeated; otherwise, the added call is the one that was recorded with the result, or
+                has no arguments.
         """
         recorded = None if late_call else turn.recorded_call
-        name = turn.tool_name or self._calls.get_facts(turn.call_id).name or UNKNOWN_TOOL
+        name = turn.tool_name or self._calls.get_facts(turn.call_id).tool_name or UNKNOWN_TOOL
         call = late_call or recorded or TurnCall(turn.call_id or "call", name, {})
         code, reason = _LATE if late_call else _NO_CALL
-        calling: ComposedTurn = Turn(
+        added_turn: ComposedTurn = Turn(
             role="assistant",
             items=() if recorded else (SyntheticNote("call", code, reason, turn.seq),),
             origin=turn.origin,
@@ -271,7 +278,7 @@ class Pairing:
         )
         if late_call is not None and late_call.entry_position is not None:
             turn = replace(turn, late_call_seq=late_call.entry_position[0])
-        added = TurnWithResults(calling, [(0, turn)], is_added=True)
+        added = TurnWithResults(added_turn, [(0, turn)], is_added=True)
         self._turns.append(added)
         if late_call is None:
             self._early_results.add(added, turn)
@@ -284,7 +291,10 @@ class Pairing:
             self._calls.set_facts(call_id, facts._replace(tools_with_results=tools))
 
     def _is_duplicate(self, result: ComposedTurn) -> bool:
-        """Return whether a result is a second one of its call, and not that of a later call."""
+        """Return whether the call of a result has a result already.
+
+        A result of another tool, or with a higher `answer_number`, belongs to a later call.
+        """
         if result.approval_id:
             return True
         tools = self._calls.get_facts(result.call_id).tools_with_results
@@ -300,11 +310,14 @@ class Pairing:
         return replace(turn, items=(*notes, *turn.items))
 
     def _take_closed_call(self, result: ComposedTurn) -> TurnCall | None:
-        """Return the closed call that a late result belongs to, once; `None` if there is none."""
-        call = self._calls.closed.get(result.call_id)
+        """Return the closed call that a late result belongs to; `None` if there is none.
+
+        The call is returned only once, so a second late result is a duplicate.
+        """
+        call = self._calls.closed_calls.get(result.call_id)
         if call is None or (call.name and result.tool_name not in ("", call.name)):
             return None
-        self._calls.closed[result.call_id] = None
+        self._calls.closed_calls[result.call_id] = None
         return call
 
     def _close_calls(self, following: ComposedTurn) -> None:
@@ -312,11 +325,11 @@ class Pairing:
         if self._open_turn is None:
             return
         closed, self._open_turn = self._open_turn, None
-        for index, call in closed.waiting.items():
+        for index, call in closed.waiting_calls.items():
             seq = closed.turn.seq
             position = call.entry_position or (None if seq is None else (seq, index))
-            self._calls.closed[call.call_id] = replace(call, entry_position=position)
-            note: ComposedTurn = Turn(
+            self._calls.closed_calls[call.call_id] = replace(call, entry_position=position)
+            result: ComposedTurn = Turn(
                 role="tool",
                 items=(SyntheticNote("answer", *_NO_ANSWER, seq), TextItem("", NO_RESULT)),
                 origin=closed.turn.origin,
@@ -325,21 +338,21 @@ class Pairing:
                 tool_name=call.name,
                 is_error=True,
             )
-            closed.results.append((index, note))
-        closed.waiting.clear()
+            closed.results.append((index, result))
+        closed.waiting_calls.clear()
 
     def _take_early_results(self, turn: TurnWithResults) -> None:
-        """Move results that were stored before a turn to the calls of the turn that wait for them.
+        """Move earlier results to the calls of a turn that wait for them.
 
-        The calls of pinned results are omitted.
+        Pinned results do not move: their calls are omitted.
         """
         early = [
             (index, result)
-            for index, call in turn.waiting.items()
+            for index, call in turn.waiting_calls.items()
             if (result := self._early_results.take_result(call)) is not None
         ]
         for index, _ in early:
-            del turn.waiting[index]
+            del turn.waiting_calls[index]
         turn.omitted_calls |= {
             index for index, result in early if result.seq in self._pinned_results
         }
@@ -347,7 +360,7 @@ class Pairing:
 
 
 def _remove_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
-    """Return a turn with each call once; calls with one id stand together."""
+    """Return a turn without repeated calls, in which different calls with one id are adjacent."""
     if len({call.call_id for call in turn.calls}) == len(turn.calls):
         return turn
     by_id: defaultdict[str, list[TurnCall]] = defaultdict(list)
@@ -376,14 +389,14 @@ def pair_calls(
     turns: Iterable[ComposedTurn],
     *,
     pinned_results: Collection[int] = (),
-    closes: bool = False,
+    closes_calls: bool = False,
 ) -> Sequence[ComposedTurn]:
     """Return the turns of a history as a conversation that providers accept.
 
     Args:
         turns: The turns, in the order of their `seq`.
         pinned_results: The `seq` of results that stay after the call that was added for them.
-        closes: Whether calls that are open at the end get a note in place of a result.
+        closes_calls: Whether calls without a result at the end get a note in its place.
 
     Returns:
         The same turns, with every result after its call. Calls are added for results without a
@@ -393,7 +406,7 @@ def pair_calls(
     pairing = Pairing(pinned_results)
     for turn in turns:
         pairing.add(turn)
-    if closes:
+    if closes_calls:
         pairing.close()
     return pairing.take_turns()
 
@@ -401,8 +414,8 @@ def pair_calls(
 def find_position_seqs(turns: Iterable[Turn[Any]]) -> Iterator[int]:
     """Yield for each turn of a conversation the `seq` of the entry that fixed its position.
 
-    That is the turn's own entry, except for an early result, which has its position since its call
-    was stored. A client that has read up to an earlier entry lacks the turn.
+    That is the turn's own entry. Only an early result has its position since its call was stored,
+    so a client that had read the history up to then lacks the result at this position.
     """
     call_seq = 0
     for turn in turns:
@@ -412,17 +425,17 @@ def find_position_seqs(turns: Iterable[Turn[Any]]) -> Iterator[int]:
 
 
 def find_orphans(turns: Iterable[ComposedTurn]) -> tuple[int, ...]:
-    """Return the `seq` of the orphans of a paired conversation, in order."""
+    """Return the `seq` of each result in a paired conversation for which a call was added."""
     return tuple(
         result.seq
-        for calling, result in pairwise(turns)
-        if result.seq is not None and result.seq == calling.seq and _is_added_for(calling, result)
+        for before, result in pairwise(turns)
+        if result.seq is not None and result.seq == before.seq and _is_added_for(before, result)
     )
 
 
-def _is_added_for(calling: ComposedTurn, result: ComposedTurn) -> bool:
-    """Return whether a turn with a call was added for the result after it."""
+def _is_added_for(before: ComposedTurn, result: ComposedTurn) -> bool:
+    """Return whether the turn before a result was added, with a call for the result."""
     if result.recorded_call is not None:
-        return len(calling.calls) == 1 and not calling.items
-    notes = (item for item in calling.items if isinstance(item, SyntheticNote))
+        return len(before.calls) == 1 and not before.items
+    notes = (item for item in before.items if isinstance(item, SyntheticNote))
     return any(note.code == _NO_CALL[0] for note in notes)

@@ -42,7 +42,7 @@ from pagefault_dialects.model.resource import (
 )
 from pagefault_dialects.pages.one_line import one_line, quote_short
 from pagefault_dialects.texts.cuts import find_whole_text_uri
-from pagefault_dialects.turns.handles import handle_line, text_line
+from pagefault_dialects.turns.handles import format_medium_line, format_text_line
 from pagefault_dialects.turns.mirrored_structures import RenderedPart, is_mirrored
 
 COLLECTED = "pagefault/collected"
@@ -52,7 +52,7 @@ APP = "pagefault/app"
 """The member of a part's `_meta` with the policy of a page of an MCP App."""
 
 # Members of `_meta` that the service adds to those of the tool.
-_SERVICE_META = frozenset({"mimeType", "block"})
+_SERVICE_META_NAMES = frozenset({"mimeType", "block"})
 _ALTERNATIVE_TEXTS = ("caption", "transcript", "alt", "description")
 _MAX_AUDIENCE_CHARS = 200
 _AUDIENCES = frozenset({"assistant", "user"})
@@ -77,10 +77,10 @@ def find_structured_resource(sanitized: bytes) -> StructuredResource | None:
     resource = _find_resource(record, record["meta"].get("structuredContent"))
     if resource is None or resource["kind"] != "text":
         return None
-    return StructuredResource(_digest(resource), resource["size"])
+    return StructuredResource(_read_digest(resource), resource["size"])
 
 
-def tool_result_turn(
+def make_tool_result_turn(
     sanitized: bytes,
     *,
     origin: str,
@@ -106,6 +106,7 @@ def tool_result_turn(
     ]
     structured, items = _read_structured(record, items, structured_contents)
     dialect = (meta.get("envelope") or {}).get("dialect")
+    # One item for each part; an item for structured content may follow.
     items[: len(record["parts"])] = map(
         _make_provider_block, items, record["parts"], repeat(dialect)
     )
@@ -123,22 +124,25 @@ def tool_result_turn(
         annotations={
             f"/sanitized/parts/{index}": annotations
             for index, part in enumerate(record["parts"])
-            if (annotations := _mcp_annotations(part.get("annotations")))
+            if (annotations := _select_annotations(part.get("annotations")))
         },
     )
 
 
 def allows_audience(annotations: object, audience: Audience) -> bool:
-    """Return whether MCP annotations allow an audience; without annotations, all are allowed."""
-    names = _audience_names(annotations)
+    """Return whether MCP annotations allow an audience.
+
+    All audiences are allowed if the annotations name none. `everyone` is always allowed.
+    """
+    names = _list_audiences(annotations)
     return not names or audience == "everyone" or audience in (name.casefold() for name in names)
 
 
-def _mcp_annotations(annotations: object) -> Annotations:
-    """Return the annotations that MCP defines, with valid values; hosts refuse any others."""
+def _select_annotations(annotations: object) -> Annotations:
+    """Return the valid annotations that MCP defines. Hosts refuse results with any others."""
     members = annotations if isinstance(annotations, Mapping) else {}
     valid: dict[str, JsonValue] = {}
-    names = dict.fromkeys(name.casefold() for name in _audience_names(members))
+    names = dict.fromkeys(name.casefold() for name in _list_audiences(members))
     if audiences := [name for name in names if name in _AUDIENCES]:
         valid["audience"] = audiences
     priority = members.get("priority")
@@ -151,16 +155,12 @@ def _mcp_annotations(annotations: object) -> Annotations:
 
 def note_other_audience(pointer: str, what: str, annotations: object) -> Omission:
     """Return the note for an item that is omitted because its annotations name other audiences."""
-    names = ", ".join(one_line(name) for name in _audience_names(annotations))
-    return Omission(
-        pointer,
-        what,
-        "other-audience",
-        f"Its annotations say whom it is for: {quote_short(names, _MAX_AUDIENCE_CHARS)}.",
-    )
+    names = ", ".join(one_line(name) for name in _list_audiences(annotations))
+    reason = f"Its annotations say whom it is for: {quote_short(names, _MAX_AUDIENCE_CHARS)}."
+    return Omission(pointer, what, "other-audience", reason)
 
 
-def _audience_names(annotations: object) -> list[str]:
+def _list_audiences(annotations: object) -> list[str]:
     audience = annotations.get("audience") if isinstance(annotations, Mapping) else None
     names = audience if isinstance(audience, list) else [audience]
     return [name for name in names if isinstance(name, str)]
@@ -187,7 +187,7 @@ def _make_provider_block(item: Item, part: Mapping[str, Any], dialect: str | Non
         item: The item of the part.
         part: The part. Normalization describes a block of one provider in the part's text, and
             keeps the block in its `_meta`.
-        dialect: The dialect of the result's envelope, if it has one.
+        dialect: The dialect of the envelope around the result, if there is one.
     """
     block = (part.get("_meta") or {}).get("block")
     if not isinstance(item, TextItem) or not isinstance(block, dict):
@@ -198,7 +198,8 @@ def _make_provider_block(item: Item, part: Mapping[str, Any], dialect: str | Non
         # The `block` in `_meta` is the tool's, and was not added by normalization.
         return item
     # A block cannot be sent back if its medium was moved to the store.
-    forms = {} if "@blob:" in json_text(block) else {block_dialect: block}
+    has_reference = "@blob:" in json_text(block)
+    forms = {} if has_reference else {block_dialect: block}
     reason = f"Other dialects have no place for `{described.kind}`."
     return ProviderBlock(item.pointer, forms, described.kind, "no-place", reason, item.text)
 
@@ -208,7 +209,7 @@ def _read_label(part: Mapping[str, Any]) -> BlockLabel | None:
     name, uri, meta = part.get("name"), part.get("uri"), part.get("_meta") or {}
     if not (name or uri or meta):
         return None
-    tool_meta = {key: value for key, value in meta.items() if key not in _SERVICE_META}
+    tool_meta = {key: value for key, value in meta.items() if key not in _SERVICE_META_NAMES}
     mime_type = meta.get("mimeType")
     return BlockLabel(name, uri, tool_meta, mime_type if isinstance(mime_type, str) else None)
 
@@ -235,7 +236,9 @@ def _read_medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any
     )
     if resource_id is None or COLLECTED not in (part.get("_meta") or {}):
         return medium
-    return replace(medium, is_collected=True, instead=handle_line(medium, f"@blob:{resource_id}"))
+    return replace(
+        medium, is_collected=True, instead=format_medium_line(medium, f"@blob:{resource_id}")
+    )
 
 
 def _find_source(
@@ -264,45 +267,50 @@ def _read_structured(
 ) -> tuple[tuple[JsonValue] | None, list[Item]]:
     """Return the structured content of a record, and the items of the record.
 
-    The structured content is in a tuple of one, or `None`. It is added to the items, unless they
-    repeat it already.
+    The structured content is in a tuple of one; `None` if there is none, or if it was not loaded.
+    Unless the items repeat the structured content, an item for it is added.
     """
     if "structuredContent" not in record["meta"]:
         return None, items
     value = record["meta"]["structuredContent"]
     if value is None:
-        # Earlier versions stored `null`, and a part of it for a result without parts.
+        # Earlier versions stored `null` for no structured content, and then a part with the text
+        # `null` if the result had no parts.
         return None, [
             replace(item, text="") if isinstance(item, TextItem) and item.text == "null" else item
             for item in items
         ]
-    digests = {item["uri"]: _digest(item) for item in record["resources"]}
+    digests = {item["uri"]: _read_digest(item) for item in record["resources"]}
     parts = [
-        RenderedPart(item, part, _whole_digest(item, digests))
+        RenderedPart(item, part, _find_whole_digest(item, digests))
         for part, item in zip(record["parts"], items, strict=True)
     ]
     resource = _find_resource(record, value)
     if resource is None:
-        is_visible = is_mirrored(value, parts, digests)
-        return (value,), items if is_visible else [*items, DataItem(_STRUCTURED_POINTER, value)]
+        is_repeated = is_mirrored(value, parts, digests)
+        return (value,), items if is_repeated else [*items, DataItem(_STRUCTURED_POINTER, value)]
     if resource["kind"] != "text":
         # The structured content was a single medium, which is a part of the result as well.
         return None, items
     # A part with the same text was shortened, too, and has the same digest.
-    digest = _digest(resource)
+    digest = _read_digest(resource)
     structured = (structured_contents[digest],) if digest in structured_contents else None
-    is_visible = any(part.digest == digest for part in parts)
-    if structured is not None and not is_visible:
-        is_visible = is_mirrored(structured[0], parts, digests)
+    is_repeated = any(part.digest == digest for part in parts)
+    if structured is not None and not is_repeated:
+        is_repeated = is_mirrored(structured[0], parts, digests)
     reason = "It is too long for the record, and kept as a resource."
     restore = f"GET /api/resources/{resource['uri'].removeprefix('blob:')}/text"
     note = Omission(
-        *(_STRUCTURED_POINTER, "structuredContent", "stored-apart", reason, restore),
-        handle_line=text_line(
+        _STRUCTURED_POINTER,
+        "structuredContent",
+        "stored-apart",
+        reason,
+        restore,
+        handle_line=format_text_line(
             f"@{resource['uri']}", f"structuredContent, {resource['size']:,} bytes"
         ),
     )
-    return structured, items if is_visible else [*items, note]
+    return structured, items if is_repeated else [*items, note]
 
 
 def _find_resource(record: dict[str, Any], value: JsonValue) -> dict[str, Any] | None:
@@ -312,12 +320,12 @@ def _find_resource(record: dict[str, Any], value: JsonValue) -> dict[str, Any] |
     return next((resource for resource in record["resources"] if resource["uri"] == uri), None)
 
 
-def _whole_digest(item: Item, digests: Mapping[str, str]) -> str:
-    """Return the digest of the full text of a shortened item; an empty text for other items."""
+def _find_whole_digest(item: Item, digests: Mapping[str, str]) -> str:
+    """Return the digest of the full text of a shortened item; an empty string for other items."""
     uri = find_whole_text_uri(item.text) if isinstance(item, TextItem) else None
     return digests.get(uri, "") if uri else ""
 
 
-def _digest(resource: Mapping[str, Any]) -> str:
+def _read_digest(resource: Mapping[str, Any]) -> str:
     digest: str = resource["digest"]
     return digest.removeprefix("sha-256:")

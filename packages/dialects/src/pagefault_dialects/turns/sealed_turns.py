@@ -1,4 +1,7 @@
-"""The longest beginning of a history whose turns are final: see `Pairing.can_seal_before`."""
+"""The longest beginning of a history that later entries do not change.
+
+`Pairing.can_seal_before` decides where a history may be split.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ from pagefault_dialects.turns.pairing import Pairing, PairingState
 
 @dataclass(frozen=True, slots=True)
 class SealedTurns:
-    """The beginning of a history, whose turns are final."""
+    """The beginning of a history. Later entries do not change its turns."""
 
     turns: Sequence[ComposedTurn]
     """The turns, with their calls and results paired."""
@@ -21,18 +24,18 @@ class SealedTurns:
 
 def seal_turns(
     turns: Sequence[ComposedTurn],
-    unjoined: Collection[int],
+    separate_seqs: Collection[int],
     prefix: PairingState | None,
     *,
     freezes_turns: bool = False,
 ) -> SealedTurns | None:
-    """Return the longest beginning of a history that is final, up to the first turn of an entry.
+    """Return the longest beginning of a history that is final, and that has only whole entries.
 
     Args:
         turns: A history as it was recorded, or the turns after a prefix.
-        unjoined: The `seq` of entries whose first turn does not continue the turn before it.
+        separate_seqs: The `seq` of entries whose first turn does not continue the turn before it.
         prefix: The state of the pairing after the prefix, if there is one.
-        freezes_turns: See `Pairing`.
+        freezes_turns: The option of `Pairing`.
 
     Returns:
         The final turns; `None` if there are none.
@@ -40,13 +43,13 @@ def seal_turns(
     pairing, end = Pairing((), prefix, freezes_turns=freezes_turns), 0
     for index, turn in enumerate(turns):
         begins_entry = index > 0 and turns[index - 1].seq != turn.seq
-        if begins_entry and turn.seq in unjoined and pairing.can_seal_before(turn):
+        if begins_entry and turn.seq in separate_seqs and pairing.can_seal_before(turn):
             end = index
         pairing.add(turn)
     next_seq = turns[end].seq if end else None
     if next_seq is None:
         return None
-    # The first pairing has the later turns as well, so the final turns are paired again.
+    # The pairing above has the later turns as well, so the final turns are paired again.
     pairing = Pairing((), prefix, freezes_turns=freezes_turns)
     for turn in turns[:end]:
         pairing.add(turn)

@@ -1,4 +1,4 @@
-"""A limit on the length of each text in tool results.
+"""Shortens the texts of tool results to a limit for each text.
 
 Source: design document `agents.md`, "MCP proxy".
 """
@@ -41,8 +41,8 @@ def shorten_texts(
     Args:
         turns: The turns.
         max_chars: The limit of a text in characters.
-        whole_texts: Full texts that were loaded, by the previews that the turns have of them. A
-            preview is replaced by its text, which may then be shortened again.
+        whole_texts: Full texts that were loaded, by their previews in the turns. A preview is
+            replaced by the full text, which may then be shortened again.
     """
     limited = dict(enumerate(turns))
     for index, turn in find_limited_results(turns).items():
@@ -62,19 +62,22 @@ def _shorten_items(
         text, length = whole_texts.get(item.text, item.text), measure_whole_text(item.text)
         handle = _find_handle(turn, item.text)
         if len(text) <= max_chars:
-            is_same = text == item.text
             whole_item = replace(item, text=text, handle=handle, whole_chars=None, block=None)
-            yield item if is_same else whole_item
+            yield item if text == item.text else whole_item
             continue
         preview = shorten_text(text, max_chars, entry_call(turn.entry_seq()))
         yield replace(item, text=preview, handle=handle, whole_chars=length, block=None)
         reason = f"Texts of up to {max_chars} characters are shown whole, and this has {length}."
-        note = Omission(item.pointer, "text", "text-too-long", reason, to="preview")
-        yield replace(note, block=item.block)
+        # With the block, the loss account also lists the members that only the block has.
+        block = item.block
+        yield Omission(item.pointer, "text", "text-too-long", reason, to="preview", block=block)
 
 
 def _find_handle(turn: ComposedTurn, text: str) -> str | None:
-    """Return the handle of a long text: its resource, or the entry of the turn, if it has any."""
+    """Return the handle of a long text: its resource, or else the entry of its turn.
+
+    The result is `None` if the text has neither, or is so short that models see it in full.
+    """
     if (uri := find_whole_text_uri(text)) is not None:
         return f"@{uri}"
     seq = turn.entry_seq()
