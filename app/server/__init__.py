@@ -1,1 +1,1 @@
-"""The server under the application: uvicorn, its connections, their limits and ends."""
+"""The HTTP server: the configuration of uvicorn, and its protocols with limits."""

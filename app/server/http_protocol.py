@@ -1,12 +1,14 @@
-"""One HTTP connection: uvicorn's protocol with limits on headers, pipelining and unread bodies.
+"""uvicorn's protocol class for HTTP, with limits on headers, pipelining and unread bodies.
 
 uvicorn has no timeout or size limit for headers, appends trailers to the headers, queues any number
 of pipelined requests, reads the rest of a body after the response without a limit, and sends plain
-text for invalid requests. Here headers, pipelining and unread bodies have limits, trailers are
-dropped, and errors are problem documents.
+text for invalid requests. The class of this module limits headers, pipelining and unread bodies,
+drops trailers, and sends problem documents.
 
 An `Upgrade` to another protocol than WebSockets is ignored (RFC 9110 §7.8): Java's client offers
 HTTP/2 with every request, even with a body.
+
+A cycle is uvicorn's object for one request with its response; see `app.server.lingering_close`.
 """
 
 import asyncio
@@ -24,19 +26,21 @@ from app.services.events.streams import EventStreams
 from app.wiring.services import Services
 from pagefault_dialects.errors import PagefaultError
 
-# Received bytes are parsed and counted in pieces of this size.
+# Received bytes are parsed and counted in pieces of at most this size.
 _PIECE_BYTES = 65_536
-# Overhead of a header in memory, as HTTP/2 counts it (RFC 9113 §6.5.2).
+# The overhead of a header in memory, as HTTP/2 counts it (RFC 9113 §6.5.2).
 _HEADER_OVERHEAD_BYTES = 32
-# Allowed framing for each byte of a chunked body; a chunk of one byte has five.
+# The allowed bytes of framing (chunk sizes, line ends) for each byte of a body. A chunk of one byte
+# has five bytes of framing.
 _FRAMING_PER_BYTE = 8
+# The maximum number of pipelined requests that wait for earlier responses.
 _MAX_PIPELINED = 16
-# Maximum size, headers and bodies, of all pipelined requests that wait for earlier responses.
+# The maximum size of their headers and bodies together.
 _MAX_PIPELINED_BYTES = 32_768
 
 
-class _RefusedError(Exception):
-    """Ends the parsing of a request; the parser wraps it in another exception."""
+class _ParsingStoppedError(Exception):
+    """Raised in a callback to stop the parser, which raises an `HttpParserError` instead."""
 
 
 class _PipelineFlow(FlowControl):
@@ -47,35 +51,37 @@ class _PipelineFlow(FlowControl):
         self._pipeline = pipeline
 
     def resume_reading(self) -> None:
-        """Resume reading, unless requests wait."""
+        """Resume reading, unless a request waits."""
         if not self._pipeline:
             super().resume_reading()
 
 
-class DeadlineProtocol(LingeringProtocol):
-    """One connection, which is closed if headers are too slow or too large.
+class LimitedHttpProtocol(LingeringProtocol):
+    """The protocol of one HTTP connection, with the limits that this module describes.
 
     A connection beyond the maximum number of connections gets a 503 at once, and its input is
     ignored.
     """
 
-    _refusal: PagefaultError | None = None
+    _parsing_error: PagefaultError | None = None
+    """The error to send for the request that made the parser stop."""
     # State of the request that is being received:
     _offers_another_protocol = False
-    _is_resuming = False
+    _is_replaying_headers = False
     """True while a new parser reads generated headers, to get into the state of the old parser."""
     _is_in_headers = False
     _is_in_body = False
     _header_bytes = 0
-    _announced_bytes: int | None = None
+    _content_length: int | None = None
+    """`None` for a chunked body, whose length is unknown."""
     _body_bytes = 0
-    # Bytes since the beginning of the request or its body that are not part of a body, less the
-    # allowance of `_FRAMING_PER_BYTE` for each byte of the body.
     _framing_bytes = 0
-    # True if a request or a body has begun in the current piece of received bytes.
+    """The bytes outside of bodies since the beginning of the request or its body, less
+    `_FRAMING_PER_BYTE` for each byte of the body."""
     _piece_begins_request_or_body = False
-    # Bytes of pipelined requests that wait for earlier responses:
-    _waiting_bytes = 0
+    """True if a request or a body has begun in the current piece of received bytes."""
+    _pipelined_bytes = 0
+    """The size of all pipelined requests that wait for earlier responses."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the deadline of the first request."""
@@ -83,37 +89,37 @@ class DeadlineProtocol(LingeringProtocol):
         self.flow = _PipelineFlow(transport, self.pipeline)
         if self._is_over_limit():
             self._ignores_input = True
-            self._write_refusal(OverloadedError())
+            self._write_error(OverloadedError())
             self._half_close()
         else:
             self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop the requests that wait."""
+        """Drop the requests that wait for earlier responses."""
         self.pipeline.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes, and count bytes that are neither headers nor a body."""
+        """Parse received bytes, and count those that are neither headers nor a body."""
         for start in range(0, len(data), _PIECE_BYTES):
             piece = data[start : start + _PIECE_BYTES]
             if self._ignores_input:
-                self._drop(piece)
+                self._drop_input(piece)
                 continue
-            before = self._body_bytes
+            body_bytes_before = self._body_bytes
             self._piece_begins_request_or_body = False
             self._parse(piece)
-            self._count_framing(len(piece), self._body_bytes - before)
+            self._count_framing(len(piece), self._body_bytes - body_bytes_before)
         if "headers" not in self._deadlines and self._is_idle():
             # uvicorn stops its timer for idle connections when bytes are received.
-            self._set_deadline("headers", self.timeout_keep_alive, self._give_up)
+            self._set_deadline("headers", self.timeout_keep_alive, self._close_after_timeout)
 
     def on_message_begin(self) -> None:
         """Start the deadline of a request."""
-        if self._is_resuming:
+        if self._is_replaying_headers:
             return
         if len(self.pipeline) >= _MAX_PIPELINED:
-            self._fail_pipelining()
+            self._reject_pipelining()
         super().on_message_begin()
         self._piece_begins_request_or_body = True
         self._is_in_headers = True
@@ -122,24 +128,24 @@ class DeadlineProtocol(LingeringProtocol):
 
     def on_url(self, url: bytes) -> None:
         """Append a piece of the request target."""
-        if self._is_resuming:
+        if self._is_replaying_headers:
             return
         self._count_header(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Append a header; trailers are dropped."""
-        if self._is_in_headers and not self._is_resuming:
+        if self._is_in_headers and not self._is_replaying_headers:
             self._count_header(len(name) + len(value) + _HEADER_OVERHEAD_BYTES)
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Start the application with the request."""
-        if self._is_resuming:
+        if self._is_replaying_headers:
             return
         self._piece_begins_request_or_body = True
         self._is_in_headers = False
-        self._drop_deadline("headers")
+        self._cancel_deadline("headers")
         self._check_headers()
         super().on_headers_complete()
         self._is_in_body = True
@@ -149,93 +155,97 @@ class DeadlineProtocol(LingeringProtocol):
                 self._ignores_input = True
             else:
                 self._offers_another_protocol = True
-        # For endless responses, because `transport.close` waits until all bytes are sent.
+        # Endless responses use `abort`, because `transport.close` waits until all bytes are sent.
         self.scope.setdefault("state", {})["abort"] = self.transport.abort
 
     def on_body(self, body: bytes) -> None:
         """Append a piece of the body."""
         self._body_bytes += len(body)
-        if self.cycle is not self._answering:
-            self._count_waiting(len(body))
+        if self.cycle is not self._active_cycle:
+            self._count_pipelined(len(body))
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End the body."""
         if self._offers_another_protocol:
-            # The parser ends the request after its headers, and raises an error with that position.
+            # The parser calls this after the headers, and then raises an error with that position.
             return
         self._is_in_body = False
-        self._drop_deadline("rest")
+        self._cancel_deadline("rest")
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
         """Switch the connection to the WebSocket protocol."""
-        if self._is_answering():
+        if self._is_responding():
             self._refuse(MalformedRequestError("Wait for answers before you open a WebSocket."))
             return
         self._ignores_input = True
         super().handle_websocket_upgrade()
 
     def on_response_complete(self) -> None:
-        """Continue with the next request, unless the connection ends."""
-        answered = self._answering
+        """Start the next request; after the last response, close the connection."""
+        finished = self._active_cycle
         super().on_response_complete()
         if not self.pipeline:
-            self._waiting_bytes = 0
-        if answered is None or self.transport.is_closing():
+            self._pipelined_bytes = 0
+        if finished is None or self.transport.is_closing():
             return
         self.flow.resume_reading()
-        if answered is not self._answering:
-            # The next pipelined request is being answered already.
+        if finished is not self._active_cycle:
+            # The application has already got the next pipelined request.
             return
-        answered.body = bytearray()
+        finished.body = bytearray()
         if self._ignores_input:
             self._half_close()
-        elif self._is_in_body and answered is self.cycle:
+        elif self._is_in_body and finished is self.cycle:
             self._set_deadline("rest", LINGER_SECONDS, self.transport.abort)
 
     def shutdown(self) -> None:
-        """End all streams of events, because the server waits for the end of every response."""
+        """End all event streams, because the server waits for every response before it stops."""
         services: Services = self.app_state["services"]
         services[EventStreams].end()
         super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
-        """Send the error that ended the parsing of an invalid request."""
-        self._refuse(self._refusal or MalformedRequestError("This is not an HTTP/1.1 request."))
+        """Send a problem document for the request that made the parser stop."""
+        self._refuse(
+            self._parsing_error or MalformedRequestError("This is not an HTTP/1.1 request.")
+        )
 
-    def _ends_with(self, cycle: RequestResponseCycle) -> bool:
-        """Return whether the connection is closed after this request."""
+    def _closes_after(self, cycle: RequestResponseCycle) -> bool:
+        """Return whether the connection is closed after the response to this request."""
         if self._is_in_body and cycle is self.cycle:
-            return not cycle.keep_alive or not self._is_rest_small(cycle)
+            return not cycle.keep_alive or not self._is_unread_body_small(cycle)
         return self._ignores_input and not self.pipeline
 
-    def _is_rest_small(self, cycle: RequestResponseCycle) -> bool:
-        if self._announced_bytes is None or cycle.waiting_for_100_continue:
+    def _is_unread_body_small(self, cycle: RequestResponseCycle) -> bool:
+        if self._content_length is None or cycle.waiting_for_100_continue:
             return False
-        return self._announced_bytes - self._body_bytes <= LINGER_BYTES
+        return self._content_length - self._body_bytes <= LINGER_BYTES
 
     def _is_idle(self) -> bool:
         is_arriving = self._is_in_headers or self._is_in_body
-        return not (is_arriving or self._ignores_input or self._is_answering())
+        return not (is_arriving or self._ignores_input or self._is_responding())
 
     def _check_headers(self) -> None:
-        """Check the host and the length of a request after its headers."""
+        """Check the target, the host and the length of a request when its headers are complete."""
         version = self.parser.get_http_version()
         try:
             self.url, self.headers[:] = resolve_target(self.url, self.headers, http_version=version)
         except MalformedRequestError as exc:
-            self._fail(exc)
+            self._stop_parsing(exc)
         lengths = [value for name, value in self.headers if name == b"content-length"]
         is_chunked = any(name == b"transfer-encoding" for name, _ in self.headers)
-        self._announced_bytes = None if is_chunked else int(lengths[0]) if lengths else 0
+        self._content_length = None if is_chunked else int(lengths[0]) if lengths else 0
         self._body_bytes = 0
         is_upgrade = self.parser.should_upgrade() and self._is_accepted_upgrade()
-        if is_upgrade and self._announced_bytes != 0:
-            self._fail(MalformedRequestError("Open a WebSocket or a tunnel without a body."))
+        if is_upgrade and self._content_length != 0:
+            self._stop_parsing(
+                MalformedRequestError("Open a WebSocket or a tunnel without a body.")
+            )
 
     def _is_accepted_upgrade(self) -> bool:
-        """Return whether a WebSocket, or a tunnel of CONNECT, follows the headers."""
+        """Return whether the headers are followed by a WebSocket or a tunnel (CONNECT)."""
         return self._should_upgrade() or self.parser.get_method() == b"CONNECT"
 
     def _parse(self, piece: bytes) -> None:
@@ -256,7 +266,7 @@ class DeadlineProtocol(LingeringProtocol):
             return
 
     def _resume_after_headers(self) -> None:
-        """Read the body with a new parser, because the old one reads nothing after the headers."""
+        """Replace the parser, because after an `Upgrade` header it does not parse the body."""
         self._offers_another_protocol = False
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
@@ -267,43 +277,48 @@ class DeadlineProtocol(LingeringProtocol):
         ]
         if not self.cycle.keep_alive:
             framing.append(b"connection: close\r\n")
-        self._is_resuming = True
-        # If the request has no body, it ends here.
+        self._is_replaying_headers = True
+        # If the request has no body, `on_message_complete` is called here.
         self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
-        self._is_resuming = False
+        self._is_replaying_headers = False
 
-    def _count_header(self, size: int) -> None:
-        self._header_bytes += size
+    def _count_header(self, size_bytes: int) -> None:
+        self._header_bytes += size_bytes
         if self._header_bytes > self._limits.header_bytes:
-            self._fail(self._headers_too_large())
-        if self._is_answering():
-            self._count_waiting(size)
+            self._stop_parsing(self._headers_too_large())
+        if self._is_responding():
+            self._count_pipelined(size_bytes)
 
-    def _count_waiting(self, size: int) -> None:
-        """Count bytes of waiting requests.
-
-        They are not counted if the client may already have received the earlier response: then it
-        is not pipelining.
+    def _count_pipelined(self, size_bytes: int) -> None:
+        """Add to the size of the waiting requests, and reject the request if it is too large.
 
         Reading is paused while a request waits. Bytes that were received with it stay in memory
-        until its turn, which may come after an endless response.
+        until the responses before it have ended; a stream of events may never end.
         """
-        if self._may_be_received():
+        if self._may_response_be_received():
+            # A client that has received the earlier response is not pipelining.
             return
-        self._waiting_bytes += size
-        if self._waiting_bytes > _MAX_PIPELINED_BYTES:
-            self._fail_pipelining()
+        self._pipelined_bytes += size_bytes
+        if self._pipelined_bytes > _MAX_PIPELINED_BYTES:
+            self._reject_pipelining()
 
-    def _fail_pipelining(self) -> NoReturn:
-        self._fail(MalformedRequestError("Wait for answers before you send more requests."))
+    def _reject_pipelining(self) -> NoReturn:
+        self._stop_parsing(MalformedRequestError("Wait for answers before you send more requests."))
 
-    def _count_framing(self, received: int, body: int) -> None:
+    def _count_framing(self, received_bytes: int, body_bytes: int) -> None:
+        """Count bytes outside of bodies, and refuse the request if there are too many.
+
+        Args:
+            received_bytes: The length of the piece that was parsed.
+            body_bytes: The bytes of a body in this piece.
+        """
         if self._piece_begins_request_or_body:
             self._framing_bytes = 0
             return
-        framing = self._framing_bytes + received - body - _FRAMING_PER_BYTE * body
-        self._framing_bytes = max(0, framing)
-        if self._ignores_input or framing <= self._limits.header_bytes:
+        allowed_bytes = _FRAMING_PER_BYTE * body_bytes
+        framing_bytes = self._framing_bytes + received_bytes - body_bytes - allowed_bytes
+        self._framing_bytes = max(0, framing_bytes)
+        if self._ignores_input or framing_bytes <= self._limits.header_bytes:
             return
         if self._is_in_headers:
             self._refuse(self._headers_too_large())
@@ -321,49 +336,50 @@ class DeadlineProtocol(LingeringProtocol):
             f"counts {_HEADER_OVERHEAD_BYTES} more."
         )
 
-    def _fail(self, error: PagefaultError) -> NoReturn:
-        self._refusal = error
-        raise _RefusedError
+    def _stop_parsing(self, error: PagefaultError) -> NoReturn:
+        """Stop the parser; `send_400_response` then sends the error."""
+        self._parsing_error = error
+        raise _ParsingStoppedError
 
     def _refuse(self, error: PagefaultError) -> None:
         """Send an error, and close the connection.
 
-        If an earlier request is being answered, no error is sent, and the connection is closed
-        after that response.
+        If an earlier response has not ended, no error is sent, and the connection is closed after
+        that response.
         """
         self._ignores_input = True
-        self._drop_deadline("headers")
+        self._cancel_deadline("headers")
         if self._is_in_body and not self.cycle.response_complete:
             self._refuse_body(error)
-        elif not self._is_answering():
-            self._write_refusal(error)
+        elif not self._is_responding():
+            self._write_error(error)
             self._half_close()
 
     def _refuse_body(self, error: PagefaultError) -> None:
         """Refuse a request with an invalid body.
 
-        No error is sent if its response has begun, or if it waits for an earlier response.
+        If its response has begun, or it waits for an earlier response, no error is sent.
         """
         self._is_in_body = False
         cycle = self.cycle
-        if cycle is not self._answering:
-            # The request waits for its turn, and its body is not complete.
+        if cycle is not self._active_cycle:
+            # The request waits for an earlier response, and its body will never be complete.
             self.pipeline.popleft()
             cycle.body = bytearray()
             return
         disconnect(cycle)
         if not cycle.response_started:
-            self._write_refusal(error)
+            self._write_error(error)
         self._half_close()
 
     def _expect_headers(self) -> None:
-        self._set_deadline("headers", self._limits.header_seconds, self._give_up)
+        self._set_deadline("headers", self._limits.header_seconds, self._close_after_timeout)
 
-    def _give_up(self) -> None:
-        self._drop_deadline("headers")
-        if self._is_answering():
-            # A pipelined request must not end the response before it.
+    def _close_after_timeout(self) -> None:
+        self._cancel_deadline("headers")
+        if self._is_responding():
+            # A slow pipelined request must not interrupt the response before it.
             self._expect_headers()
             return
-        # There is no complete request, so the client does not wait for a response.
+        # No request is complete, so the client does not wait for a response.
         self._close()

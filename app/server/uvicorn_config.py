@@ -11,8 +11,8 @@ from uvicorn.config import STARTUP_FAILURE
 
 from app.config.settings import Settings
 from app.main import create_app
-from app.server.http_protocol import DeadlineProtocol
-from app.server.lingering_close import PartingProtocol
+from app.server.http_protocol import LimitedHttpProtocol
+from app.server.lingering_close import AbortingWebSocketProtocol
 from app.server.process import (
     accept_deep_json,
     collect_young_only,
@@ -22,9 +22,11 @@ from app.server.process import (
 from app.telemetry.logs import configure_process_logging
 
 _GRACEFUL_SHUTDOWN_SECONDS = 30
-# A worker that is still starting cannot respond to its supervisor, which would replace it.
+# While a worker starts, it does not reply to health checks. With a shorter timeout, the supervisor
+# would replace it.
 _WORKER_START_SECONDS = 60
-# File descriptors for closing connections (`MAX_ENDING`), databases, logs and other files.
+# File descriptors for half-closed connections (`MAX_CLOSING_CONNECTIONS`), databases, logs and
+# other files.
 _OTHER_DESCRIPTORS = 256
 
 _log = structlog.get_logger(__name__)
@@ -37,14 +39,15 @@ def server_config(
 
     Args:
         settings: The settings of the service.
-        app: A factory of the application, or its name, which workers import.
+        app: A factory of the application, or its import string. Worker processes need an import
+            string.
     """
     return ServiceConfig(
         app,
         factory=True,
         workers=settings.workers,
-        http=DeadlineProtocol,
-        ws=PartingProtocol,
+        http=LimitedHttpProtocol,
+        ws=AbortingWebSocketProtocol,
         log_config=None,
         log_level=settings.log_level,
         access_log=False,
@@ -70,10 +73,10 @@ class ServiceConfig(uvicorn.Config):
 
 
 def served_app(settings: Settings | None = None) -> FastAPI:
-    """Return the application, and configure the process of the server; see `app.server.process`.
+    """Create the application, and configure the process of the server; see `app.server.process`.
 
-    Objects that exist now are excluded from garbage collection, because collecting garbage among
-    them takes a tenth of a second.
+    Modules and other objects that exist now are excluded from garbage collection: to examine them
+    takes a tenth of a second.
 
     Raises:
         SystemExit: The application cannot be loaded; the log has the reason.
@@ -92,10 +95,10 @@ def served_app(settings: Settings | None = None) -> FastAPI:
 
 
 def allow_open_files(settings: Settings) -> None:
-    """Raise the limit of open files of this process and its workers to that of the settings.
+    """Raise the limit of open files, for this process and its workers, to what the settings need.
 
-    The default is often a thousand. A connection beyond the limit waits without a response. If the
-    hard limit is too low, a warning is logged.
+    The system's default is often a thousand. A connection beyond the limit waits without a
+    response. If the system's hard limit is too low, a warning is logged.
     """
     limits = settings.limits
     needed = limits.connections_at_once + limits.requests_at_once + _OTHER_DESCRIPTORS

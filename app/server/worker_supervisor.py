@@ -1,18 +1,18 @@
-"""The supervisor of `pagefault serve --workers N`, which starts another worker when one ends."""
+"""The supervisor of `pagefault serve --workers N`, which replaces workers that have ended."""
 
 from uvicorn.supervisors import Multiprocess
 
 
 class WorkerSupervisor(Multiprocess):
-    """uvicorn's supervisor, which also detects immediately that a worker ended in a health check.
+    """uvicorn's supervisor, but a worker that ends during its health check is replaced at once.
 
-    A health check waits up to `timeout_worker_healthcheck` for the reply of the worker.
+    In uvicorn, the supervisor would wait for its reply for `timeout_worker_healthcheck`.
     """
 
     def keep_subprocess_alive(self) -> None:
         """Replace each worker that has ended or does not reply."""
         for process in self.processes:
-            # The worker has a copy of this end of the pipe. While the supervisor's copy is open,
-            # the supervisor waits for a reply even after the worker has ended.
+            # Both processes have this end of the pipe open. After the worker has ended, the
+            # supervisor reads an end of file only if it has closed its own copy.
             process.child_conn.close()
         super().keep_subprocess_alive()

@@ -263,7 +263,7 @@ def test_connection_that_ends_makes_room_for_one_that_begins(
     service: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.server.lingering_close.LINGER_SECONDS", 3_600.0)
-    monkeypatch.setattr("app.server.lingering_close.MAX_ENDING", 0)
+    monkeypatch.setattr("app.server.lingering_close.MAX_CLOSING_CONNECTIONS", 0)
     with contextlib.ExitStack() as open_ones:
         refused = [open_ones.enter_context(connected(service.port)) for _ in range(AT_ONCE)]
         for connection in refused:

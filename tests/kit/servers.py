@@ -29,8 +29,8 @@ from starlette.types import ASGIApp
 from app.config.settings import BlobSettings, DatabaseSettings, Settings
 from app.main import create_app
 from app.models.limits import Limits
-from app.server.http_protocol import DeadlineProtocol
-from app.server.lingering_close import PartingProtocol
+from app.server.http_protocol import LimitedHttpProtocol
+from app.server.lingering_close import AbortingWebSocketProtocol
 from app.server.process import accept_deep_json
 from app.wiring.stores import migrate_database, open_access
 from tests.kit.object_store import ObjectStoreServer
@@ -352,8 +352,8 @@ class LiveService:
         app = answers().recording(create_app(self.settings), content_url=settings.content_url)
         config = uvicorn.Config(
             app if around is None else around(app),
-            http=DeadlineProtocol,
-            ws=PartingProtocol,
+            http=LimitedHttpProtocol,
+            ws=AbortingWebSocketProtocol,
             log_config=None,
             access_log=False,
             lifespan="on",
