@@ -17,8 +17,8 @@ from app.services.pages.stored_pages import read_descriptor
 from app.services.search.indexing import SearchIndexing
 from app.services.search.search import Search, SearchRequest
 from app.stores.records.records import Records
-from app.wire.pages import page_summary
-from app.wire.search import search_results
+from app.wire.pages import encode_page_summary
+from app.wire.search import encode_search_results
 from app.wiring.stores import open_records
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.page import Level, Modality, PageFilters, StoredPage
@@ -45,7 +45,7 @@ def list_pages(
         async with aclosing(_pages(records, project_id, filters, limit)) as pages:
             async for page in pages:
                 count += 1
-                print_line(page_summary(page).decode() if as_json else _page_line(page))
+                print_line(encode_page_summary(page).decode() if as_json else _page_line(page))
         if not count:
             print_line("No pages.", to=ERR)
 
@@ -73,7 +73,7 @@ def search_records(
         search = Search(records, SearchIndexing(records))
         found = await search.search(project_id, request, cursor=None, limit=limit)
         if as_json:
-            results = search_results(found.hits, found.next_cursor, pending=found.pending)
+            results = encode_search_results(found.hits, found.next_cursor, pending=found.pending)
             print_line(results.decode())
             return
         for hit in found.hits:

@@ -43,7 +43,7 @@ from app.wire.event_frames import StreamEvent
 from app.wire.problem import (
     OPENAI_PROBLEM_REFERENCE,
     PROBLEM_MEDIA_TYPE,
-    problem_components,
+    build_problem_components,
 )
 from pagefault_dialects.errors import InvalidPayloadError
 
@@ -288,7 +288,7 @@ def _build_document(app: FastAPI) -> dict[str, Any]:
     # FastAPI removes every null from examples, so its schemas are generated again.
     annotations = [field.field_info.annotation for field in get_fields_from_routes(app.routes)]
     schemas.update(schemas_of([*annotations, *streamed_body_models(), StreamEvent, TusVersion]))
-    schemas.update(problem_components())
+    schemas.update(build_problem_components())
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     # Sorted, so that the order does not depend on the order of imports.

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.errors import QuotaExceededError, RangeNotSatisfiableError, ServiceError
-from app.wire.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE, Problem, problem_faults
+from app.wire.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE, Problem, build_problem_faults
 from pagefault_dialects.errors import (
     InvalidJsonError,
     InvalidPayloadError,
@@ -204,7 +204,7 @@ def problem_response(
         instance=re.sub(r"%[0-9A-F]?\Z", "", reference),
         code=error.problem_code,
         request_id=without_lone_surrogates(request_id),
-        errors=problem_faults(error.faults, every=error.tells_every_fault),
+        errors=build_problem_faults(error.faults, every=error.tells_every_fault),
     )
     members = error.members
     if instance.startswith(OPENAI_PREFIX):

@@ -22,7 +22,7 @@ from app.http.conditions import (
     strong_etag,
     unchanged_response,
 )
-from app.wire.shape import list_page
+from app.wire.shape import encode_list_page
 
 
 def record_response(
@@ -89,7 +89,7 @@ def written_response(
 
 def list_response(request: Request, items: Iterable[bytes], next_cursor: str | None) -> Response:
     """Return the response with a part of a list, and a `Link` to the next part (RFC 8288)."""
-    return list_body_response(request, list_page(items, next_cursor), next_cursor)
+    return list_body_response(request, encode_list_page(items, next_cursor), next_cursor)
 
 
 def list_body_response(

@@ -7,7 +7,7 @@ from pydantic import ConfigDict
 from typing_extensions import Doc
 
 from app.services.renders.queries import RenderQuery
-from app.wire.renders import AT, SINCE, OptionsModel, Target, members_of
+from app.wire.renders import AT_DESCRIPTION, SINCE_DESCRIPTION, OptionsModel, Target, select_members
 from pagefault_dialects.model.base import ClientId, Count
 from pagefault_dialects.model.render_options import (
     CountTokens,
@@ -19,7 +19,7 @@ from pagefault_dialects.model.render_options import (
 )
 
 TargetQuery = Annotated[Target, Query(description="The dialect of the messages.")]
-SinceQuery = Annotated[Count, Query(description=SINCE)]
+SinceQuery = Annotated[Count, Query(description=SINCE_DESCRIPTION)]
 FrontierQuery = Annotated[
     ClientId | None,
     Doc(
@@ -39,7 +39,7 @@ class OptionsQuery(OptionsModel):
 
     def options(self) -> RenderOptions:
         """Return the options, with defaults for options that the route does not have."""
-        return members_of(self, RenderOptions)
+        return select_members(self, RenderOptions)
 
 
 class ResultOptionsQuery(OptionsQuery):
@@ -81,7 +81,7 @@ class SessionQuery(OptionsQuery, RenderOptions):
 
     frontier: FrontierQuery = None
     target: TargetQuery
-    at: Annotated[Count | None, Doc(AT)] = None
+    at: Annotated[Count | None, Doc(AT_DESCRIPTION)] = None
 
     def render_query(self) -> RenderQuery:
         """Return the target and options."""

@@ -14,7 +14,7 @@ from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery
 from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_reads
 from app.http.record_responses import list_response, record_response, written_response
 from app.services.resources.aliases import Aliases
-from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
+from app.wire.resources import AliasDraft, AliasPage, AliasRecord, encode_alias
 from pagefault_dialects.errors import InvalidPayloadError
 
 router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)
@@ -51,14 +51,14 @@ async def list_aliases(
     listed, next_cursor = await aliases.list(
         api_request.project_id, uri=uri, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(alias_record, listed), next_cursor)
+    return list_response(api_request.request, map(encode_alias, listed), next_cursor)
 
 
 @router.get("/{alias}", response_model=AliasRecord, responses=responses_of_reads(NotFoundError))
 async def get_alias(api_request: ApiRequestDep, aliases: AliasesDep, alias: AliasPath) -> Response:
     """Read the resource of an alias, with its descriptor."""
     return record_response(
-        api_request.request, alias_record(await aliases.get(api_request.project_id, alias))
+        api_request.request, encode_alias(await aliases.get(api_request.project_id, alias))
     )
 
 
@@ -94,7 +94,7 @@ async def put_alias(
     )
     return written_response(
         api_request.request,
-        alias_record(written),
+        encode_alias(written),
         path=f"/api/aliases/{quote(alias, safe='')}",
         is_new=is_new,
     )

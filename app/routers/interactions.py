@@ -28,7 +28,7 @@ from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
 from app.services.sessions.interactions import Interactions, InteractionWithAttachments
-from app.wire.interactions import InteractionPage, InteractionRecord, interaction_record
+from app.wire.interactions import InteractionPage, InteractionRecord, encode_interaction
 from pagefault_dialects.errors import InvalidPayloadError
 
 router = APIRouter(
@@ -154,4 +154,4 @@ async def set_interaction_output(
 
 
 def _record(attached: InteractionWithAttachments) -> bytes:
-    return interaction_record(attached.interaction, attached.attachments)
+    return encode_interaction(attached.interaction, attached.attachments)

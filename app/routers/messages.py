@@ -35,8 +35,8 @@ from app.wire.history import (
     HistoryEntry,
     HistoryMessage,
     MessagePage,
-    appended_message,
-    history_entry,
+    encode_appended_message,
+    encode_history_entry,
 )
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.model.page import MediaForm
@@ -127,10 +127,10 @@ async def append_message(
     entry = appended.message
     return written_response(
         api_request.request,
-        appended_message(entry, appended.warnings),
+        encode_appended_message(entry, appended.warnings),
         path=f"/api/sessions/{session_id}/messages/{entry.seq}",
         is_new=appended.is_new,
-        etag=strong_etag(hashlib.sha256(history_entry(entry)).hexdigest()),
+        etag=strong_etag(hashlib.sha256(encode_history_entry(entry)).hexdigest()),
     )
 
 
@@ -150,5 +150,5 @@ async def get_message(
         )
     entry, memory = await history.entry(api_request.project_id, session_id, seq)
     return response_with_memory(
-        lambda: record_response(api_request.request, history_entry(entry)), memory
+        lambda: record_response(api_request.request, encode_history_entry(entry)), memory
     )

@@ -40,10 +40,10 @@ from app.wire.pages import (
     PageList,
     PageRecord,
     SearchHits,
-    created_pages,
-    page_record,
-    page_summary,
-    search_hit,
+    encode_created_pages,
+    encode_page,
+    encode_page_summary,
+    encode_search_hit,
 )
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId
@@ -102,7 +102,7 @@ async def list_pages(
     pages, next_cursor = await lists.list(
         api_request.project_id, filters, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(page_summary, pages), next_cursor)
+    return list_response(api_request.request, map(encode_page_summary, pages), next_cursor)
 
 
 # Declared before `/{page_id}`, which would match `/search`.
@@ -128,7 +128,7 @@ async def search_pages(
     hits, next_cursor = await lists.search(
         api_request.project_id, q, filters, cursor=cursor, limit=limit
     )
-    items = (search_hit(hit.page, hit.snippet) for hit in hits)
+    items = (encode_search_hit(hit.page, hit.snippet) for hit in hits)
     return list_response(api_request.request, items, next_cursor)
 
 
@@ -168,7 +168,7 @@ async def create_pages(api_request: ApiRequestDep, pages: PagesDep) -> Response:
     The response lists the pages in the order of the request, without their contents.
     """
     written = await pages.create_batch(api_request.project_id, api_request.json_body())
-    body = created_pages([item.page for item in written])
+    body = encode_created_pages([item.page for item in written])
     return Response(body, status_code=201, media_type="application/json")
 
 
@@ -204,7 +204,7 @@ async def get_page(
         return rendered_response(request, as_sent, _VARY_ACCEPT)
     stored = await reading.get(api_request.project_id, page_id)
     return record_response(
-        request, page_record(stored), etag=strong_etag(stored.digest), headers=_VARY_ACCEPT
+        request, encode_page(stored), etag=strong_etag(stored.digest), headers=_VARY_ACCEPT
     )
 
 
@@ -277,7 +277,7 @@ def _page_response(request: Request, written: WrittenPage) -> Response:
     stored = written.page
     return written_response(
         request,
-        page_record(stored),
+        encode_page(stored),
         path=f"/api/pages/{stored.page_id}",
         is_new=written.is_new,
         etag=strong_etag(stored.digest),

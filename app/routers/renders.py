@@ -180,5 +180,5 @@ async def render_record(api_request: ApiRequestDep, renders: RendersDep) -> Resp
     """
     request = await api_request.model(RenderRequest)
     query = RenderQuery(request.target, request.options())
-    body = await renders.render_record(api_request.project_id, request.named(), query)
+    body = await renders.render_record(api_request.project_id, request.named_record(), query)
     return rendered_response(api_request.request, body)

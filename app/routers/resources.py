@@ -58,13 +58,13 @@ from app.services.images.posters import Posters
 from app.services.resources.content_sources import ContentSources
 from app.services.resources.resources import Resources, Upload
 from app.services.resources.texts import ResourceTexts, TextQuery
-from app.wire.resource_texts import TextPiece, text_record
+from app.wire.resource_texts import TextPiece, encode_text_piece
 from app.wire.resources import (
     ResourcePage,
     ResourceRecord,
     SignedUrl,
     SignedUrlRequest,
-    resource_record,
+    encode_resource,
 )
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import parse_json_pointer
@@ -149,7 +149,7 @@ async def create_resource(
     uploaded, is_new = existing or await resources.upload(api_request.project_id, upload, chunks)
     return written_response(
         api_request.request,
-        resource_record(uploaded),
+        encode_resource(uploaded),
         path=f"/api/resources/{uploaded.resource_id}",
         is_new=is_new,
     )
@@ -168,7 +168,7 @@ async def list_resources(
 ) -> Response:
     """List resources, newest first."""
     stored, next_cursor = await resources.list(api_request.project_id, cursor=cursor, limit=limit)
-    return list_response(api_request.request, map(resource_record, stored), next_cursor)
+    return list_response(api_request.request, map(encode_resource, stored), next_cursor)
 
 
 @router.get("/{uri}", response_model=ResourceRecord, responses=responses_of_reads(NotFoundError))
@@ -183,7 +183,7 @@ async def get_resource(
 ) -> Response:
     """Read the descriptor of a resource: its type, size, digest and names, without its bytes."""
     resource = await resources.get(api_request.project_id, uri)
-    return record_response(api_request.request, resource_record(resource))
+    return record_response(api_request.request, encode_resource(resource))
 
 
 @router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))
@@ -466,7 +466,7 @@ async def get_resource_text(
     piece = await text.read()
     if is_plain:
         return text_response(api_request.request, format_plain_text(piece.found), etag=etag)
-    record = text_record(piece.resource, piece.total_lines, piece.found, piece.charset)
+    record = encode_text_piece(piece.resource, piece.total_lines, piece.found, piece.charset)
     return record_response(api_request.request, record, etag=etag, headers={"Vary": "Accept"})
 
 

@@ -13,7 +13,7 @@ from app.http.problem_types import responses_of_reads
 from app.http.record_responses import list_body_response
 from app.models.search_entry import SearchKind
 from app.services.search.search import Search, SearchRequest
-from app.wire.search import SearchResults, search_results
+from app.wire.search import SearchResults, encode_search_results
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId
 
@@ -57,5 +57,5 @@ async def search(
     selected = cast("list[SearchKind]", kinds.split(",") if kinds else [])
     request = SearchRequest(q, frozenset(selected), session_id)
     results = await engine.search(api_request.project_id, request, cursor=cursor, limit=limit)
-    body = search_results(results.hits, results.next_cursor, pending=results.pending)
+    body = encode_search_results(results.hits, results.next_cursor, pending=results.pending)
     return list_body_response(api_request.request, body, results.next_cursor)

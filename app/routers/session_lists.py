@@ -13,7 +13,7 @@ from app.http.problem_types import responses_of_reads
 from app.http.record_responses import list_response
 from app.models.session import MAX_TOOL_NAME_CHARS, SessionFilter
 from app.services.search.called_tools import CalledTools
-from app.wire.sessions import CalledToolPage, SessionPage, Tag, called_tool, session_record
+from app.wire.sessions import CalledToolPage, SessionPage, Tag, encode_called_tool, encode_session
 from pagefault_dialects.errors import InvalidPayloadError
 
 router = APIRouter(prefix="/api", tags=["sessions"], route_class=ApiRoute)
@@ -75,7 +75,7 @@ async def list_sessions(
     found, next_cursor = await called_tools.list_sessions(
         api_request.project_id, session_filter, cursor=cursor, limit=limit
     )
-    items = (session_record(item.session, item.use) for item in found)
+    items = (encode_session(item.session, item.use) for item in found)
     return list_response(api_request.request, items, next_cursor)
 
 
@@ -98,4 +98,4 @@ async def list_called_tools(
     listed, next_cursor = await called_tools.list(
         api_request.project_id, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(called_tool, listed), next_cursor)
+    return list_response(api_request.request, map(encode_called_tool, listed), next_cursor)

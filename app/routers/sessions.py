@@ -40,7 +40,7 @@ from app.services.renders.queries import RenderQuery
 from app.services.sessions.forks import PendingSession, SessionForks
 from app.services.sessions.sessions import Sessions
 from app.wire.outlines import OutlinePage
-from app.wire.pages import PageManifest, manifest_record
+from app.wire.pages import PageManifest, encode_manifest
 from app.wire.renders import Target
 from app.wire.sessions import (
     DeletionReceipt,
@@ -49,9 +49,9 @@ from app.wire.sessions import (
     PendingFork,
     SessionPatch,
     SessionRecord,
-    deletion_receipt,
-    pending_fork,
-    session_record,
+    encode_deletion_receipt,
+    encode_pending_fork,
+    encode_session,
 )
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId, Count
@@ -100,7 +100,7 @@ async def get_session(
 ) -> Response:
     """Read a session: its counts, its bytes, and the bytes saved compared with inline storage."""
     found = await sessions.get(api_request.project_id, session_id)
-    return record_response(api_request.request, session_record(found.session, found.use))
+    return record_response(api_request.request, encode_session(found.session, found.use))
 
 
 @router.put(
@@ -128,7 +128,7 @@ async def put_session(
     )
     return written_response(
         api_request.request,
-        session_record(found.session, found.use),
+        encode_session(found.session, found.use),
         path=f"/api/sessions/{session_id}",
         is_new=found.is_new,
     )
@@ -154,7 +154,7 @@ async def patch_session(
     marked = await sessions.mark(
         api_request.project_id, session_id, patch.apply, condition=api_request.condition()
     )
-    return record_response(api_request.request, session_record(marked.session, marked.use))
+    return record_response(api_request.request, encode_session(marked.session, marked.use))
 
 
 @router.delete(
@@ -171,7 +171,7 @@ async def delete_session(
     it.
     """
     deleted = await sessions.delete(api_request.project_id, session_id)
-    return Response(deletion_receipt(deleted), media_type="application/json")
+    return Response(encode_deletion_receipt(deleted), media_type="application/json")
 
 
 @router.post(
@@ -200,10 +200,10 @@ async def fork_session(
     )
     path = f"/api/sessions/{fork.fork_id}"
     if isinstance(forked, PendingSession):
-        record = pending_fork(fork.fork_id, forked.origin, forked.entries)
+        record = encode_pending_fork(fork.fork_id, forked.origin, forked.entries)
         headers = {"Location": path, "Retry-After": "1"}
         return record_response(api_request.request, record, status=202, headers=headers)
-    record = session_record(forked.session, forked.use)
+    record = encode_session(forked.session, forked.use)
     return written_response(api_request.request, record, path=path, is_new=forked.is_new)
 
 
@@ -238,7 +238,7 @@ async def get_manifest(
         response = text_response(api_request.request, manifest.text)
         response.headers.update(next_link(api_request.request, manifest.next_cursor))
         return response
-    record = manifest_record(
+    record = encode_manifest(
         session_id,
         manifest.entries,
         total=manifest.total,

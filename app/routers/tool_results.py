@@ -23,7 +23,7 @@ from app.wire.tool_results import (
     RenderedToolResult,
     ToolResultPage,
     ToolResultRecord,
-    tool_result_record,
+    encode_tool_result,
 )
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId
@@ -79,7 +79,7 @@ async def create_tool_result(
         idempotency_key=idempotency_key,
         new_call=new_call,
     )
-    record = tool_result_record(ingested.result)
+    record = encode_tool_result(ingested.result)
     path = f"/api/tool-results/{ingested.result.tool_result_id}"
     if render is None:
         return written_response(api_request.request, record, path=path, is_new=ingested.is_new)
@@ -109,7 +109,7 @@ async def list_tool_results(
     stored_results, next_cursor = await results.list(
         api_request.project_id, session_id=session_id, cursor=cursor, limit=limit
     )
-    return list_response(api_request.request, map(tool_result_record, stored_results), next_cursor)
+    return list_response(api_request.request, map(encode_tool_result, stored_results), next_cursor)
 
 
 @router.get(
@@ -122,4 +122,4 @@ async def get_tool_result(
 ) -> Response:
     """Read a record exactly as it is stored. Its ETag is strong."""
     stored = await results.get(api_request.project_id, tool_result_id)
-    return record_response(api_request.request, tool_result_record(stored))
+    return record_response(api_request.request, encode_tool_result(stored))

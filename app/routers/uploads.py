@@ -33,7 +33,7 @@ from app.http.tus import (
     state_headers,
 )
 from app.services.uploads.uploads import Uploads
-from app.wire.resources import UploadRecord, upload_record
+from app.wire.resources import UploadRecord, encode_upload
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
 router = APIRouter(prefix=PATH, tags=["uploads"])
@@ -161,7 +161,7 @@ async def get_upload(
 ) -> Response:
     """Read the state of an upload as JSON, with its resource."""
     upload, resource = await uploads.describe(api_request.project_id, upload_id)
-    return record_response(api_request.request, upload_record(upload, resource))
+    return record_response(api_request.request, encode_upload(upload, resource))
 
 
 @router.patch(

@@ -1,1 +1,1 @@
-"""The shapes of HTTP; nothing here imports a web framework or does I/O."""
+"""The JSON of requests and responses. Nothing here does I/O or imports a web framework."""

@@ -1,4 +1,4 @@
-"""The JSON of tools for models, of turns, and of conversations that are written to a session."""
+"""Shapes of the tools of the memory, of turns, and of conversations written to a session."""
 
 from typing import Annotated, Any, Literal
 
@@ -46,7 +46,7 @@ class ToolDefinitions(WireModel):
 
 
 class ToolCall(WireModel):
-    """A call that a model made of one of the tools."""
+    """A model's call of one of the tools."""
 
     id: CallId
     """The provider's id of the call."""
@@ -54,13 +54,13 @@ class ToolCall(WireModel):
     arguments: Any = None
     """An object, or the JSON text that Chat Completions sends."""
     scope: ToolScope = "session"
-    """The media that handles may refer to: those of this session, or of the project."""
+    """The media to which handles may refer: those of this session, or of the project."""
     call_follows: bool = False
-    """Append only the result. The message with the call follows, as in the lists of frameworks."""
+    """True to append only the result, because the message with the call is appended later."""
 
 
 class ToolCallRequest(ToolCall, RenderFields):
-    """A call that a model made of one of the tools, and the options for rendering its result."""
+    """A model's call of one of the tools, and the options for rendering its result."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CALL_EXAMPLE]})
 
@@ -68,6 +68,7 @@ class ToolCallRequest(ToolCall, RenderFields):
 
 
 MAX_ENTRIES = 100
+"""The maximum number of entries in a turn."""
 
 _TURN_EXAMPLE: JsonDict = {
     "entries": [
@@ -106,8 +107,8 @@ class TurnEntry(WireModel):
     tool_result: JsonObject | None = None
     """A tool result as in `POST /api/tool-results`, without `sessionId`."""
     tool_call: ToolCall | None = None
-    """A call of one of the memory's tools, which is run; its message is appended too, unless the
-    history has it."""
+    """A call of one of the memory's tools, which is run. Its message is appended too, unless it is
+    already in the history."""
 
 
 class TurnRequest(WireModel):
@@ -140,9 +141,9 @@ class TurnReceipt(Shape, kw_only=True):
     rendering: Annotated[object, ShownAs(RenderedRecord | None)]
     """The rendering; null if none was requested, or if it failed."""
     problem: str | None = None
-    """The reason for a missing rendering, if one was requested; all entries are stored."""
+    """The reason why the requested rendering failed; all entries are stored nevertheless."""
     warnings: tuple[BodyWarning, ...] = ()
-    """Parts of the body that were not taken as sent: keys that an object has more than once."""
+    """Parts of the body that were changed: keys that occur more than once in an object."""
     refused: tuple[RefusedCall, ...] = ()
     """Calls in the messages of the turn that must not be run."""
 
@@ -157,17 +158,17 @@ _HISTORY_EXAMPLE: JsonDict = {
 
 
 class Conversation(FrozenModel):
-    """A request to any provider, as it is sent to the provider.
+    """The JSON of a request to any provider.
 
-    A list of messages, a response, and the lines of a transcript are taken as well.
+    A list of messages, a response, and the lines of a transcript are accepted as well.
     """
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_HISTORY_EXAMPLE]})
 
     messages: list[JsonObject] | None = None
-    """Or `input`, `contents` or `history`, as the dialect names it."""
+    """The messages. Some dialects name this member `input`, `contents` or `history`."""
     system: Any = None
-    """Or `instructions`, `systemInstruction`. The newest is used."""
+    """The system prompt. Some dialects name this member `instructions` or `systemInstruction`."""
 
 
 class HistoryReceipt(Shape, kw_only=True):
@@ -178,14 +179,14 @@ class HistoryReceipt(Shape, kw_only=True):
     last_seq: int
     """The last `seq` of the session."""
     session_id: str | None = None
-    """The fork that was written to, if the history differed and `onDivergence=fork` was given."""
+    """The new fork with the entries, if the history differed and `onDivergence=fork` was sent."""
     system_changed: bool = False
     """True if the system prompt, the tools or the model changed. The new ones are used."""
     passed_over: int = 0
     """The number of elements that are not messages: lines of a transcript, reports, states."""
     warnings: tuple[BodyWarning, ...] = ()
-    """Parts of the body that were not taken as sent: keys that an object has more than once."""
+    """Parts of the body that were changed: keys that occur more than once in an object."""
     rendering: Annotated[object, ShownAs(RenderedRecord)] = None
-    """The session for a model, if `render` names a target."""
+    """The rendering of the session, if `render` names a target."""
     problem: str | None = None
-    """The reason for a missing rendering, if one was requested; all entries are stored."""
+    """The reason why the requested rendering failed; all entries are stored nevertheless."""

@@ -1,7 +1,7 @@
 """Shapes of events with their names: a frame of a WebSocket, or the fields of a server-sent event.
 
 In server-sent events, `event`, `id` and `data` are fields of the stream, and only `data` is JSON.
-`app/routers/events` writes the frames; the shapes here only document them.
+These shapes only document the frames, which `app/routers/events.py` writes.
 """
 
 from typing import Annotated, Literal

@@ -1,7 +1,7 @@
-"""Shapes of events: what `data` holds, by the name in `event`.
+"""Shapes of events: the `data` of each kind of event.
 
-The first members of an event, such as `toolName`, are stored with it, and the record in it is sent
-as stored bytes. Only the common members, which are the last ones, are encoded here.
+The JSON of an event has three parts. Its first members, such as `toolName`, and its record are
+stored bytes. Only the last members, which are common to all events, are encoded here.
 
 Source: spec 002, "Event Flow & Consumers".
 """
@@ -15,9 +15,9 @@ from app.models.event import CONTENT_OF, Event, LoggedEvent
 from app.models.interaction import ChatMessage, Interaction
 from app.models.stored_interaction import InputKind, StoredInteraction
 from app.models.tool_result import SanitizedToolResult
-from app.wire.interactions import interaction
+from app.wire.interactions import build_interaction
 from app.wire.sessions import CopiedEntries, EntryCounts, ForkSource, ImportedEntries
-from app.wire.shape import Moment, Shape, moment
+from app.wire.shape import Moment, Shape, make_moment
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import WireModel
 from pagefault_dialects.model.page import LevelName, Modality, PageType
@@ -51,12 +51,12 @@ class MessageEvent(_Event, kw_only=True):
 
     role: str
     dialect: str | None = None
-    """The dialect of a message that its entry has in `message`."""
+    """The dialect of the message, if the entry in the history has it in `message`."""
     message: JsonObject
 
 
 class InteractionEvent(_Event, kw_only=True):
-    """A user's turn was stored. Its output, if it has one later, is another event."""
+    """A user's turn was stored. If its output is set later, that is another event."""
 
     input_kind: InputKind
     interaction: Interaction
@@ -122,15 +122,15 @@ class EventTicket(WireModel):
     expires_at: datetime
 
 
-def event_of(logged: LoggedEvent) -> Event:
+def encode_event(logged: LoggedEvent) -> Event:
     """Return the event with its JSON: the stored members, the record, and the common members."""
-    position = _Event(
+    common_members = _Event(
         session_id=logged.session_id,
         seq=logged.seq,
         id=logged.subject_id,
-        created_at=moment(logged.created_at),
+        created_at=make_moment(logged.created_at),
     ).encode()
-    pieces = (logged.members[1:-1], _content_member(logged), position[1:-1])
+    pieces = (logged.members[1:-1], _encode_content(logged), common_members[1:-1])
     return Event(
         number=logged.number,
         type=logged.type,
@@ -141,16 +141,16 @@ def event_of(logged: LoggedEvent) -> Event:
     )
 
 
-def with_raw_result(data: bytes, raw_result: bytes) -> bytes:
-    """Return an event's JSON with the raw output of the tool."""
+def add_raw_result(data: bytes, raw_result: bytes) -> bytes:
+    """Append the raw output of the tool to the JSON of an event; both are JSON."""
     return b'%s,"rawResult":%s}' % (data[:-1], raw_result)
 
 
-def _content_member(logged: LoggedEvent) -> bytes:
-    """Return the member with the stored record; empty for events without one."""
+def _encode_content(logged: LoggedEvent) -> bytes:
+    """Return the member with the stored record as JSON; empty for events without a record."""
     content = logged.content
     if content is None:
         return b""
     if isinstance(content, StoredInteraction):
-        content = msgspec.json.encode(interaction(content, content.first_output))
+        content = msgspec.json.encode(build_interaction(content, content.first_output))
     return b'"%s":%s' % (CONTENT_OF[logged.type].encode(), content)

@@ -1,4 +1,4 @@
-"""Shapes of health, readiness and version."""
+"""Shapes of the routes for health, readiness and version."""
 
 from typing import Annotated, Literal
 
@@ -9,13 +9,13 @@ from pagefault_dialects.model.base import WireModel
 
 
 class Health(WireModel):
-    """The process answers."""
+    """The process responds to requests."""
 
     status: Literal["ok"]
 
 
 class Readiness(WireModel):
-    """Both stores answer."""
+    """Both stores respond to requests."""
 
     status: Literal["ready"]
     database: Literal["ok"]
@@ -23,8 +23,8 @@ class Readiness(WireModel):
     events: Annotated[
         Literal["ok", "delayed"],
         Field(
-            description="`delayed`: events of other processes come up to a second late, since "
-            "notifications of them do not arrive; see `PAGEFAULT_DB__LISTEN_URL`."
+            description="`delayed`: events of other processes are up to a second late, because "
+            "notifications do not arrive; see `PAGEFAULT_DB__LISTEN_URL`."
         ),
     ]
 

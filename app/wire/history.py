@@ -1,7 +1,8 @@
-"""The JSON of the entries of a session's history, with a shape for each kind.
+"""Shapes of the entries of a session's history, one for each kind of entry.
 
-A message is stored as the JSON object that the client sent. Only the members of the entry before
-the message are encoded here, so the shapes of such entries only document the JSON.
+A message is stored as the JSON object that the client sent. An entry with a message consists of
+members that are encoded here and the stored members of the message. So `PageFaultMessage` and
+`HistoryMessage` only document the JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,9 @@ from typing_extensions import TypeAliasType
 from app.models import message as stored
 from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
-from app.wire.interactions import ShownInteraction, interaction
+from app.wire.interactions import ShownInteraction, build_interaction
 from app.wire.page_blocks import Blocks
-from app.wire.shape import ListPage, Moment, Shape, ShownAs, moment
+from app.wire.shape import ListPage, Moment, Shape, ShownAs, make_moment
 from app.wire.tool_results import StoredRecord
 from pagefault_dialects.json.values import JsonObject, parse_stored_json
 from pagefault_dialects.model.normalized import BodyWarning
@@ -37,7 +38,7 @@ class ToolMessage(Shape, kw_only=True):
 
 
 class _Entry(Shape, rename=None, kw_only=True):
-    """The common members of all other entries."""
+    """The common members of all entries except for tool results."""
 
     seq: int
     id: str
@@ -45,14 +46,14 @@ class _Entry(Shape, rename=None, kw_only=True):
 
 
 class _MembersBeforeMessage(_Entry, kw_only=True):
-    """The members of an entry that precede the members of its message."""
+    """The members of an entry that are inserted before the stored members of its message."""
 
     entry: Literal["page_fault", "message"] | None = None
     warnings: tuple[BodyWarning, ...] = ()
 
 
 class PageFaultMessage(_Entry, kw_only=True):
-    """The entry of a page that a model has faulted in, with references to media."""
+    """The entry of a page fault: the page as a tool message, with media as references."""
 
     entry: Literal["page_fault"]
     role: Literal["tool"]
@@ -61,11 +62,11 @@ class PageFaultMessage(_Entry, kw_only=True):
 
 
 class HistoryMessage(_Entry, kw_only=True):
-    """The entry of a message that a client appended, with the message as it was written.
+    """The entry of a message that a client appended.
 
-    If a message has only members of specification 000, the entry has these members. Otherwise the
-    entry has the message in `message`, with its `dialect` and `role`, and none of the other
-    members.
+    If a message has only members of specification 000, these are members of the entry. Otherwise
+    the entry has the whole message in `message`, with its `dialect` and `role`, and none of the
+    other members.
 
     Source: spec 000, "Extend `HistoryMessage.content` type".
     """
@@ -101,7 +102,7 @@ class InteractionEntry(_Entry, kw_only=True):
     input_kind: InputKind
     bound: BoundFiles | None = None
     """The URIs of attached resources by alias, and null for ids of resources that did not exist.
-    Absent if there are neither."""
+    Absent without such attachments."""
     interaction: ShownInteraction
 
 
@@ -126,7 +127,7 @@ class MessagePage(ListPage[HistoryEntry]):
     """A part of a session's history, in the order of `seq`."""
 
 
-def history_entry(entry: stored.StoredEntry) -> bytes:
+def encode_history_entry(entry: stored.StoredEntry) -> bytes:
     """Return the JSON of an entry of a session's history."""
     match entry:
         case stored.StoredMessage():
@@ -136,12 +137,12 @@ def history_entry(entry: stored.StoredEntry) -> bytes:
                 role="tool",
                 tool_call_id=entry.tool_call_id,
                 name=entry.tool_name,
-                created_at=moment(entry.created_at),
+                created_at=make_moment(entry.created_at),
                 entry="tool_result",
                 sanitized=Raw(entry.sanitized),
             ).encode()
         case stored.StoredHistoryMessage():
-            return _members_before_message(entry).with_members_of(entry.message)
+            return _build_members_before_message(entry).with_members_of(entry.message)
         case StoredInteraction():
             bound = {
                 attached_id: None if resource_id is None else f"blob:{resource_id}"
@@ -150,47 +151,52 @@ def history_entry(entry: stored.StoredEntry) -> bytes:
             return InteractionEntry(
                 seq=entry.seq,
                 id=entry.interaction_id,
-                created_at=moment(entry.created_at),
+                created_at=make_moment(entry.created_at),
                 entry="interaction",
                 input_kind=entry.input_kind,
                 bound=bound or None,
-                interaction=interaction(entry, entry.first_output),
+                interaction=build_interaction(entry, entry.first_output),
             ).encode()
         case StoredAnswer():
             # The id of an answer is derived from the id of its interaction.
             return AnswerEntry(
                 seq=entry.seq,
                 id=f"{entry.interaction_id}.output",
-                created_at=moment(entry.created_at),
+                created_at=make_moment(entry.created_at),
                 entry="answer",
                 interaction_id=entry.interaction_id,
                 output=Raw(entry.output),
             ).encode()
 
 
-def appended_message(
+def encode_appended_message(
     message: stored.StoredHistoryMessage, warnings: Sequence[BodyWarning]
 ) -> bytes:
     """Return the JSON of the entry of a new message, with warnings about the request."""
-    start = _members_before_message(message)
-    start.warnings = tuple(warnings)
-    return start.with_members_of(message.message)
+    members = _build_members_before_message(message)
+    members.warnings = tuple(warnings)
+    return members.with_members_of(message.message)
 
 
-def history_message_pieces(
+def encode_message_pieces(
     message: stored.StoredHistoryMessage, pieces: Sequence[JsonPiece]
 ) -> Sequence[JsonPiece]:
-    """Return the JSON of the entry of a message in pieces, with these pieces of the message."""
+    """Return the JSON of the entry of a message in pieces.
+
+    Args:
+        message: The entry; the JSON of its message is not used.
+        pieces: The JSON of the message, with media that are read when they are sent.
+    """
     first = pieces[0] if isinstance(pieces[0], bytes) else b""
-    return [_members_before_message(message).with_members_of(first), *pieces[1:]]
+    return [_build_members_before_message(message).with_members_of(first), *pieces[1:]]
 
 
-def _members_before_message(message: stored.StoredHistoryMessage) -> _MembersBeforeMessage:
+def _build_members_before_message(message: stored.StoredHistoryMessage) -> _MembersBeforeMessage:
     kind: Literal["page_fault", "message"] = "page_fault" if message.is_page_fault else "message"
     return _MembersBeforeMessage(
         seq=message.seq,
         id=message.message_id,
-        created_at=moment(message.created_at),
+        created_at=make_moment(message.created_at),
         entry=None if _has_own_entry(message) else kind,
     )
 

@@ -1,7 +1,8 @@
 """Shapes of interactions.
 
-An interaction itself is named and checked by `app/models/interaction.py`, since it comes in as
-well; what msgspec encodes is derived from it. Its input and its answer are stored bytes.
+The members of an interaction are declared once, by the model in `app/models/interaction.py`, which
+also validates requests. The struct that msgspec encodes is derived from that model. The input and
+the output of an interaction are sent as stored bytes.
 """
 
 from collections.abc import Sequence
@@ -18,8 +19,8 @@ from app.models.stored_interaction import (
     InputKind,
     StoredInteraction,
 )
-from app.wire.resources import Descriptor, descriptor
-from app.wire.shape import ListPage, Shape, ShownAs, struct_of_model
+from app.wire.resources import Descriptor, build_descriptor
+from app.wire.shape import ListPage, Shape, ShownAs, define_struct
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -33,10 +34,10 @@ _EXAMPLE: JsonDict = {
         "timestamp": "2023-10-27T10:00:00Z",
     },
 }
-_INTERACTION = struct_of_model(Interaction)
+_InteractionStruct = define_struct(Interaction)
 
 ShownInteraction = Annotated[Struct, ShownAs(Interaction)]
-"""An interaction inside another shape, to be made by `interaction`."""
+"""An interaction as a member of another shape; its value is made by `build_interaction`."""
 
 
 class Attachment(Shape, rename=None, kw_only=True):
@@ -66,32 +67,35 @@ class InteractionPage(ListPage[InteractionRecord]):
     """A page of a session's interactions, in the order of `seq`."""
 
 
-def interaction_record(stored: StoredInteraction, attachments: Sequence[AttachedResource]) -> bytes:
+def encode_interaction(stored: StoredInteraction, attachments: Sequence[AttachedResource]) -> bytes:
     """Return the JSON of an interaction with its answer and its attachments."""
     return InteractionRecord(
         id=stored.interaction_id,
         session_id=stored.session_id,
         seq=stored.seq,
         input_kind=stored.input_kind,
-        attachments=tuple(map(_attachment, attachments)),
-        interaction=interaction(stored, stored.output),
+        attachments=tuple(map(_build_attachment, attachments)),
+        interaction=build_interaction(stored, stored.output),
     ).encode()
 
 
-def interaction(stored: StoredInteraction, output: bytes | None) -> Struct:
-    """Return an interaction to be encoded, its members' bytes as they are stored.
+def build_interaction(stored: StoredInteraction, output: bytes | None) -> Struct:
+    """Return an interaction to encode. Its input and its output are the stored bytes.
 
+    Args:
+        stored: The interaction.
+        output: The JSON of the output; `None` for null.
     Source: spec 001, "JSON Serialization".
     """
-    return _INTERACTION(
+    return _InteractionStruct(
         input=Raw(stored.input), output=Raw(output or b"null"), timestamp=stored.timestamp
     )
 
 
-def _attachment(attached: AttachedResource) -> Attachment:
+def _build_attachment(attached: AttachedResource) -> Attachment:
     resource = attached.resource
     return Attachment(
         id=attached.attached_id,
         status=attached.status,
-        resource=None if resource is None else descriptor(resource),
+        resource=None if resource is None else build_descriptor(resource),
     )

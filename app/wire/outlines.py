@@ -1,4 +1,4 @@
-"""The JSON of the outline of a session, and of its working set: what a model has in context."""
+"""Shapes of the outline of a session and of its working set, which a model has in context."""
 
 from typing import Annotated, Literal
 
@@ -52,32 +52,33 @@ StepLevel = TypeAliasType("StepLevel", Literal["media", "preview", "line", "argu
 Priority = TypeAliasType("Priority", Literal["normal", "raised", "stays"])
 
 _LEVEL = (
-    "`FULL`: as it was recorded. `REDUCED`: media or long texts in it are shown smaller, or as "
+    "`FULL`: as it was recorded. `REDUCED`: its media or long texts are smaller, or replaced by "
     "words. `REFERENCE`: one line."
 )
 _STEP_LEVEL = (
-    "The level to which it was reduced; absent if it was not. `folded`: one line replaces a run of "
-    "steps and messages, from the entry `fromSeq` to `seq`."
+    "The level to which the turn was reduced; absent if it was not reduced. `folded`: one line "
+    "replaces the steps and messages from the entry `fromSeq` to `seq`."
 )
 _PRIORITY = (
-    "`stays`: it is never evicted. `raised`: it is evicted last, since it was recalled repeatedly."
+    "`stays`: it is never evicted. `raised`: it is evicted last, because it was recalled "
+    "repeatedly."
 )
 
 
 class WorkingSetEntry(Shape, kw_only=True):
-    """A turn of the conversation as a model has it in context."""
+    """A turn of the conversation in the context of a model."""
 
     seq: int | None = None
     """The `seq` of its entry; absent for the messages about the memory."""
     from_seq: int | None = None
-    """The `seq` of the first entry of a run of steps that is folded."""
+    """The `seq` of the first folded entry; absent if the turn is not folded."""
     count: int | None = None
-    """The number of steps and messages of a folded run."""
+    """The number of folded steps and messages; absent if the turn is not folded."""
     role: Annotated[str, Field(examples=["tool"])]
     tool_name: str | None = None
     call_id: str | None = None
     page_id: str | None = None
-    """The id of the page in it."""
+    """The id of the page in the turn."""
     level: Annotated[str, ShownAs(LevelName), Field(description=_LEVEL)]
     step_level: Annotated[StepLevel | None, Field(description=_STEP_LEVEL)] = None
     tokens: int
@@ -85,12 +86,12 @@ class WorkingSetEntry(Shape, kw_only=True):
     media: int = 0
     """The number of attached media."""
     media_tokens: int = 0
-    """The part of `tokens` that the attached media have."""
+    """The part of `tokens` for the attached media."""
     evicted: bool = False
-    """True if it was evicted to its level."""
+    """True if the turn has its level because it was evicted."""
     recalls: int = 0
-    """The number of later calls of `page_fault`, `view_media` or `read_text` for it, or for a part
-    of it."""
+    """The number of later calls of `page_fault`, `view_media` or `read_text` that read the turn or
+    a part of it."""
     priority: Annotated[Priority, Field(description=_PRIORITY)] = "normal"
 
 
@@ -101,7 +102,7 @@ class WorkingSetPage(Shape, kw_only=True):
     seq: int | None = None
     """The `seq` of the newest entry with the page."""
     level: Annotated[str, ShownAs(LevelName)]
-    """The fullest level at which the page is in context."""
+    """The most detailed level at which the page is in context."""
     faults: int
     """The number of calls that have loaded the page."""
     priority: Annotated[Priority, Field(description=_PRIORITY)]
@@ -117,7 +118,7 @@ class WorkingSet(Shape, kw_only=True):
     profile: str
     """The target, and the version of its limits and rules."""
     tokens_est: int
-    """The tokens of the rendering with the same options."""
+    """The estimated tokens of the rendering with the same options."""
     max_tokens: int | None = None
     frontier: Annotated[object, ShownAs(Frontier)]
     """The part of the history that is evicted in that rendering."""
@@ -147,8 +148,8 @@ _OUTLINE_EXAMPLE: JsonDict = {
 
 
 _OUTLINE_STEP_LEVEL = (
-    "With `target`: the strongest level to which it was reduced in a rendering with these options, "
-    "as in the working set; absent if it was not reduced."
+    "Only with `target`: the strongest level to which the entry was reduced in a rendering with "
+    "these options, as in the working set; absent if it was not reduced."
 )
 
 
@@ -156,7 +157,7 @@ class OutlinedCall(Shape, kw_only=True):
     """A call that an entry makes."""
 
     id: str
-    """The id in the entry, or a generated one if its dialect has no ids."""
+    """The id of the call, or a generated id if its dialect has no ids."""
     name: str
 
 
@@ -187,22 +188,22 @@ class OutlineEntry(Shape, kw_only=True):
     bytes: int
     """The bytes of its JSON, without media."""
     tokens_est: int
-    """The estimated tokens for a model that accepts images, from lengths alone. A rendering counts
-    for its target."""
+    """The tokens for a model that accepts images, estimated from lengths alone. The tokens of a
+    rendering are estimated for its target."""
     fingerprint: str
-    """Equal for entries with the same content in any session and dialect: words, values, media,
-    names and arguments of calls, without ids and times. It may change with an update of the
-    service."""
+    """A hash of the content: words, values, media, names and arguments of calls, without ids and
+    times. It is equal for equal content in any session and dialect. It may change with an update of
+    the service."""
     model: str | None = None
-    """The model that wrote it; absent if its message does not name one."""
+    """The model that wrote the entry; absent if its message names no model."""
     parent_call: str | None = None
-    """The call that runs the sub-agent that wrote it (`parent_tool_use_id`), if one does."""
+    """The id of the call that runs the sub-agent that wrote the entry (`parent_tool_use_id`)."""
     subagent_run_id: str | None = None
-    """The run of a sub-agent that wrote it (`subagentRunId` of AG-UI), if one did."""
+    """The run of the sub-agent that wrote the entry (`subagentRunId` of AG-UI)."""
     author: str | None = None
-    """The agent that wrote it, in messages that name one (`author` of ADK)."""
+    """The agent that wrote the entry (`author` of ADK)."""
     step_level: Annotated[StepLevel | None, Field(description=_OUTLINE_STEP_LEVEL)] = None
 
 
 class OutlinePage(ListPage[OutlineEntry]):
-    """A slice of an outline, in the order of `seq`."""
+    """A part of an outline, in the order of `seq`."""

@@ -1,4 +1,4 @@
-"""Shapes of pages as a model takes them: text, or text and image."""
+"""Shapes of a page as the content of a tool message: text, or text with an image."""
 
 from typing import Annotated, Literal
 
@@ -26,4 +26,4 @@ class ImageUrlBlock(FrozenModel):
 
 Block = TypeAliasType("Block", Annotated[TextContent | ImageUrlBlock, Field(discriminator="type")])
 Blocks = TypeAliasType("Blocks", str | tuple[Block, ...])
-"""The content of a tool message with a page: text, or text and image."""
+"""The content of a tool message with a page: text, or text with an image."""

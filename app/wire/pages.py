@@ -1,8 +1,8 @@
-"""The JSON of memory pages: records, list items, blocks, levels, search hits, manifests.
+"""Shapes of memory pages: records, list items, blocks, levels, search hits, manifests.
 
 The descriptor of a page is stored as a JSON object and sent unchanged; only the access counters are
-added here. So `PageSummary` and its subclasses only document the JSON. The same applies to the tool
-message of a page, which is stored in the history.
+added here. So `PageSummary` and its subclasses only document the JSON. `PageToolMessage` also only
+documents JSON, which is stored in the history.
 
 JSON values of clients are sent as stored bytes, because a serializer would change the spelling of
 numbers and limit the depth of nesting.
@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.wire.page_blocks import Blocks
-from app.wire.shape import ListPage, Shape, ShownAs, raw_json
+from app.wire.shape import ListPage, Shape, ShownAs, encode_raw
 from pagefault_dialects.json.values import AnyJson, JsonObject, JsonValue, json_text
 from pagefault_dialects.model.base import FrozenModel
 from pagefault_dialects.model.moments import rfc3339
@@ -65,7 +65,7 @@ _EXAMPLE_SUMMARY: JsonDict = {
     "updated_at": "2026-11-21T05:30:00.000000Z",
     "version": 1,
 }
-_SELDOM: JsonDict = {"timestamps": None, "embedding": [0.013, -0.241, 0.087]}
+_RECORD_MEMBERS: JsonDict = {"timestamps": None, "embedding": [0.013, -0.241, 0.087]}
 _COUNTERS: JsonDict = {"last_accessed": None, "access_count": 0}
 
 
@@ -93,9 +93,9 @@ class PageSummary(FrozenModel):
     provenance: tuple[str, ...]
     metadata: JsonObject
     compression_level: Level
-    """The level that is used if a request has none."""
+    """The level that is used if a request names no level."""
     levels: tuple[Level, ...]
-    """The levels that exist: stored, supplied or derived."""
+    """The levels that the page has: stored, supplied by a client, or derived."""
     media: PageMedia | None
     """The measured properties of the medium in the content."""
     size_bytes: int | None
@@ -117,7 +117,7 @@ class PageRecord(PageSummary):
             "examples": [
                 {
                     **_EXAMPLE_SUMMARY,
-                    **_SELDOM,
+                    **_RECORD_MEMBERS,
                     "content": "https://example.com/sunset.png",
                     **_COUNTERS,
                 }
@@ -128,7 +128,7 @@ class PageRecord(PageSummary):
     timestamps: Timestamps | None
     """The times of the text: objects such as `{start, end, text}`, or seconds."""
     embedding: Embedding | None
-    """A vector of the content, of floats of 32 bits; lists omit it."""
+    """A vector of the content, of 32-bit floats; lists omit it."""
     content: AnyJson
     """Text, JSON, a URL, a small data URI, or a `@blob:` reference."""
 
@@ -165,18 +165,18 @@ class PageBlocksRecord(Shape, rename=None, kw_only=True):
 
     content: Annotated[Raw, ShownAs(Blocks)]
     level: Annotated[Level, LevelName]
-    """The level of the content: the fullest level with the same content."""
+    """The level of the content. If several levels have this content, the most detailed of them."""
     requested_level: Level
-    """The requested level; without one, the page's `compression_level`."""
+    """The requested level; by default, the page's `compression_level`."""
     truncated: bool
     total_chars: int
-    """The length of the level's whole text."""
+    """The length of the whole text of the level, in characters."""
     next_offset: int | None
-    """The next `offset`; null at the end."""
+    """The `offset` of the next part of the text; null at the end."""
 
 
 class PageToolMessage(FrozenModel):
-    """A page as a tool message, ready to be given to a model."""
+    """A page as a tool message for a model."""
 
     role: Literal["tool"]
     tool_call_id: str | None
@@ -209,7 +209,7 @@ class ManifestPage(FrozenModel):
     pinned: bool
     size_tokens: int
     line: str
-    """The page for a model, on one line."""
+    """A line that describes the page to a model."""
 
 
 class PageManifest(FrozenModel):
@@ -228,43 +228,43 @@ class PageManifest(FrozenModel):
     """The cursor of the next pages; null at the end."""
 
 
-def page_summary(stored: StoredPage) -> bytes:
+def encode_page_summary(stored: StoredPage) -> bytes:
     """Return the JSON of a page without its content: the descriptor, then the counters."""
-    return b"%s,%s}" % (stored.open_summary, _counters(stored))
+    return b"%s,%s}" % (stored.open_summary, _encode_counters(stored))
 
 
-def page_record(stored: StoredPage) -> bytes:
+def encode_page(stored: StoredPage) -> bytes:
     """Return the JSON of a page: the descriptor, the content, the counters."""
     content = stored.content or b"null"
-    return b'%s,"content":%s,%s}' % (stored.open_descriptor, content, _counters(stored))
+    return b'%s,"content":%s,%s}' % (stored.open_descriptor, content, _encode_counters(stored))
 
 
-def page_record_pieces(stored: StoredPage, content: Sequence[JsonPiece]) -> Sequence[JsonPiece]:
-    """Return the JSON of a page in pieces, with this content instead of the stored one."""
-    head, tail = b'%s,"content":' % stored.open_descriptor, b",%s}" % _counters(stored)
+def encode_page_pieces(stored: StoredPage, content: Sequence[JsonPiece]) -> Sequence[JsonPiece]:
+    """Return the JSON of a page in pieces, with `content` instead of the stored content."""
+    head, tail = b'%s,"content":' % stored.open_descriptor, b",%s}" % _encode_counters(stored)
     return joined_pieces([head, *content, tail])
 
 
-def search_hit(stored: StoredPage, snippet: str | None) -> bytes:
+def encode_search_hit(stored: StoredPage, snippet: str | None) -> bytes:
     """Return the JSON of a page that a search has found, with the matching passage."""
-    return b'%s,"snippet":%s}' % (page_summary(stored)[:-1], json_text(snippet).encode())
+    return b'%s,"snippet":%s}' % (encode_page_summary(stored)[:-1], json_text(snippet).encode())
 
 
-def created_pages(pages: Sequence[StoredPage]) -> bytes:
+def encode_created_pages(pages: Sequence[StoredPage]) -> bytes:
     """Return the JSON of pages that were created together."""
-    return CreatedPages(items=tuple(Raw(page_summary(page)) for page in pages)).encode()
+    return CreatedPages(items=tuple(Raw(encode_page_summary(page)) for page in pages)).encode()
 
 
-def content_record(content: PageContent) -> bytes:
-    """Return the JSON of typed content with all fields, even those that are null."""
-    members = {name: _plain(getattr(content, name)) for name in type(content).model_fields}
+def encode_content(content: PageContent) -> bytes:
+    """Return the JSON of typed content with all fields, also with those that are null."""
+    members = {name: _to_json_value(getattr(content, name)) for name in type(content).model_fields}
     return json_text(members).encode()
 
 
-def blocks_record(blocks: PageBlocks, *, content: JsonValue, requested_level: Level) -> bytes:
+def encode_blocks(blocks: PageBlocks, *, content: JsonValue, requested_level: Level) -> bytes:
     """Return the JSON of a page as the content of a tool message."""
     return PageBlocksRecord(
-        content=raw_json(content),
+        content=encode_raw(content),
         level=blocks.level,
         requested_level=requested_level,
         truncated=blocks.truncated,
@@ -273,7 +273,7 @@ def blocks_record(blocks: PageBlocks, *, content: JsonValue, requested_level: Le
     ).encode()
 
 
-def level_record(page_id: str, representation: Representation) -> bytes:
+def encode_level(page_id: str, representation: Representation) -> bytes:
     """Return the JSON of one level of a page."""
     body = representation.body
     return PageLevelRecord(
@@ -281,14 +281,14 @@ def level_record(page_id: str, representation: Representation) -> bytes:
         level=representation.level,
         name=representation.level.name,
         origin=representation.origin,
-        content=raw_json(body.value),
-        media=raw_json(body.media.model_dump()) if body.media else None,
+        content=encode_raw(body.value),
+        media=encode_raw(body.media.model_dump()) if body.media else None,
         size_bytes=body_size_bytes(body),
         size_tokens=estimate_tokens(body),
     ).encode()
 
 
-def manifest_record(
+def encode_manifest(
     session_id: str,
     entries: Sequence[ManifestEntry],
     *,
@@ -317,11 +317,11 @@ def manifest_record(
     return manifest.model_dump_json(by_alias=True).encode()
 
 
-def _counters(stored: StoredPage) -> bytes:
-    at = stored.last_accessed
-    last = "null" if at is None else f'"{rfc3339(at)}"'
-    return f'"last_accessed":{last},"access_count":{stored.access_count}'.encode()
+def _encode_counters(stored: StoredPage) -> bytes:
+    accessed = stored.last_accessed
+    last_accessed = "null" if accessed is None else f'"{rfc3339(accessed)}"'
+    return f'"last_accessed":{last_accessed},"access_count":{stored.access_count}'.encode()
 
 
-def _plain(value: object) -> JsonValue:
+def _to_json_value(value: object) -> JsonValue:
     return list(value) if isinstance(value, tuple) else value

@@ -1,7 +1,7 @@
 """The JSON of every error response: a problem document (RFC 9457).
 
-All text passes `without_lone_surrogates`, and all faults pass `problem_faults`. So every problem
-can be encoded, and its length does not depend on the request.
+Before a problem is built, `without_lone_surrogates` makes its texts encodable as UTF-8, and
+`build_problem_faults` limits its faults. So its length does not depend on the request.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,9 +16,9 @@ from pagefault_dialects.model.base import WireModel
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 MAX_FAULTS = 20
+"""The limit of the number of faults in a problem."""
 MAX_FAULTS_BYTES = 6 * 1024
 """The limit of the size of all faults together, so that a problem stays below 8 KB."""
-
 _MAX_POINTER_LENGTH = 200
 _MAX_FAULT_DETAIL_LENGTH = 400
 
@@ -28,7 +28,7 @@ OPENAI_PROBLEM_REFERENCE = {"$ref": "#/components/schemas/OpenAIProblem"}
 
 
 class ProblemFault(WireModel):
-    """A fault of the request, and the position of the fault."""
+    """A fault of the request, and the part of the request that has it."""
 
     pointer: Annotated[str, Field(examples=["/toolName", "/query/limit"])]
     """JSON pointer into the request body; for a parameter, `/query/`, `/path/`, `/header/` or
@@ -93,12 +93,12 @@ class OpenAIProblem(Problem):
 
 
 class PageFaultProblem(Problem):
-    """A page fault that could not be carried out, with the tool message for the model that sent it.
+    """A page fault that failed, with a tool message for the model that requested the page.
 
-    `role`, `tool_call_id` and `content` are that message.
+    The tool message consists of `role`, `tool_call_id` and `content`.
     """
 
-    # A constant would be the text "false" in the Python of openapi-generator.
+    # `Literal[False]` would be the text "false" in Python clients of openapi-generator.
     success: bool
     """False."""
     page_id: Annotated[str, Field(alias="page_id")]
@@ -114,7 +114,7 @@ class PageFaultProblem(Problem):
 class PageFaultRefusal(Problem):
     """An invalid page fault, with a tool message if the call of the model was the cause.
 
-    The members have the meaning of those of `PageFaultProblem`.
+    The members have the same meaning as in `PageFaultProblem`.
     """
 
     success: bool | None = None
@@ -125,42 +125,44 @@ class PageFaultRefusal(Problem):
     content: str | None = None
 
 
-def problem_components() -> dict[str, dict[str, Any]]:
+def build_problem_components() -> dict[str, dict[str, Any]]:
     """Return the OpenAPI component schemas of problems, by name."""
     shapes = (Problem, OpenAIProblem, PageFaultProblem, PageFaultRefusal)
-    _, described = TypeAdapter.json_schemas(
+    _, definitions = TypeAdapter.json_schemas(
         [(shape.__name__, "serialization", TypeAdapter(shape)) for shape in shapes],
         ref_template="#/components/schemas/{model}",
     )
-    schemas: dict[str, dict[str, Any]] = described["$defs"]
+    schemas: dict[str, dict[str, Any]] = definitions["$defs"]
     return schemas
 
 
-def problem_faults(faults: Iterable[Fault], *, every: bool = False) -> tuple[ProblemFault, ...]:
-    """Return the first faults, at most 20 and at most 6 KB of JSON, every text encodable and short.
+def build_problem_faults(
+    faults: Iterable[Fault], *, every: bool = False
+) -> tuple[ProblemFault, ...]:
+    """Return the first faults, at most 20 and at most 6 KB of JSON, with short encodable texts.
 
-    A pointer that is too long is cut back to one of its ancestors, which is still true.
+    A pointer that is too long is replaced by the longest ancestor that is short enough.
 
     Args:
         faults: The faults of the request.
-        every: Return all of them without a limit.
+        every: True to return all faults; only their texts are shortened.
     """
-    kept: list[ProblemFault] = []
-    room = MAX_FAULTS_BYTES
+    limited: list[ProblemFault] = []
+    remaining_bytes = MAX_FAULTS_BYTES
     for fault in faults if every else islice(faults, MAX_FAULTS):
         shortened = ProblemFault(
-            pointer=without_lone_surrogates(_ancestor(fault.pointer)),
+            pointer=without_lone_surrogates(_shorten_pointer(fault.pointer)),
             detail=without_lone_surrogates(fault.detail[:_MAX_FAULT_DETAIL_LENGTH]),
         )
-        room -= len(shortened.model_dump_json().encode()) + 1
-        if room < 0 and not every:
+        remaining_bytes -= len(shortened.model_dump_json().encode()) + 1
+        if remaining_bytes < 0 and not every:
             break
-        kept.append(shortened)
-    return tuple(kept)
+        limited.append(shortened)
+    return tuple(limited)
 
 
-def _ancestor(pointer: str) -> str:
+def _shorten_pointer(pointer: str) -> str:
     if len(pointer) <= _MAX_POINTER_LENGTH:
         return pointer
-    # One character more shows whether the cut falls on the end of a whole name.
+    # With one character more, a name that ends exactly at the limit is kept.
     return pointer[: _MAX_POINTER_LENGTH + 1].rpartition("/")[0]

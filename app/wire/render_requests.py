@@ -7,7 +7,7 @@ from pydantic.config import JsonDict
 
 from app.models.call_ids import CallId
 from app.models.named_record import NamedRecord
-from app.wire.renders import RenderFields, SinceMember, members_of
+from app.wire.renders import RenderFields, SinceMember, select_members
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.page import LEVEL_NAMES, LevelInput
 
@@ -37,7 +37,7 @@ class SessionRenderRequest(RenderFields):
 
 
 class RenderRequest(RenderFields):
-    """A stored record, named by exactly one id, and the options for its rendering."""
+    """The id of a stored record, exactly one of three, and the options for its rendering."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
 
@@ -46,16 +46,16 @@ class RenderRequest(RenderFields):
     session_id: ClientId | None = None
     level: Annotated[LevelInput | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
     tool_call_id: CallId | None = None
-    """The call that a page answers."""
+    """Only with `pageId`: the id of the call that loads the page."""
     since: SinceMember = 0
 
     @model_validator(mode="after")
-    def _names_one_record(self) -> Self:
-        named = [item for item in (self.tool_result_id, self.page_id, self.session_id) if item]
-        if len(named) != 1:
+    def _check_record_id(self) -> Self:
+        ids = [self.tool_result_id, self.page_id, self.session_id]
+        if len([record_id for record_id in ids if record_id]) != 1:
             raise ValueError("name exactly one of toolResultId, pageId and sessionId")
         return self
 
-    def named(self) -> NamedRecord:
-        """Return the record that the request names."""
-        return members_of(self, NamedRecord)
+    def named_record(self) -> NamedRecord:
+        """Return the id of the record, with its level and call."""
+        return select_members(self, NamedRecord)

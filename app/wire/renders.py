@@ -1,7 +1,7 @@
-"""The JSON of renderings: the options in a body, and the response.
+"""Shapes of renderings: the options in a body, and the response.
 
-The shapes of the response only document it. `app/services/renders` writes its JSON, because bytes
-of media are inserted while it is sent.
+The shape of the response only documents it. Its JSON is made by `app/services/renders`, which
+inserts the bytes of media while the response is sent.
 """
 
 from dataclasses import fields
@@ -48,16 +48,16 @@ _EXAMPLE: JsonDict = {
     "tokensEst": 11,
 }
 _MAX_RANGES = 50
-_NUMBERS = tuple(
+_NUMBER_FIELDS = tuple(
     field.name
     for field in fields(RenderOptions)
     if get_args(field.type)[:1] in ((int,), (int | None,))
 )
-_Kind = TypeVar("_Kind")
+_Dataclass = TypeVar("_Dataclass")
 
 
 def check_target(target: str) -> str:
-    """Return the target of a name. Raises ValueError if there is none."""
+    """Return the name of a target. Raises ValueError if there is no such target."""
     if target not in TARGETS:
         raise ValueError(f"must be one of {', '.join(TARGETS)}")
     return target
@@ -77,29 +77,30 @@ Target = TypeAliasType(
 )
 
 
-AT = (
-    "With a frontier: the rendering as it stood when the entry with this `seq` was the newest one, "
-    "with the frontier as it had moved by then."
+AT_DESCRIPTION = (
+    "With a frontier: the rendering at the time when the entry with this `seq` was the newest one, "
+    "with the frontier of that time."
 )
-SINCE = (
-    "The `lastSeq` of the last rendering: only messages of entries behind it, and `sinceHash` of "
-    "all that is before."
+SINCE_DESCRIPTION = (
+    "The `lastSeq` of the last rendering. The response has only the messages of later entries, and "
+    "`sinceHash`, a hash of all messages before these."
 )
-SinceMember = Annotated[JsonCount, Field(description=f"Of a session. {SINCE}")]
+SinceMember = Annotated[JsonCount, Field(description=f"Of a session. {SINCE_DESCRIPTION}")]
 FrontierName = Annotated[ClientId, Field(examples=["main"])]
 FrontierChoice = TypeAliasType("FrontierChoice", FrontierName | Frontier)
 
 
 class OptionsModel(WireModel):
-    """A model with fields of `RenderOptions`, or a subset, which have their texts as descriptions.
+    """The base of models with some or all fields of `RenderOptions`.
 
-    A model takes types, ranges and defaults from the fields of a dataclass that it inherits. It may
-    declare an option anew; pydantic then drops range and text in classes that inherit from it.
+    A subclass also inherits from a dataclass, which declares the types, ranges, defaults and
+    descriptions (`Doc`) of its fields. If a subclass declares an option again, pydantic ignores the
+    range and the description of this option in the subclasses of that class.
     """
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:  # noqa: ANN401 - as pydantic declares it
-        """Describe the fields by their `Doc`, which pydantic does not read."""
+        """Set the descriptions of the fields from their `Doc`, which pydantic does not read."""
         for field in cls.model_fields.values():
             for item in field.metadata:
                 if isinstance(item, Doc):
@@ -109,7 +110,7 @@ class OptionsModel(WireModel):
     @field_validator("accept", "memory", mode="before", check_fields=False)
     @classmethod
     def split_at_commas(cls, value: object) -> object:
-        """Split a comma-separated text, which may be sent instead of a list."""
+        """Split a text at its commas; it may be sent instead of a list."""
         match value:
             case str(text) | [str(text)]:
                 return text.split(",")
@@ -121,12 +122,12 @@ class OptionsModel(WireModel):
         """Return MIME types and ranges in lower case, without surrounding spaces."""
         if ranges is None:
             return None
-        read = tuple(media_range.strip().lower() for media_range in ranges)
-        if len(read) > _MAX_RANGES or not all(map(is_media_range, read)):
+        normalized = tuple(media_range.strip().lower() for media_range in ranges)
+        if len(normalized) > _MAX_RANGES or not all(map(is_media_range, normalized)):
             raise ValueError(
                 f"must be up to {_MAX_RANGES} MIME types or ranges, as in image/png,image/*"
             )
-        return read
+        return normalized
 
 
 class RenderFields(OptionsModel, RenderOptions):
@@ -134,10 +135,11 @@ class RenderFields(OptionsModel, RenderOptions):
 
     target: Target
     frontier: FrontierChoice | None = None
-    """Of a session: the eviction of earlier renderings. A name: the frontier is stored under it,
-    and this request moves it. An object, as the last answer has it: nothing is stored."""
+    """Only for a session: the part of the history that earlier renderings have evicted. A name: the
+    frontier is stored under this name, and this request moves it. An object, from the last
+    response: nothing is stored."""
 
-    @field_validator(*_NUMBERS, mode="before")
+    @field_validator(*_NUMBER_FIELDS, mode="before")
     @classmethod
     def check_number(cls, value: object) -> object:
         """Raise if an integer was sent as a text, a fraction or a boolean."""
@@ -147,15 +149,17 @@ class RenderFields(OptionsModel, RenderOptions):
 
     def options(self) -> RenderOptions:
         """Return the options without the target."""
-        return members_of(self, RenderOptions)
+        return select_members(self, RenderOptions)
 
 
-def members_of(request: OptionsModel, kind: type[_Kind]) -> _Kind:
-    """Return a dataclass with the members of a request that have the names of its fields."""
+def select_members(request: OptionsModel, dataclass_type: type[_Dataclass]) -> _Dataclass:
+    """Return an instance of a dataclass; its fields have the values of the request's members."""
     names = (
-        field.name for field in fields(cast(Any, kind)) if field.name in type(request).model_fields
+        field.name
+        for field in fields(cast(Any, dataclass_type))
+        if field.name in type(request).model_fields
     )
-    return kind(**{name: getattr(request, name) for name in names})
+    return dataclass_type(**{name: getattr(request, name) for name in names})
 
 
 class RenderedRecord(WireModel):
@@ -180,12 +184,13 @@ class RenderedRecord(WireModel):
     frontier: Frontier | None = None
     """The state of the requested frontier: the part of the history that is evicted now."""
     stable_through: int | None = None
-    """The number of first messages that are the same as in the rendering that has moved this
-    frontier last."""
+    """The number of messages, from the first, that did not change since this frontier was last
+    moved."""
     prefix_hash: Annotated[tuple[str, ...] | None, Field(examples=[["5f1d2c3b4a596877"]])] = None
-    """Of a session: for each message, a hash of 16 hex digits of it and all messages before it."""
+    """Only for a session: for each message, a hash of 16 hex digits of this message and all
+    messages before it."""
     since_hash: Annotated[str | None, Field(examples=["5f1d2c3b4a596877"])] = None
     """With `since`: the prefix hash of the messages before these. If it equals your last
     `prefixHash`, append these messages to yours; otherwise render the whole session."""
     last_seq: int | None = None
-    """Of a session: its last `seq`, the `since` of the next rendering."""
+    """Only for a session: its last `seq`, to be sent as `since` of the next rendering."""

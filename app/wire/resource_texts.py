@@ -1,7 +1,7 @@
-"""Shapes of pieces of long text, as they are read back.
+"""Shapes of pieces of a stored text: lines, matches of `grep`, or a JSON value.
 
-The shape of a value that is too large is made by `texts/` of the library, which counts what each of
-its members takes; here it is only described.
+`JsonShape` only documents the JSON that is sent instead of a value that is too large. That JSON is
+made by `pagefault_dialects.texts`.
 """
 
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.wire.shape import Shape, ShownAs, raw_json
+from app.wire.shape import Shape, ShownAs, encode_raw
 from pagefault_dialects.json.values import AnyJson
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.texts.excerpts import JsonExcerpt, LineExcerpt, LineMatch, Matches
@@ -49,12 +49,12 @@ class TextLines(Shape, kw_only=True):
     text: str
     """The lines, with a line feed between them."""
     cut_lines: tuple[int, ...]
-    """Lines of more than 8,000 characters; each ends with a note."""
+    """The numbers of lines that were cut after 8,000 characters; each ends with a note."""
     truncated: bool
     """True if the requested lines have more than 64 KiB."""
     next_line: Annotated[int | None, _NEXT]
     decoded_from: str | None = None
-    """The charset of the bytes, if it is older than UTF-8 and the text was decoded."""
+    """The legacy charset from which the text was decoded; absent for UTF-8 and UTF-16."""
 
 
 class TextMatch(Shape, kw_only=True):
@@ -79,7 +79,7 @@ class TextMatches(Shape, kw_only=True):
     truncated: bool
     next_line: Annotated[int | None, _NEXT]
     decoded_from: str | None = None
-    """The charset of the bytes, if it is older than UTF-8 and the text was decoded."""
+    """The legacy charset from which the text was decoded; absent for UTF-8 and UTF-16."""
 
 
 JsonKeyName = TypeAliasType("JsonKeyName", str | int)
@@ -99,7 +99,7 @@ class JsonShape(Shape, kw_only=True):
 
     type: Literal["number", "string", "array", "object"]
     size: int
-    """Bytes of the value as compact JSON."""
+    """The bytes of the value as compact JSON."""
     length: int | None = None
     """The number of members, items or characters."""
     keys: tuple[JsonKey, ...] | None = None
@@ -121,41 +121,48 @@ class JsonValueAt(Shape, kw_only=True):
     value: Annotated[Raw, ShownAs(AnyJson)]
     """Null if `truncated` is true."""
     decoded_from: str | None = None
-    """The charset of the bytes, if it is older than UTF-8 and the text was decoded."""
+    """The legacy charset from which the text was decoded; absent for UTF-8 and UTF-16."""
 
 
 TextPiece = TypeAliasType("TextPiece", TextLines | TextMatches | JsonValueAt)
 
 
-def text_record(
+def encode_text_piece(
     resource: Resource,
     total_lines: int | None,
-    found: LineExcerpt | Matches | JsonExcerpt,
+    excerpt: LineExcerpt | Matches | JsonExcerpt,
     charset: str,
 ) -> bytes:
-    """Return the JSON of lines, of matches, of a value, or of the shape of a value."""
+    """Return the JSON of a `TextPiece`.
+
+    Args:
+        resource: The resource with the text.
+        total_lines: The number of all lines; `None` with a JSON value.
+        excerpt: The lines, the matches or the value.
+        charset: The legacy charset of the text; empty for UTF-8 and UTF-16.
+    """
     decoded_from = charset or None
-    if isinstance(found, JsonExcerpt):
+    if isinstance(excerpt, JsonExcerpt):
         return JsonValueAt(
             uri=resource.uri,
             mime_type=resource.mime_type,
-            pointer=found.pointer,
-            truncated=found.shape is not None,
-            shape=None if found.shape is None else raw_json(found.shape),
-            # The value keeps its spelling, so its text is put in as it is.
-            value=Raw(b"null" if found.text is None else found.text.encode()),
+            pointer=excerpt.pointer,
+            truncated=excerpt.shape is not None,
+            shape=None if excerpt.shape is None else encode_raw(excerpt.shape),
+            # Parsing the value again would change how its numbers are written.
+            value=Raw(b"null" if excerpt.text is None else excerpt.text.encode()),
             decoded_from=decoded_from,
         ).encode()
-    if isinstance(found, Matches):
+    if isinstance(excerpt, Matches):
         return TextMatches(
             uri=resource.uri,
             mime_type=resource.mime_type,
             total_lines=total_lines or 0,
             total_bytes=resource.size_bytes,
-            matches=tuple(map(_match, found.found)),
-            total_matches=found.total,
-            truncated=found.next_line is not None,
-            next_line=found.next_line,
+            matches=tuple(map(_build_match, excerpt.found)),
+            total_matches=excerpt.total,
+            truncated=excerpt.next_line is not None,
+            next_line=excerpt.next_line,
             decoded_from=decoded_from,
         ).encode()
     return TextLines(
@@ -163,17 +170,17 @@ def text_record(
         mime_type=resource.mime_type,
         total_lines=total_lines or 0,
         total_bytes=resource.size_bytes,
-        first=found.first_line if found.lines else None,
-        last=found.last_line if found.lines else None,
-        text="\n".join(found.lines),
-        cut_lines=tuple(found.cut_lines),
-        truncated=found.next_line is not None,
-        next_line=found.next_line,
+        first=excerpt.first_line if excerpt.lines else None,
+        last=excerpt.last_line if excerpt.lines else None,
+        text="\n".join(excerpt.lines),
+        cut_lines=tuple(excerpt.cut_lines),
+        truncated=excerpt.next_line is not None,
+        next_line=excerpt.next_line,
         decoded_from=decoded_from,
     ).encode()
 
 
-def _match(match: LineMatch) -> TextMatch:
+def _build_match(match: LineMatch) -> TextMatch:
     return TextMatch(
         line=match.line, text=match.text, before=tuple(match.before), after=tuple(match.after)
     )

@@ -1,7 +1,7 @@
 """Shapes of resources: descriptors, signed links, aliases, resolved references, uploads in pieces.
 
-A descriptor is a part of the canonical record too, which is made and checked by pydantic: so its
-members are named there, in `ResourceDescriptor`, and what msgspec encodes is derived from it.
+The members of a descriptor are declared once, by the model `ResourceDescriptor`, which also
+validates the descriptors in canonical records. The struct that msgspec encodes is derived from it.
 """
 
 from datetime import datetime
@@ -15,13 +15,13 @@ from pydantic.config import JsonDict
 from app.models.app_policy import AppPolicy
 from app.models.resource_descriptor import Alias, ResourceDescriptor, descriptor_fields
 from app.models.upload import ResumableUpload
-from app.wire.shape import ListPage, Moment, Shape, ShownAs, moment, raw_json, struct_of_model
+from app.wire.shape import ListPage, Moment, Shape, ShownAs, define_struct, encode_raw, make_moment
 from pagefault_dialects.json.values import AnyJson
 from pagefault_dialects.model.base import WireModel
 from pagefault_dialects.model.resource import Resource
 
 Descriptor = Annotated[Struct, ShownAs(ResourceDescriptor)]
-"""A descriptor inside another shape, to be made by `descriptor`."""
+"""A descriptor as a member of another shape; its value is made by `build_descriptor`."""
 
 
 class ResourceRecord(ResourceDescriptor):
@@ -34,25 +34,25 @@ class ResourcePage(ListPage[ResourceRecord]):
     """A part of the list of resources, newest first."""
 
 
-_DESCRIPTOR = struct_of_model(ResourceDescriptor)
-_RECORD = struct_of_model(ResourceRecord)
+_DescriptorStruct = define_struct(ResourceDescriptor)
+_RecordStruct = define_struct(ResourceRecord)
 
 
-def descriptor(resource: Resource) -> Struct:
-    """Return the descriptor of a resource, to be encoded in another shape."""
-    return _DESCRIPTOR(**_values(resource))
+def build_descriptor(resource: Resource) -> Struct:
+    """Build the descriptor of a resource, to be encoded as a member of another shape."""
+    return _DescriptorStruct(**_member_values(resource))
 
 
-def resource_record(resource: Resource) -> bytes:
+def encode_resource(resource: Resource) -> bytes:
     """Return the JSON of a `ResourceRecord`."""
-    record = _RECORD(**_values(resource), created_at=moment(resource.created_at))
+    record = _RecordStruct(**_member_values(resource), created_at=make_moment(resource.created_at))
     return msgspec.json.encode(record)
 
 
-def _values(resource: Resource) -> dict[str, Any]:
+def _member_values(resource: Resource) -> dict[str, Any]:
     values = descriptor_fields(resource)
     seconds = values["duration_seconds"]
-    return values | {"duration_seconds": None if seconds is None else raw_json(seconds)}
+    return values | {"duration_seconds": None if seconds is None else encode_raw(seconds)}
 
 
 LONGEST_LINK_SECONDS = 24 * 3600
@@ -63,16 +63,17 @@ class SignedUrlRequest(WireModel):
 
     expires_in_seconds: Annotated[int, Field(strict=True, ge=1, le=LONGEST_LINK_SECONDS)] = 300
     disposition: Literal["inline", "attachment"] = "inline"
-    """`attachment` downloads; types that could run code always do."""
+    """`attachment` makes a browser download the file. Types that could run code are always
+    downloaded."""
     filename: Annotated[str | None, Field(max_length=255)] = None
     """Another file name for the download."""
     app: AppPolicy | None = None
-    """For the page of an MCP App, which is HTML: the link shows the page, and the page may reach
-    these origins. The service needs a separate host for content."""
+    """Only for the HTML of an MCP App: the link shows the page, and the page may connect to these
+    origins. The service needs a separate host for content."""
 
 
 class SignedUrl(WireModel):
-    """A link that needs no key until it expires, such as for `<img src>` and `<video src>`."""
+    """A link that needs no key until it expires, for instance for `<img src>`."""
 
     url: Annotated[
         str, Field(examples=["http://127.0.0.1:8000/api/resources/0c8e…/content?token=…"])
@@ -103,11 +104,11 @@ class AliasDraft(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"uri": _URI}]})
 
     uri: str
-    """The `blob:` URI of a resource, its bare id, or the `https` URL of a file elsewhere."""
+    """The `blob:` URI of a resource, its id alone, or the `https` URL of a file elsewhere."""
 
 
 class AliasRecord(Shape, kw_only=True):
-    """An alias, its resource, and the time since when it names this resource."""
+    """An alias, its resource, and the time when it was assigned to this resource."""
 
     schema_config = ConfigDict(json_schema_extra={"examples": [_ALIAS_EXAMPLE]})
 
@@ -121,17 +122,17 @@ class AliasPage(ListPage[AliasRecord]):
     """A part of the list of aliases, newest first."""
 
 
-def alias_record(alias: Alias) -> bytes:
+def encode_alias(alias: Alias) -> bytes:
     """Return the JSON of an alias."""
     return AliasRecord(
         alias=alias.alias,
         uri=alias.resource.uri,
-        created_at=moment(alias.created_at),
-        resource=descriptor(alias.resource),
+        created_at=make_moment(alias.created_at),
+        resource=build_descriptor(alias.resource),
     ).encode()
 
 
-_POINTER = "JSON pointer into `arguments`; empty for the whole of it."
+_POINTER = "JSON pointer into `arguments`; empty if all of it is the reference."
 _RESOLVED_EXAMPLE: JsonDict = {
     "arguments": {"image": "data:image/png;base64,iVBORw0KGgo…", "width": 640},
     "resolved": [
@@ -197,19 +198,19 @@ class UploadRecord(Shape, kw_only=True):
     offset: int
     """The number of bytes that are received and stored."""
     length: int
-    """Bytes of the whole file."""
+    """The length of the whole file in bytes."""
     filename: str | None
-    """As it was claimed."""
+    """The name that the client sent."""
     mime_type: str | None
-    """As it was claimed."""
+    """The type that the client sent."""
     created_at: Moment
     expires_at: Moment
     """The time when the upload expires; each piece extends it."""
     resource: Descriptor | None
-    """Null until the upload is complete, and after the resource was deleted."""
+    """Null before the upload is complete, and after the resource was deleted."""
 
 
-def upload_record(upload: ResumableUpload, resource: Resource | None) -> bytes:
+def encode_upload(upload: ResumableUpload, resource: Resource | None) -> bytes:
     """Return the JSON of an upload, with its resource if there is one."""
     return UploadRecord(
         id=upload.upload_id,
@@ -217,7 +218,7 @@ def upload_record(upload: ResumableUpload, resource: Resource | None) -> bytes:
         length=upload.length_bytes,
         filename=upload.filename,
         mime_type=upload.mime_type,
-        created_at=moment(upload.created_at),
-        expires_at=moment(upload.expires_at),
-        resource=descriptor(resource) if resource else None,
+        created_at=make_moment(upload.created_at),
+        expires_at=make_moment(upload.expires_at),
+        resource=build_descriptor(resource) if resource else None,
     ).encode()

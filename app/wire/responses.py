@@ -1,4 +1,4 @@
-"""Shapes of those routes of OpenAI's Responses API that call no model: compaction, token counts."""
+"""Shapes of two routes of OpenAI's Responses API, which call no model: compaction, token counts."""
 
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ _EXAMPLE: JsonDict = {
 
 
 ResponsesItems = TypeAliasType("ResponsesItems", list[JsonObject])
-"""The items of a conversation; named, since generators make a type of each use."""
+"""The items of a conversation. Generators of clients make one type of it, as it has a name."""
 ResponsesInput = TypeAliasType("ResponsesInput", str | ResponsesItems)
 """The items of a conversation, or a text of the user."""
 
@@ -30,13 +30,12 @@ _ITEMS = TypeAdapter(Annotated[list[JsonObject], FailFast()])
 
 
 def _read_input(value: object, _: object) -> object:
-    """Read a text or items. With a union, pointers would contain the names of its members."""
+    """Validate a text or items. A union would put its own names into the pointers of errors."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
         return _ITEMS.validate_python(value, strict=True)
-    msg = "Input should be a text or a list of items"
-    raise ValueError(msg)
+    raise ValueError("Input should be a text or a list of items")
 
 
 class ResponsesRequest(FrozenModel):

@@ -1,4 +1,4 @@
-"""Shapes of a search over everything that has words."""
+"""Shapes of a search over pages, files and the entries of histories."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
 from app.models.search_entry import SearchKind, SearchMatch
-from app.wire.shape import ListPage, Moment, Shape, list_page, moment
+from app.wire.shape import ListPage, Moment, Shape, encode_list_page, make_moment
 from pagefault_dialects.model.page import Modality
 
 _EXAMPLE: JsonDict = {
@@ -25,7 +25,7 @@ _EXAMPLE: JsonDict = {
 
 
 class SearchResult(Shape, kw_only=True):
-    """A search result: its kind, its place, and the matching passage."""
+    """A search result: its kind, ids to read it, and the matching passage."""
 
     schema_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -36,9 +36,9 @@ class SearchResult(Shape, kw_only=True):
     """The argument with which a model's tools read it: a page id, `@entry:12` for an entry of the
     session's history, or an `@blob:` reference."""
     session_id: str | None
-    """The session it is in; of a file, one that refers to it."""
+    """The session of the page or entry; for a file, a session that refers to it."""
     seq: int | None
-    """Its number in the history of the session."""
+    """The number of the entry in the history of its session."""
     page_id: str | None
     resource: str | None
     """The URI of a file."""
@@ -47,28 +47,31 @@ class SearchResult(Shape, kw_only=True):
     """Hint or caption of a page, name of a tool or file, role of a message: `tool` if it has only
     results."""
     snippet: str | None
-    """The matching passage, at most 300 bytes, with `…` for cuts. Null if something else than its
-    text matched."""
+    """The matching passage, at most 300 bytes, with `…` for cuts. Null if the match is not in its
+    text."""
     created_at: Moment
     tool_names: tuple[str, ...] = ()
-    """The tools whose results a message has; absent for others, and where no call names them."""
+    """The tools whose results are in a message. Absent for other kinds, and if the names of the
+    tools are not known."""
 
 
 class SearchResults(ListPage[SearchResult]):
     """The results of a search over everything, best first."""
 
     pending: int
-    """The number of written entries that are not in the index yet. The newest ones were indexed for
-    this search."""
+    """The number of stored entries that are not in the index yet. The newest entries were indexed
+    before this search."""
 
 
-def search_results(found: Sequence[SearchMatch], next_cursor: str | None, *, pending: int) -> bytes:
+def encode_search_results(
+    matches: Sequence[SearchMatch], next_cursor: str | None, *, pending: int
+) -> bytes:
     """Return the JSON of the results of a search."""
-    listed = list_page(map(_result, found), next_cursor)
-    return b'%s,"pending":%d}' % (listed[:-1], pending)
+    page = encode_list_page(map(_encode_result, matches), next_cursor)
+    return b'%s,"pending":%d}' % (page[:-1], pending)
 
 
-def _result(match: SearchMatch) -> bytes:
+def _encode_result(match: SearchMatch) -> bytes:
     return SearchResult(
         kind=match.kind,
         id=match.entry_id,
@@ -80,6 +83,6 @@ def _result(match: SearchMatch) -> bytes:
         modality=match.modality,
         title=match.title,
         snippet=match.snippet,
-        created_at=moment(match.created_at),
+        created_at=make_moment(match.created_at),
         tool_names=match.tools,
     ).encode()

@@ -1,4 +1,4 @@
-"""The JSON of sessions: records, counts, patches, forks, and receipts of deletions."""
+"""Shapes of sessions: records, counts, patches, forks, and receipts of deletions."""
 
 from typing import Annotated, Literal
 
@@ -18,7 +18,7 @@ from app.models.session import (
     SessionUse,
     ToolSessions,
 )
-from app.wire.shape import ListPage, Moment, Shape, moment
+from app.wire.shape import ListPage, Moment, Shape, make_moment
 from pagefault_dialects.model.base import ClientId, FrozenModel
 
 _EXAMPLE: JsonDict = {
@@ -50,7 +50,7 @@ class NoMembers(FrozenModel):
 
 
 class ImportedEntries(Shape, kw_only=True):
-    """The imported entries by kind."""
+    """The number of imported entries of each kind."""
 
     tool_results: int
     page_faults: int
@@ -60,23 +60,24 @@ class ImportedEntries(Shape, kw_only=True):
 
 
 class EntryCounts(ImportedEntries, kw_only=True):
-    """The entries of a history by kind, and its pages."""
+    """The number of entries of each kind in a history, and of its pages."""
 
     pages: int
 
 
 class SessionCounts(EntryCounts, kw_only=True):
-    """The entries, pages and resources of a session, and its failed tool results."""
+    """The number of entries, pages and resources of a session, and of its failed tool results."""
 
     resources: int
     images: int
-    """The resources that are images."""
+    """The number of resources that are images."""
     failures: int
-    """The results that are errors; those in messages are counted once these are indexed."""
+    """The number of tool results that are errors. Results in a message are counted after the
+    message was indexed for the search."""
 
 
 class CopiedEntries(ImportedEntries, kw_only=True):
-    """The copied entries of a fork by kind."""
+    """The number of entries of each kind that were copied into a fork."""
 
 
 class ForkSource(Shape, kw_only=True):
@@ -106,15 +107,15 @@ class SessionRecord(Shape, kw_only=True):
     tokens_est: int
     """The tokens of its history, estimated by the sizes of its records and images."""
     last_image: str | None = None
-    """The URI of an image in the newest entry that has an image; absent if none has."""
+    """The URI of an image in the newest entry with an image; absent if no entry has one."""
     forked_from: ForkSource | None = None
     """Only for a fork: the session that it was copied from."""
     pinned: bool = False
     """True if the session is pinned; absent if it is not."""
     tags: tuple[str, ...] = ()
-    """Its tags; absent if it has none."""
+    """The tags; absent if the session has no tags."""
     note: str | None = None
-    """Its note; absent if it has none."""
+    """The note; absent if the session has no note."""
 
 
 Tag = Annotated[
@@ -180,19 +181,19 @@ class SessionPage(ListPage[SessionRecord]):
 
 
 class CalledTool(Shape, kw_only=True):
-    """A tool that sessions called, by its name."""
+    """A tool that was called in sessions."""
 
     name: str
     sessions: int
-    """The number of sessions with a call or a result of it."""
+    """The number of sessions with a call or a result of the tool."""
 
 
 class CalledToolPage(ListPage[CalledTool]):
-    """A list of tools, by name."""
+    """A list of tools in the order of their names."""
 
 
 class ResourceUser(Shape, kw_only=True):
-    """Other users of a resource: their kind, their number, and one of them."""
+    """Other records that refer to a resource: their kind, their number, and the id of one."""
 
     kind: str
     count: int
@@ -200,7 +201,7 @@ class ResourceUser(Shape, kw_only=True):
 
 
 class ReleasedResource(Shape, kw_only=True):
-    """A resource that the session used, deleted or kept."""
+    """A resource of the deleted session, which is deleted, or kept for other records."""
 
     uri: str
     size: int
@@ -216,12 +217,12 @@ class DeletionReceipt(Shape, kw_only=True):
     resources: tuple[ReleasedResource, ...]
 
 
-def session_record(session: Session, use: SessionUse) -> bytes:
+def encode_session(session: Session, use: SessionUse) -> bytes:
     """Return the JSON of a session, with its counts and sizes."""
     return SessionRecord(
         id=session.session_id,
-        created_at=moment(session.created_at),
-        updated_at=moment(session.updated_at),
+        created_at=make_moment(session.created_at),
+        updated_at=make_moment(session.updated_at),
         last_seq=session.last_seq,
         title=use.title,
         counts=SessionCounts(
@@ -235,51 +236,51 @@ def session_record(session: Session, use: SessionUse) -> bytes:
         bytes_saved=use.bytes_saved,
         tokens_est=use.tokens,
         last_image=f"blob:{use.last_image}" if use.last_image else None,
-        forked_from=fork_origin(session.forked_from) if session.forked_from else None,
+        forked_from=build_fork_source(session.forked_from) if session.forked_from else None,
         pinned=session.marks.pinned,
         tags=session.marks.tags,
         note=session.marks.note,
     ).encode()
 
 
-def called_tool(tool: ToolSessions) -> bytes:
+def encode_called_tool(tool: ToolSessions) -> bytes:
     """Return the JSON of a tool that sessions called."""
     return CalledTool(name=tool.name, sessions=tool.sessions).encode()
 
 
-def fork_origin(origin: ForkOrigin) -> ForkSource:
-    """Return the origin of a fork."""
+def build_fork_source(origin: ForkOrigin) -> ForkSource:
+    """Build the shape of the origin of a fork."""
     return ForkSource(session_id=origin.session_id, up_to=origin.up_to)
 
 
-def pending_fork(fork_id: str, origin: ForkOrigin, entries: int) -> bytes:
+def encode_pending_fork(fork_id: str, origin: ForkOrigin, entries: int) -> bytes:
     """Return the JSON of a fork that is being copied."""
     return PendingFork(
-        id=fork_id, status="copying", forked_from=fork_origin(origin), entries=entries
+        id=fork_id, status="copying", forked_from=build_fork_source(origin), entries=entries
     ).encode()
 
 
-def copied_entries(counts: HistoryCounts) -> CopiedEntries:
+def build_copied_entries(counts: HistoryCounts) -> CopiedEntries:
     """Return the number of copied entries by kind."""
     return CopiedEntries(**_counts_by_kind(counts))
 
 
-def imported_entries(counts: HistoryCounts) -> ImportedEntries:
+def build_imported_entries(counts: HistoryCounts) -> ImportedEntries:
     """Return the number of imported entries by kind."""
     return ImportedEntries(**_counts_by_kind(counts))
 
 
-def deleted_entries(deleted: DeletedSession) -> EntryCounts:
+def build_deleted_entries(deleted: DeletedSession) -> EntryCounts:
     """Return the number of deleted entries by kind, and of deleted pages."""
     return EntryCounts(**_counts_by_kind(deleted.counts), pages=deleted.pages)
 
 
-def deletion_receipt(deleted: DeletedSession) -> bytes:
+def encode_deletion_receipt(deleted: DeletedSession) -> bytes:
     """Return the JSON of a deletion, with the state of each resource."""
     return DeletionReceipt(
         id=deleted.session_id,
-        deleted=deleted_entries(deleted),
-        resources=tuple(map(_released, deleted.resources)),
+        deleted=build_deleted_entries(deleted),
+        resources=tuple(map(_build_released, deleted.resources)),
     ).encode()
 
 
@@ -287,7 +288,7 @@ def _counts_by_kind(counts: HistoryCounts) -> dict[str, int]:
     return {name: getattr(counts, name) for name in ImportedEntries.__struct_fields__}
 
 
-def _released(resource: ResourceRelease) -> ReleasedResource:
+def _build_released(resource: ResourceRelease) -> ReleasedResource:
     return ReleasedResource(
         uri=f"blob:{resource.resource_id}",
         size=resource.size_bytes,

@@ -6,8 +6,8 @@ annotations, with the docstrings of the fields as descriptions. If the JSON of a
 type than the value, `ShownAs` declares the type of the JSON. Fields with the value of their default
 are omitted.
 
-Numbers with a fraction and JSON values of clients are encoded by `raw_json`, because msgspec spells
-`1e-05` differently, refuses integers above 64 bits, and limits the depth of nesting.
+Numbers with a fraction and JSON values of clients are encoded by `encode_raw`, because msgspec
+spells `1e-05` differently, refuses integers above 64 bits, and limits the depth of nesting.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,10 +48,11 @@ class ShownAs:
 
 
 GAP = Raw(b"\0")
-"""A placeholder for a member that is inserted when it is sent; JSON cannot contain it."""
+"""The placeholder of a member whose JSON is inserted when it is sent. JSON cannot contain this
+byte."""
 
 Moment = Annotated[datetime | str, ShownAs(datetime)]
-"""A time in UTC, created by `moment`."""
+"""A time in UTC; its value is made by `make_moment`."""
 
 
 class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
@@ -72,7 +73,7 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         return msgspec.to_builtins(self)
 
     def with_members_of(self, members: bytes) -> bytes:
-        """Return the JSON of an object with the members of this one, then those of a stored one.
+        """Return the JSON of this object with the members of a stored object appended.
 
         Args:
             members: The JSON of the stored object, which has at least one member.
@@ -89,7 +90,7 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         """Return the schema of the shape for pydantic, as in a response or in another shape."""
-        return handler.generate_schema(_model(cls))
+        return handler.generate_schema(_build_model(cls))
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -100,19 +101,19 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         return described_by_docstrings(cls, members, handler(schema), handler)
 
 
-def moment(at: datetime) -> datetime | str:
-    """Return a time such that msgspec encodes it as `rfc3339` does."""
-    # msgspec writes a time with microseconds in the same form, and much faster than `rfc3339`.
-    return at if at.microsecond and at.tzinfo is UTC else rfc3339(at)
+def make_moment(time: datetime) -> datetime | str:
+    """Return a value that msgspec encodes in the form of `rfc3339`: the time itself, or a text."""
+    # For a time with microseconds, msgspec writes the same form, and is much faster.
+    return time if time.microsecond and time.tzinfo is UTC else rfc3339(time)
 
 
-def raw_json(value: JsonValue) -> Raw:
-    """Return a JSON value as raw bytes, as `json_text` writes it."""
+def encode_raw(value: JsonValue) -> Raw:
+    """Encode a JSON value with `json_text`, for a member that msgspec sends as it is."""
     return Raw(json_text(value).encode())
 
 
-def struct_of_model(model: type[BaseModel]) -> type[Struct]:
-    """Return a struct with the members of a pydantic model, which encodes faster than the model.
+def define_struct(model: type[BaseModel]) -> type[Struct]:
+    """Define a struct with the members of a pydantic model. It is encoded faster than the model.
 
     Optional members are omitted if they are `None`.
     """
@@ -124,7 +125,7 @@ def struct_of_model(model: type[BaseModel]) -> type[Struct]:
 
 
 @cache
-def _model(shape: type[Shape]) -> type[BaseModel]:
+def _build_model(shape: type[Shape]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         field.name: (
             Annotated[field.type, Field(alias=field.encode_name)],
@@ -152,20 +153,20 @@ class ListPage(WireModel, Generic[_Item]):
     next_cursor: str | None
 
 
-def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
+def encode_list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
     """Return the JSON of a `ListPage`; the cursor is null on the last page."""
-    return b'{"items":[' + b",".join(items) + _end(next_cursor)
+    return b'{"items":[' + b",".join(items) + _encode_end(next_cursor)
 
 
-def list_page_pieces(
+def encode_list_page_pieces(
     items: Iterable[Sequence[JsonPiece]], next_cursor: str | None
 ) -> Sequence[JsonPiece]:
-    """Return the JSON of `list_page` in pieces, for items that consist of pieces."""
+    """Return the JSON of `encode_list_page` in pieces, for items that consist of pieces."""
     pieces: list[JsonPiece] = [b'{"items":[']
     for index, item in enumerate(items):
         pieces += [b",", *item] if index else item
-    return joined_pieces([*pieces, _end(next_cursor)])
+    return joined_pieces([*pieces, _encode_end(next_cursor)])
 
 
-def _end(next_cursor: str | None) -> bytes:
+def _encode_end(next_cursor: str | None) -> bytes:
     return b'],"nextCursor":%s}' % json_text(next_cursor).encode()

@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 
 from app.models.tool_result import SanitizedToolResult, StoredToolResult
 from app.wire.renders import RenderedRecord
-from app.wire.shape import ListPage, Moment, Shape, ShownAs, moment
+from app.wire.shape import ListPage, Moment, Shape, ShownAs, make_moment
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -61,16 +61,16 @@ class ToolResultRecord(Shape, kw_only=True):
 
 
 class ToolResultPage(ListPage[ToolResultRecord]):
-    """A page of tool results, newest first."""
+    """A part of the list of tool results, newest first."""
 
 
-def tool_result_record(stored: StoredToolResult) -> bytes:
-    """Return the JSON of a tool result around the stored record."""
+def encode_tool_result(stored: StoredToolResult) -> bytes:
+    """Return the JSON of a `ToolResultRecord`, with the stored bytes of the canonical record."""
     return ToolResultRecord(
         id=stored.tool_result_id,
         session_id=stored.session_id,
         seq=stored.seq,
-        created_at=moment(stored.created_at),
+        created_at=make_moment(stored.created_at),
         tool_name=stored.tool_name,
         tool_call_id=stored.tool_call_id,
         sanitized=Raw(stored.sanitized),
@@ -78,7 +78,7 @@ def tool_result_record(stored: StoredToolResult) -> bytes:
 
 
 class RenderedToolResult(ToolResultRecord, kw_only=True):
-    """A stored tool result, with its rendering where one is asked for."""
+    """A stored tool result, with its rendering if one was requested."""
 
     rendering: Annotated[Raw | None, ShownAs(RenderedRecord | None)] = None
-    """Only with `render`; null where the rendering failed: all is stored."""
+    """Only with `render`. Null if the rendering failed; the result is stored nevertheless."""

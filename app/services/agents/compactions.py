@@ -33,7 +33,7 @@ from app.wire.responses import (
     OutputTokensDetails,
     ResponsesRequest,
 )
-from app.wire.shape import raw_json
+from app.wire.shape import encode_raw
 from pagefault_dialects.dialects.openai_responses import (
     find_compaction_handle,
     make_compaction_item,
@@ -128,7 +128,7 @@ class Compactions:
             id=f"resp_{new_id()}",
             object="response.compaction",
             created_at=int(now.timestamp()),
-            output=[*map(raw_json, [*messages, item, *trailing])],
+            output=[*map(encode_raw, [*messages, item, *trailing])],
             usage=CompactionUsage(
                 input_tokens=input_tokens,
                 input_tokens_details=InputTokensDetails(cached_tokens=0, cache_write_tokens=0),

@@ -27,7 +27,7 @@ from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from app.telemetry.service_metrics import StreamMetrics
-from app.wire.events import event_of, with_raw_result
+from app.wire.events import add_raw_result, encode_event
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 200
@@ -122,7 +122,7 @@ class ProjectFeed:
             for subscription in self._subscriptions:
                 subscription.cut("slow")
         if logged:
-            self._distribute([self._add_raw_result(event_of(item)) for item in logged])
+            self._distribute([self._add_raw_result(encode_event(item)) for item in logged])
             self._metrics.observe_event_delays(item.created_at for item in logged)
             self.position = logged[-1].number
             self.newest = max(self.newest, self.position)
@@ -136,7 +136,7 @@ class ProjectFeed:
 
     def _add_raw_result(self, event: Event) -> Event:
         raw = self._raw_results.take(event.subject_id)
-        return event if raw is None else replace(event, data=with_raw_result(event.data, raw))
+        return event if raw is None else replace(event, data=add_raw_result(event.data, raw))
 
     def _distribute(self, events: Sequence[Event]) -> None:
         # All listeners to the same session get the same batch. There may be a thousand of them.

@@ -21,7 +21,7 @@ from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.events import ResetEvent, event_of
+from app.wire.events import ResetEvent, encode_event
 from pagefault_dialects.errors import PagefaultError
 
 _log = structlog.get_logger(__name__)
@@ -207,7 +207,7 @@ class EventStream:
                 self._number = reset.number
                 yield _make_reset(reset)
                 continue
-            for event in map(event_of, logged):
+            for event in map(encode_event, logged):
                 self._number = event.number
                 yield make_event_item(event, self.subscription.session_id)
             if not logged:

@@ -35,7 +35,7 @@ from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.validation import WriteCondition, read_value
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.records.records import Records
-from app.wire.pages import level_record
+from app.wire.pages import encode_level
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import Body, Level, Page, PageFields, Representation, StoredPage
@@ -148,7 +148,7 @@ class PageChanges:
                     )
                 representation = Representation(level, "supplied", resolved.body)
                 record = await run_in_loop_if(
-                    resolver.is_quick, level_record, page_id, representation
+                    resolver.is_quick, encode_level, page_id, representation
                 )
                 return WrittenLevel(record, is_new=level not in previous)
 
@@ -218,4 +218,4 @@ def _digest_level(page: Page, level: Level) -> str | None:
     representation = page.at(level)
     if representation is None:
         return None
-    return hashlib.sha256(level_record(page.page_id, representation)).hexdigest()
+    return hashlib.sha256(encode_level(page.page_id, representation)).hexdigest()

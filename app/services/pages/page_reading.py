@@ -14,7 +14,7 @@ from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.page_views import BlocksOptions, PageView, PageViews, page_view_json
 from app.services.pages.stored_pages import read_descriptor, read_updated_at
-from app.wire.pages import blocks_record, content_record, level_record, page_record_pieces
+from app.wire.pages import encode_blocks, encode_content, encode_level, encode_page_pieces
 from pagefault_dialects.model.page import Level, MediaForm
 from pagefault_dialects.model.render_options import Rendering, rendering_of
 from pagefault_dialects.pages.detail import page_detail
@@ -40,7 +40,7 @@ class PageReading(PageViews):
         stored = await self.get(project_id, page_id)
         media = self._media_of(project_id, stored)
         content = await media.restore_content(stored.content or b"null")
-        pieces = page_record_pieces(stored, content)
+        pieces = encode_page_pieces(stored, content)
         rendering = Rendering(pieces, stored.digest)
         return await RenderedBody(self.blobs, project_id, rendering).check()
 
@@ -63,7 +63,7 @@ class PageReading(PageViews):
         return await self._render(
             view,
             marks,
-            lambda: content_record(typed_content(view.page, view.level, base64=base64)),
+            lambda: encode_content(typed_content(view.page, view.level, base64=base64)),
         )
 
     async def blocks(
@@ -82,7 +82,7 @@ class PageReading(PageViews):
         return await self._render(
             view,
             marks,
-            lambda: blocks_record(blocks, content=blocks.content, requested_level=view.level),
+            lambda: encode_blocks(blocks, content=blocks.content, requested_level=view.level),
         )
 
     async def json_form(
@@ -132,7 +132,7 @@ class PageReading(PageViews):
                 "nothing to derive it from. `levels` of the page names those it has.",
                 code="level-missing",
             )
-        return await run_in_loop_if(view.is_quick, level_record, page_id, view.representation)
+        return await run_in_loop_if(view.is_quick, encode_level, page_id, view.representation)
 
     async def _render(
         self, view: PageView, marks: MediaMarks, render: Callable[[], bytes]
@@ -148,4 +148,4 @@ def _json_blocks(view: PageView, options: BlocksOptions, blocks: PageBlocks) -> 
         # Scenes are longer in JSON than as text, so the JSON may end earlier than the blocks.
         page = json.loads(text)
         blocks = replace(blocks, truncated=page["truncated"], next_offset=page.get("next_offset"))
-    return blocks_record(blocks, content=text, requested_level=view.level)
+    return encode_blocks(blocks, content=text, requested_level=view.level)

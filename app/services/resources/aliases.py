@@ -15,7 +15,7 @@ from app.stores.records.aliases import AliasRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.resources import alias_record
+from app.wire.resources import encode_alias
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.model.resource import LINK_TYPE, Resource, parse_resource_id
@@ -191,7 +191,7 @@ def _alias_taken_error() -> ConflictError:
 
 def _digest(alias: Alias) -> str:
     """Return the digest from which the ETag of an alias is made."""
-    return sha256(alias_record(alias)).hexdigest()
+    return sha256(encode_alias(alias)).hexdigest()
 
 
 def _parse_resource_id(uri: str, *, pointer: str) -> str:

@@ -10,7 +10,7 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.session_copies import LARGEST_SEQ, SessionCopyRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.sessions import copied_entries, fork_origin
+from app.wire.sessions import build_copied_entries, build_fork_source
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.frontier import StoredFrontier
 
@@ -71,8 +71,8 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
         session_id=fork_id,
         seq=up_to,
         members={
-            "forkedFrom": fork_origin(origin).as_value(),
-            "copied": copied_entries(counts).as_value(),
+            "forkedFrom": build_fork_source(origin).as_value(),
+            "copied": build_copied_entries(counts).as_value(),
         },
     )
     unit.add_event(event)

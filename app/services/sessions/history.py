@@ -27,8 +27,8 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.history import HistoryHead, SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.history import history_entry, history_message_pieces
-from app.wire.shape import list_page, list_page_pieces
+from app.wire.history import encode_history_entry, encode_message_pieces
+from app.wire.shape import encode_list_page, encode_list_page_pieces
 from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.model.render_options import JsonPiece, Rendering, rendering_of
 
@@ -169,7 +169,7 @@ class History:
         read = await self._read(list_range)
         with _release_on_error(read.memory):
             next_cursor = encode_cursor("messages", read.entries[-1].seq) if read.has_more else None
-            body = list_page(map(history_entry, read.entries), next_cursor)
+            body = encode_list_page(map(encode_history_entry, read.entries), next_cursor)
             listed = CachedList(body, hashlib.sha256(body).hexdigest(), next_cursor)
             self._cache.put(list_range, read.history_head, listed)
             if read.memory is not None:
@@ -209,7 +209,7 @@ class History:
             has_more = read.has_more or len(rendered) < len(read.entries)
             last_seq = read.entries[len(rendered) - 1].seq if has_more else 0
             next_cursor = encode_cursor("messages", last_seq) if has_more else None
-            rendering = rendering_of(list_page_pieces(rendered, next_cursor))
+            rendering = rendering_of(encode_list_page_pieces(rendered, next_cursor))
             body = RenderedBody(self.blobs, project_id, rendering, memory=read.memory)
             return await body.check(), next_cursor
 
@@ -256,7 +256,7 @@ class History:
 
     async def _entry_pieces(self, project_id: str, entry: StoredEntry) -> Sequence[JsonPiece]:
         if not isinstance(entry, StoredHistoryMessage):
-            return [history_entry(entry)]
+            return [encode_history_entry(entry)]
         media = StoredMedia(self.records, self.blobs, project_id)
         limit_bytes = self.limits.inline_bytes
         if entry.is_page_fault:
@@ -264,7 +264,7 @@ class History:
         else:
             forms = load_forms(entry.inline_form)
             pieces = await media.restore(entry.message, forms, limit_bytes=limit_bytes)
-        return history_message_pieces(entry, pieces)
+        return encode_message_pieces(entry, pieces)
 
 
 def _read_entries(unit: UnitOfWork, list_range: ListRange, *, max_bytes: int) -> _Entries | int:

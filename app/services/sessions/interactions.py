@@ -32,7 +32,7 @@ from app.stores.records.records import MAX_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.interactions import interaction_record
+from app.wire.interactions import encode_interaction
 from pagefault_dialects.errors import Fault
 from pagefault_dialects.json.pointers import find_first_difference
 from pagefault_dialects.json.values import json_text, parse_stored_json
@@ -179,7 +179,7 @@ class Interactions:
                 unit[SessionRecords].ensure(session_id, now)
                 stored = _find(unit, session_id, interaction_id)
                 attachments = find_attachments(unit, [stored])[0]
-                condition(sha256(interaction_record(stored, attachments)).hexdigest())
+                condition(sha256(encode_interaction(stored, attachments)).hexdigest())
                 is_new = stored.output is None
                 if stored.output is None:
                     stored = _write_output(unit, stored, output, now)

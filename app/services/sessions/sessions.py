@@ -30,7 +30,7 @@ from app.stores.records.records import Records
 from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.sessions import deleted_entries, session_record
+from app.wire.sessions import build_deleted_entries, encode_session
 from app.words.entry_texts import entry_texts, first_line
 
 
@@ -70,7 +70,7 @@ class Sessions:
                 # Another request deleted it at the same time.
                 raise StoreUnavailableError("database")
             use = find_uses(unit, [session_id])[session_id]
-            condition(None if is_new else sha256(session_record(session, use)).hexdigest())
+            condition(None if is_new else sha256(encode_session(session, use)).hexdigest())
             return SessionWithUse(session, use, is_new)
 
         return await self.records.write(project_id, ensure)
@@ -107,7 +107,7 @@ class Sessions:
         def mark(unit: UnitOfWork) -> SessionWithUse:
             session = require_found(unit[SessionRecords].find_and_lock(session_id), "session")
             use = find_uses(unit, [session_id])[session_id]
-            condition(sha256(session_record(session, use)).hexdigest())
+            condition(sha256(encode_session(session, use)).hexdigest())
             marked = replace(session, marks=change(session.marks))
             unit[SessionRecords].mark(session_id, marked.marks)
             return SessionWithUse(marked, use)
@@ -181,7 +181,7 @@ class Sessions:
                 session_id=session_id,
                 # The deletion has the last `seq`. A new session with the id starts at 1 again.
                 seq=session.last_seq + 1,
-                members={"deleted": deleted_entries(deleted).as_value()},
+                members={"deleted": build_deleted_entries(deleted).as_value()},
             )
             unit.add_event(event)
             return deleted, page_ids

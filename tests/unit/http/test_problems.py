@@ -29,7 +29,7 @@ from app.http.problem_pages import PROBLEM_SUBCODES, format_errors_markdown, lis
 from app.http.problem_types import PROBLEMS_PATH, problem_response, problem_responses, problem_type
 from app.http.problems import install_problem_handlers
 from app.telemetry.metrics import Metrics
-from app.wire.problem import PROBLEM_REFERENCE, problem_components
+from app.wire.problem import PROBLEM_REFERENCE, build_problem_components
 from app.wiring.services import Services
 from pagefault_dialects.errors import (
     Fault,
@@ -395,7 +395,7 @@ def test_routes_declare_one_entry_for_each_status() -> None:
 
 
 def test_the_declared_schema_exists_and_requires_all_but_the_faults() -> None:
-    components = problem_components()
+    components = build_problem_components()
     assert set(components) == {
         *("Problem", "ProblemFault", "PageFaultProblem", "PageFaultRefusal"),
         *("OpenAIProblem", "OpenAIError"),

@@ -7,7 +7,7 @@ import pytest
 
 from app.models.event import CONTENT_OF, Event, EventType, LoggedEvent
 from app.models.stored_interaction import StoredInteraction
-from app.wire.events import event_of, with_raw_result
+from app.wire.events import add_raw_result, encode_event
 from tests.kit.event_shapes import DATA_OF
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
@@ -33,7 +33,7 @@ def logged(
 def test_stored_bytes_stand_between_what_is_said_and_where(
     event_type: EventType, member: str
 ) -> None:
-    made = event_of(logged(event_type, b'{"said":1}', ODD))
+    made = encode_event(logged(event_type, b'{"said":1}', ODD))
     data = f'{{"said":1,"{member}":{ODD.decode()},{PLACE}'.encode()
     assert made == Event(9, event_type, "x", "s", 7, data)
 
@@ -51,19 +51,19 @@ def test_interaction_is_shown_as_it_was_before_its_answer() -> None:
         answer_seq=8,
         answered_at=NOW,
     )
-    made = event_of(logged("interaction:created", b'{"inputKind":"dict"}', answered))
+    made = encode_event(logged("interaction:created", b'{"inputKind":"dict"}', answered))
     text = f'{{"input":{ODD.decode()},"output":null,"timestamp":"2023-10-27T10:00:00Z"}}'
     assert made.data.decode() == f'{{"inputKind":"dict","interaction":{text},{PLACE}'
 
 
 @pytest.mark.parametrize("members", [b"{}", b'{"deleted":{"pages":1}}'])
 def test_event_without_a_record_says_what_it_says_and_where(members: bytes) -> None:
-    data = event_of(logged("session:deleted", members)).data
+    data = encode_event(logged("session:deleted", members)).data
     assert data.decode() == "{" + (members[1:-1].decode() + "," if members != b"{}" else "") + PLACE
 
 
 def test_event_outside_any_session_has_no_place_in_one() -> None:
-    made = event_of(LoggedEvent(1, "page:deleted", "p", None, None, NOW, b"{}", None))
+    made = encode_event(LoggedEvent(1, "page:deleted", "p", None, None, NOW, b"{}", None))
     assert json.loads(made.data) == {
         "sessionId": None,
         "seq": None,
@@ -74,9 +74,9 @@ def test_event_outside_any_session_has_no_place_in_one() -> None:
 
 @pytest.mark.parametrize("raw", [b"null", b'"}"', b'{"a":[]}', ODD])
 def test_raw_result_is_the_last_member(raw: bytes) -> None:
-    data = event_of(logged("llmservice:toolResult", b'{"said":1}', ODD)).data
-    assert with_raw_result(data, raw) == data[:-1] + b',"rawResult":' + raw + b"}"
-    json.loads(with_raw_result(data, raw))
+    data = encode_event(logged("llmservice:toolResult", b'{"said":1}', ODD)).data
+    assert add_raw_result(data, raw) == data[:-1] + b',"rawResult":' + raw + b"}"
+    json.loads(add_raw_result(data, raw))
 
 
 def test_every_member_that_shows_a_record_is_documented() -> None:

@@ -9,9 +9,9 @@ import pytest
 from app.models.message import StoredHistoryMessage, StoredMessage
 from app.models.resource_descriptor import describe
 from app.models.tool_result import StoredToolResult
-from app.wire.history import history_entry
-from app.wire.resources import resource_record
-from app.wire.tool_results import tool_result_record
+from app.wire.history import encode_history_entry
+from app.wire.resources import encode_resource
+from app.wire.tool_results import encode_tool_result
 from pagefault_dialects.model.resource import MediaHints, Resource, ResourceKind
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -29,7 +29,7 @@ def test_tool_result_record_is_what_json_makes_of_it(
     string: str, session_id: str | None, seq: int | None
 ) -> None:
     stored = StoredToolResult("i", session_id, seq, NOW, string, string, b'{"parts":[]}')
-    assert tool_result_record(stored) == dumped(
+    assert encode_tool_result(stored) == dumped(
         {
             "id": "i",
             "sessionId": session_id,
@@ -44,7 +44,7 @@ def test_tool_result_record_is_what_json_makes_of_it(
 
 @pytest.mark.parametrize("string", STRINGS)
 def test_tool_message_is_what_json_makes_of_it(string: str) -> None:
-    assert history_entry(StoredMessage(3, "i", NOW, string, string, b"{}")) == dumped(
+    assert encode_history_entry(StoredMessage(3, "i", NOW, string, string, b"{}")) == dumped(
         {
             "seq": 3,
             "id": "i",
@@ -62,14 +62,14 @@ def test_history_message_is_what_json_makes_of_it() -> None:
     message = StoredHistoryMessage(3, "i", NOW, None, "d", b'{"role":"user","content":null}')
     head = {"seq": 3, "id": "i", "created_at": TOLD}
     block = {"role": "user", "content": None}
-    assert history_entry(message) == dumped({**head, "entry": "message", **block})
+    assert encode_history_entry(message) == dumped({**head, "entry": "message", **block})
     fault = replace(message, is_page_fault=True)
-    assert history_entry(fault) == dumped({**head, "entry": "page_fault", **block})
+    assert encode_history_entry(fault) == dumped({**head, "entry": "page_fault", **block})
     # From before the name was taken: what was stored is told as it is.
     earlier = replace(message, message=b'{"role":"user","content":null,"entry":7}')
-    assert history_entry(earlier) == dumped({**head, **block, "entry": 7})
+    assert encode_history_entry(earlier) == dumped({**head, **block, "entry": 7})
     deeper = replace(message, message=b'{"role":"user","content":[{"entry":7}]}')
-    assert json.loads(history_entry(deeper))["entry"] == "message"
+    assert json.loads(encode_history_entry(deeper))["entry"] == "message"
 
 
 @pytest.mark.parametrize("kind", ["image", "audio", "video", "binary", "text"])
@@ -79,4 +79,4 @@ def test_resource_record_is_the_descriptor_and_since_when_it_is_kept(
     kind: ResourceKind, filename: str | None, hints: MediaHints
 ) -> None:
     resource = Resource("0" * 32, "d" * 64, "image/png", filename, 2**40, kind, hints, NOW)
-    assert resource_record(resource) == dumped({**describe(resource).wire(), "createdAt": TOLD})
+    assert encode_resource(resource) == dumped({**describe(resource).wire(), "createdAt": TOLD})

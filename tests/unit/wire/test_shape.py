@@ -9,7 +9,7 @@ from msgspec import Raw
 from pydantic import Field, TypeAdapter
 
 from app.models.resource_descriptor import ResourceDescriptor
-from app.wire.shape import GAP, Moment, Shape, ShownAs, moment, raw_json, struct_of_model
+from app.wire.shape import GAP, Moment, Shape, ShownAs, define_struct, encode_raw, make_moment
 from pagefault_dialects.json.values import json_text, parse_embedded_json
 from pagefault_dialects.model.moments import rfc3339
 
@@ -42,7 +42,7 @@ def test_stored_bytes_are_spliced_and_defaults_are_left_out() -> None:
 def test_members_of_a_stored_object_follow_as_they_are() -> None:
     told = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
     head = b'{"told_at":"2026-01-02T03:04:05.000006Z",'
-    assert Inner(told_at=moment(told)).with_members_of(ODD) == head + ODD[1:]
+    assert Inner(told_at=make_moment(told)).with_members_of(ODD) == head + ODD[1:]
 
 
 def test_every_character_is_escaped_as_the_standard_library_does() -> None:
@@ -58,7 +58,7 @@ def test_a_gap_is_left_where_somebody_else_writes() -> None:
 
 
 def test_model_that_is_checked_when_it_comes_in_goes_out_by_the_same_names() -> None:
-    encoded = struct_of_model(ResourceDescriptor)(
+    encoded = define_struct(ResourceDescriptor)(
         uri="blob:", kind="text", mime_type="text/plain", size=1, digest="d", media_kind=None
     )
     assert msgspec.json.encode(encoded) == (
@@ -69,7 +69,7 @@ def test_model_that_is_checked_when_it_comes_in_goes_out_by_the_same_names() -> 
 @pytest.mark.parametrize("text", ["1e-05", "1e+16", "1.10", "12345678901234567890123", '{"a":[]}'])
 def test_json_value_is_written_as_it_is_everywhere(text: str) -> None:
     value = parse_embedded_json(text, max_depth=9, max_nodes=9)
-    assert bytes(raw_json(value)) == text.encode()
+    assert bytes(encode_raw(value)) == text.encode()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_json_value_is_written_as_it_is_everywhere(text: str) -> None:
 )
 def test_moment_is_told_in_utc_to_the_microsecond(at: datetime, told: str) -> None:
     assert rfc3339(at) == told
-    assert Inner(told_at=moment(at)).encode() == f'{{"told_at":"{told}"}}'.encode()
+    assert Inner(told_at=make_moment(at)).encode() == f'{{"told_at":"{told}"}}'.encode()
 
 
 def test_description_is_that_of_the_json() -> None:

@@ -31,7 +31,7 @@ class ResourceDescriptor(TypedDict):
 
 
 class AliasRecord(TypedDict):
-    """An alias, its resource, and the time since when it names this resource."""
+    """An alias, its resource, and the time when it was assigned to this resource."""
 
     alias: str
     uri: str
@@ -184,14 +184,14 @@ BoundFiles: TypeAlias = dict[str, str | None]
 
 
 class CalledTool(TypedDict):
-    """A tool that sessions called, by its name."""
+    """A tool that was called in sessions."""
 
     name: str
     sessions: int
 
 
 class CalledToolPage(TypedDict):
-    """A list of tools, by name."""
+    """A list of tools in the order of their names."""
 
     items: list[CalledTool]
     nextCursor: str | None
@@ -258,14 +258,14 @@ class ContentPartDraft(TypedDict):
 
 
 class Conversation(TypedDict):
-    """A request to any provider, as it is sent to the provider."""
+    """The JSON of a request to any provider."""
 
     messages: NotRequired[list[JsonObject] | None]
     system: NotRequired[Any]
 
 
 class CopiedEntries(TypedDict):
-    """The copied entries of a fork by kind."""
+    """The number of entries of each kind that were copied into a fork."""
 
     toolResults: int
     pageFaults: int
@@ -337,7 +337,7 @@ DeclaredTypes: TypeAlias = dict[str, str]
 
 
 class EntryCounts(TypedDict):
-    """The entries of a history by kind, and its pages."""
+    """The number of entries of each kind in a history, and of its pages."""
 
     toolResults: int
     pageFaults: int
@@ -348,7 +348,7 @@ class EntryCounts(TypedDict):
 
 
 class ResourceUser(TypedDict):
-    """Other users of a resource: their kind, their number, and one of them."""
+    """Other records that refer to a resource: their kind, their number, and the id of one."""
 
     kind: str
     count: int
@@ -356,7 +356,7 @@ class ResourceUser(TypedDict):
 
 
 class ReleasedResource(TypedDict):
-    """A resource that the session used, deleted or kept."""
+    """A resource of the deleted session, which is deleted, or kept for other records."""
 
     uri: str
     size: int
@@ -557,7 +557,7 @@ FrontierChoice: TypeAlias = str | FrontierDraft
 
 
 class Health(TypedDict):
-    """The process answers."""
+    """The process responds to requests."""
 
     status: Literal["ok"]
 
@@ -572,7 +572,7 @@ MessageRole: TypeAlias = Literal[
 
 
 class HistoryMessage(TypedDict):
-    """The entry of a message that a client appended, with the message as it was written."""
+    """The entry of a message that a client appended."""
 
     seq: int
     id: str
@@ -620,7 +620,7 @@ class InteractionEntry(TypedDict):
 
 
 class PageFaultMessage(TypedDict):
-    """The entry of a page that a model has faulted in, with references to media."""
+    """The entry of a page fault: the page as a tool message, with media as references."""
 
     seq: int
     id: str
@@ -756,7 +756,7 @@ class ImageContent(TypedDict):
 
 
 class ImportedEntries(TypedDict):
-    """The imported entries by kind."""
+    """The number of imported entries of each kind."""
 
     toolResults: int
     pageFaults: int
@@ -796,7 +796,7 @@ class InteractionDraft(TypedDict):
 
 
 class InteractionEvent(TypedDict):
-    """A user's turn was stored. Its output, if it has one later, is another event."""
+    """A user's turn was stored. If its output is set later, that is another event."""
 
     sessionId: str | None
     seq: int | None
@@ -929,7 +929,7 @@ class OpenAIError(TypedDict):
 
 
 class ProblemFault(TypedDict):
-    """A fault of the request, and the position of the fault."""
+    """A fault of the request, and the part of the request that has it."""
 
     pointer: str
     detail: str
@@ -994,7 +994,7 @@ class OutlineEntry(TypedDict):
 
 
 class OutlinePage(TypedDict):
-    """A slice of an outline, in the order of `seq`."""
+    """A part of an outline, in the order of `seq`."""
 
     items: list[OutlineEntry]
     nextCursor: str | None
@@ -1104,8 +1104,7 @@ class PageFaultFrame(TypedDict):
     data: PageFaultEvent
 
 
-# A page fault that could not be carried out, with the tool message for the model that sent
-# it.
+# A page fault that failed, with a tool message for the model that requested the page.
 PageFaultProblem = TypedDict(
     "PageFaultProblem",
     {
@@ -1250,7 +1249,7 @@ class PageRecord(TypedDict):
 
 
 class PageToolMessage(TypedDict):
-    """A page as a tool message, ready to be given to a model."""
+    """A page as a tool message for a model."""
 
     role: Literal["tool"]
     tool_call_id: str | None
@@ -1288,7 +1287,7 @@ Problem = TypedDict(
 
 
 class Readiness(TypedDict):
-    """Both stores answer."""
+    """Both stores respond to requests."""
 
     status: Literal["ready"]
     database: Literal["ok"]
@@ -1307,7 +1306,7 @@ class RefusedCall(TypedDict):
 
 
 class RenderRequest(TypedDict):
-    """A stored record, named by exactly one id, and the options for its rendering."""
+    """The id of a stored record, exactly one of three, and the options for its rendering."""
 
     accept: NotRequired[list[str] | None]
     media: NotRequired[MediaDelivery]
@@ -1338,7 +1337,7 @@ class RenderRequest(TypedDict):
 
 
 class RenderedToolResult(TypedDict):
-    """A stored tool result, with its rendering where one is asked for."""
+    """A stored tool result, with its rendering if one was requested."""
 
     id: str
     sessionId: str | None
@@ -1487,7 +1486,7 @@ class SearchHits(TypedDict):
 
 
 class SearchResult(TypedDict):
-    """A search result: its kind, its place, and the matching passage."""
+    """A search result: its kind, ids to read it, and the matching passage."""
 
     kind: Literal["page", "transcript", "tool_result", "message", "interaction", "file"]
     id: str
@@ -1512,7 +1511,7 @@ class SearchResults(TypedDict):
 
 
 class SessionCounts(TypedDict):
-    """The entries, pages and resources of a session, and its failed tool results."""
+    """The number of entries, pages and resources of a session, and of its failed tool results."""
 
     toolResults: int
     pageFaults: int
@@ -1656,7 +1655,7 @@ class SessionRenderRequest(TypedDict):
 
 
 class SignedUrl(TypedDict):
-    """A link that needs no key until it expires, such as for `<img src>` and `<video src>`."""
+    """A link that needs no key until it expires, for instance for `<img src>`."""
 
     url: str
     expiresAt: str
@@ -1752,7 +1751,7 @@ TextPiece: TypeAlias = TextLines | TextMatches | JsonValueAt
 
 
 class ToolCall(TypedDict):
-    """A call that a model made of one of the tools."""
+    """A model's call of one of the tools."""
 
     id: str
     name: str
@@ -1762,7 +1761,7 @@ class ToolCall(TypedDict):
 
 
 class ToolCallRequest(TypedDict):
-    """A call that a model made of one of the tools, and the options for rendering its result."""
+    """A model's call of one of the tools, and the options for rendering its result."""
 
     accept: NotRequired[list[str] | None]
     media: NotRequired[MediaDelivery]
@@ -1811,7 +1810,7 @@ class ToolResultRecord(TypedDict):
 
 
 class ToolResultPage(TypedDict):
-    """A page of tool results, newest first."""
+    """A part of the list of tool results, newest first."""
 
     items: list[ToolResultRecord]
     nextCursor: str | None
@@ -1905,7 +1904,7 @@ class Version(TypedDict):
 
 
 class WorkingSetEntry(TypedDict):
-    """A turn of the conversation as a model has it in context."""
+    """A turn of the conversation in the context of a model."""
 
     seq: NotRequired[int | None]
     fromSeq: NotRequired[int | None]

@@ -33,7 +33,7 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedRecord
 from app.stores.records.word_indexes import choose_page_index
-from app.wire.sessions import imported_entries
+from app.wire.sessions import build_imported_entries
 from app.words.page_words import searchable_text
 from app.words.search_terms import SearchWords, search_words
 from pagefault_bundles import archive, rows
@@ -121,7 +121,7 @@ class BundleImports:
                 utc_now(),
                 session_id=session.session_id,
                 seq=session.last_seq,
-                members={"imported": imported_entries(session.counts).as_value()},
+                members={"imported": build_imported_entries(session.counts).as_value()},
             )
             unit.add_event(event)
             return find_uses(unit, [session.session_id])[session.session_id]

@@ -23,7 +23,7 @@ from app.http.problem_types import problem_responses
 from app.http.record_responses import written_response
 from app.http.response_memory import BudgetedResponse
 from app.services.memory_budget.budget import MemoryBudget
-from app.wire.sessions import SessionRecord, session_record
+from app.wire.sessions import SessionRecord, encode_session
 from pagefault_bundles.bundle_exports import EXPORT_BYTES, BundleExports
 from pagefault_bundles.bundle_imports import BundleImports
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
@@ -106,7 +106,7 @@ async def import_session(api_request: ApiRequestDep, imports: BundleImportsDep) 
     imported = await imports.import_session(api_request.project_id, body)
     return written_response(
         api_request.request,
-        session_record(imported.session, imported.use),
+        encode_session(imported.session, imported.use),
         path=f"/api/sessions/{imported.session.session_id}",
         is_new=True,
     )

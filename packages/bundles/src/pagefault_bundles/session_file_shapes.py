@@ -12,9 +12,9 @@ from app.models.message import StoredEntry
 from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.outline_entries import summarize_entry
 from app.services.renders.turn_cache import TurnCache
-from app.wire.history import HistoryEntry, history_entry
+from app.wire.history import HistoryEntry, encode_history_entry
 from app.wire.outlines import OutlineEntry
-from app.wire.resources import ResourceRecord, resource_record
+from app.wire.resources import ResourceRecord, encode_resource
 from app.wire.shape import Shape, ShownAs
 from pagefault_dialects.model.normalized import BodyWarning
 from pagefault_dialects.model.resource import Resource
@@ -123,9 +123,9 @@ def session_file(  # noqa: PLR0913 - one for each part of the answer
         session_id=session_id,
         dialect=dialect,
         outline=tuple(Raw(line.encode()) for line in outline),
-        entries=tuple(Raw(history_entry(entry)) for entry in entries),
+        entries=tuple(Raw(encode_history_entry(entry)) for entry in entries),
         pointers=tuple(pointers),
-        resources=tuple(Raw(resource_record(each)) for each in resources.values()),
+        resources=tuple(Raw(encode_resource(each)) for each in resources.values()),
         blobs={f"sha-256:{digest}": data for digest, data in blobs.items()},
         passed_over=passed_over,
         warnings=tuple(warnings),

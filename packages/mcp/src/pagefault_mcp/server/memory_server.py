@@ -34,7 +34,7 @@ from app.services.resources.texts import ResourceTexts, TextQuery
 from app.stores.blobs.store import BlobStore, read_whole
 from app.version import VERSION
 from app.wire.agents import ToolCallRequest
-from app.wire.resource_texts import text_record
+from app.wire.resource_texts import encode_text_piece
 from app.wiring.services import Services
 from pagefault_dialects.errors import (
     InvalidJsonError,
@@ -251,7 +251,9 @@ class MemoryServer:
             found = await texts.find(project_id, resource.resource_id, query)
             text = await found.read()
             resource = text.resource
-            record = json.loads(text_record(resource, text.total_lines, text.found, text.charset))
+            record = json.loads(
+                encode_text_piece(resource, text.total_lines, text.found, text.charset)
+            )
             size_bytes += len(record["text"].encode())
             if size_bytes > _MAX_LINES_BYTES:
                 raise PayloadTooLargeError(
