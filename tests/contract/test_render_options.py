@@ -14,7 +14,7 @@ from pagefault_dialects.model.render_options import (
     describe_option,
 )
 from pagefault_doctor.doctor_commands import commands as doctor
-from pagefault_mcp.commands.host_commands import hosts
+from pagefault_mcp.commands.host_commands import commands
 from tests.kit.described_api import api_document
 
 pytestmark = pytest.mark.engines("embedded")
@@ -97,8 +97,10 @@ def test_proxy_takes_a_limit_in_the_range_of_the_option(name: str) -> None:
     refused = "is out of range"
     for number, is_refused in ((low - 1, True), (low, False), (high, False), (high + 1, True)):
         # A proxy without a server ends there.
-        assert (refused in run(hosts, "proxy", "--session", "s", flag, str(number))) is is_refused
-    assert text.partition(". ")[0][1:].rstrip(".") in run(hosts, "proxy", "--help")
+        assert (
+            refused in run(commands, "proxy", "--session", "s", flag, str(number))
+        ) is is_refused
+    assert text.partition(". ")[0][1:].rstrip(".") in run(commands, "proxy", "--help")
 
 
 def test_doctor_takes_the_range_of_the_option() -> None:

@@ -7,7 +7,7 @@ FEATURE = Feature(
     routers=("pagefault_mcp.server.mcp_endpoint:router",),
     services=("pagefault_mcp.server.mcp_endpoint:SERVICES",),
     commands=dict.fromkeys(
-        ("proxy", "mcp", "serve-proxies"), "pagefault_mcp.commands.host_commands:hosts"
+        ("proxy", "mcp", "serve-proxies"), "pagefault_mcp.commands.host_commands:commands"
     ),
     middleware=("pagefault_mcp.server.refusals:McpRefusals",),
     # The SDK. The proxy's commands do without it.

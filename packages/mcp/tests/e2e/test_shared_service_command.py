@@ -171,7 +171,7 @@ def test_service_whose_socket_was_removed_ends_and_another_is_started(tmp_path: 
 
 def test_service_goes_on_without_the_proxy_that_started_it(tmp_path: Path) -> None:
     data = with_a_database(tmp_path / "data")
-    folder = SharedSetup(data, project=None, env_file=None, version=VERSION).folder()
+    folder = SharedSetup(data, project=None, env_file=None, version=VERSION).find_folder()
     make_folder(folder)
     options = ("--folder", str(folder), "--data-dir", str(data))
     with (folder / "log").open("wb") as log, (folder / "used").open("a+b") as used:

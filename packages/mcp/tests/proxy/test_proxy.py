@@ -16,7 +16,7 @@ from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_mcp.messages.request_tracker import REVISION
 from pagefault_mcp.proxy.call_traces import NoCallTraces
 from pagefault_mcp.proxy.proxy import Proxy
-from pagefault_mcp.proxy.proxy_process import Host, remote_service, shared_service
+from pagefault_mcp.proxy.proxy_process import HostOptions, make_remote_service, make_shared_service
 from pagefault_mcp.service_client.shared_folder import SharedSetup
 from pagefault_mcp.upstreams.server_connections import start_server
 
@@ -41,9 +41,9 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
     script = 'exec <&-; echo "reads no more"; read _ <"$0"; exit 7'
     async with start_server(["sh", "-c", script, str(is_over)]) as server:
         assert await anext(server.receive_pieces()) == b"reads no more\n"
-        host = Host(RenderOptions(), prefix=None)
+        host = HostOptions(RenderOptions(), prefix=None)
         setup = SharedSetup(tmp_path / "data", project=None, env_file=None, version="1")
-        store = shared_service(setup, "s", host, pytest.fail).store
+        store = make_shared_service(setup, "s", host, pytest.fail).store
         proxy = Proxy(ignore, server.write, store, pytest.fail, {}, takes_paths=False)
         await proxy.forward_from_host(
             pipe_of(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server
@@ -54,11 +54,11 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
 
 async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
     async with start_server(["sh", "-c", "cat >/dev/null"]) as server:
-        host = Host(RenderOptions(), prefix=None)
+        host = HostOptions(RenderOptions(), prefix=None)
         setup = SharedSetup(tmp_path / "file", project=None, env_file=None, version="1")
         setup.data_dir.touch()
         warned: list[str] = []
-        store = shared_service(setup, "s", host, warned.append).store
+        store = make_shared_service(setup, "s", host, warned.append).store
         proxy = Proxy(ignore, server.write, store, warned.append, {}, takes_paths=False)
         called = b'{"jsonrpc":"2.0","method":"tools/call","id":1,"params":{"name":"a"}}\n'
         cancelled = (
@@ -96,9 +96,9 @@ async def test_trace_of_a_memory_call_with_unreadable_arguments_ends(tmp_path: P
 
     traces = ListedTraces()
     async with start_server(["sh", "-c", "cat >/dev/null"]) as server:
-        host = Host(RenderOptions(), prefix="")
+        host = HostOptions(RenderOptions(), prefix="")
         setup = SharedSetup(tmp_path / "data", project=None, env_file=None, version="1")
-        store = shared_service(setup, "s", host, pytest.fail).store
+        store = make_shared_service(setup, "s", host, pytest.fail).store
         proxy = Proxy(
             *(hear, server.write, store, pytest.fail, host.memory_tools()),
             takes_paths=False,
@@ -126,8 +126,8 @@ async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
 
     hanging = socket.create_server(("127.0.0.1", 0))
     url = httpx.URL(f"http://127.0.0.1:{hanging.getsockname()[1]}")
-    service = remote_service(
-        url, httpx.Headers(), "s", Host(RenderOptions(), prefix=None), warned.append
+    service = make_remote_service(
+        url, httpx.Headers(), "s", HostOptions(RenderOptions(), prefix=None), warned.append
     )
     async with (
         service.store.client,

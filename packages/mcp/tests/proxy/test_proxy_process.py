@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_mcp.proxy.proxy_process import Host, remote_service
+from pagefault_mcp.proxy.proxy_process import HostOptions, make_remote_service
 from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.service_store import StoredResult
 
@@ -18,9 +18,9 @@ async def test_client_that_cannot_be_made_fails_each_result_alone_and_says_why(
 ) -> None:
     monkeypatch.setenv(name, value)
     warned: list[str] = []
-    host = Host(RenderOptions(), prefix=None)
+    host = HostOptions(RenderOptions(), prefix=None)
     url = httpx.URL("https://user:secret@service.example")
-    service = remote_service(url, httpx.Headers(), "demo", host, warned.append)
+    service = make_remote_service(url, httpx.Headers(), "demo", host, warned.append)
     async with service.connected():
         with pytest.raises(
             ServiceRequestError, match=r"https://service\.example cannot be reached: "

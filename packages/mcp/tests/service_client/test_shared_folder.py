@@ -18,42 +18,42 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SharedSetup:
 
 
 def test_same_setup_has_the_same_folder_in_the_data_directory(setup: SharedSetup) -> None:
-    assert setup.folder() == replace(setup).folder()
-    assert setup.folder().parent == setup.data_dir / "proxies"
+    assert setup.find_folder() == replace(setup).find_folder()
+    assert setup.find_folder().parent == setup.data_dir / "proxies"
 
 
 def test_other_projects_have_other_folders(setup: SharedSetup) -> None:
-    assert setup.folder() != replace(setup, project="other").folder()
+    assert setup.find_folder() != replace(setup, project="other").find_folder()
 
 
 @pytest.mark.parametrize("name", ["PAGEFAULT_AUTH", "pagefault_auth", "AWS_REGION"])
 def test_other_settings_have_other_folders(
     setup: SharedSetup, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    before = setup.folder()
+    before = setup.find_folder()
     monkeypatch.setenv(name, "none")
-    first = setup.folder()
+    first = setup.find_folder()
     monkeypatch.setenv(name, "\udc80")
-    assert len({before, first, setup.folder()}) == 3
+    assert len({before, first, setup.find_folder()}) == 3
 
 
 @pytest.mark.parametrize("name", ["PAGEFAULT_API_KEY", "PAGEFAULT_DATA_DIR", "HOME", "PATH"])
 def test_what_decides_nothing_makes_no_other_folder(
     setup: SharedSetup, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    before = setup.folder()
+    before = setup.find_folder()
     monkeypatch.setenv(name, "/elsewhere")
-    assert setup.folder() == before
+    assert setup.find_folder() == before
 
 
 def test_changed_file_of_settings_has_another_folder(setup: SharedSetup) -> None:
-    folders = {setup.folder()}
+    folders = {setup.find_folder()}
     (setup.data_dir / ".env").write_text("PAGEFAULT_LOG_LEVEL=error\n")
-    folders.add(setup.folder())
+    folders.add(setup.find_folder())
     named = replace(setup, env_file=setup.data_dir / "settings")
-    folders.add(named.folder())
+    folders.add(named.find_folder())
     (setup.data_dir / "settings").write_text("PAGEFAULT_LOG_LEVEL=debug\n")
-    folders.add(named.folder())
+    folders.add(named.find_folder())
     # A file that is not there is as good as none.
     assert len(folders) == 3
 
@@ -61,9 +61,9 @@ def test_changed_file_of_settings_has_another_folder(setup: SharedSetup) -> None
 def test_other_versions_and_programs_have_other_folders(
     setup: SharedSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folders = {setup.folder(), replace(setup, version="99.0.0").folder()}
+    folders = {setup.find_folder(), replace(setup, version="99.0.0").find_folder()}
     monkeypatch.setattr("pagefault_mcp.__file__", "/elsewhere/pagefault_mcp/__init__.py")
-    folders.add(setup.folder())
+    folders.add(setup.find_folder())
     assert len(folders) == 3
 
 
@@ -71,18 +71,18 @@ def test_only_the_user_gets_into_what_is_made(setup: SharedSetup) -> None:
     new = replace(setup, data_dir=setup.data_dir / "new" / "data")
     before = os.umask(0)
     try:
-        make_folder(new.folder())
+        make_folder(new.find_folder())
     finally:
         os.umask(before)
-    made = [new.data_dir.parent, new.data_dir, new.folder().parent, new.folder()]
+    made = [new.data_dir.parent, new.data_dir, new.find_folder().parent, new.find_folder()]
     assert {stat.S_IMODE(item.stat().st_mode) for item in made} == {0o700}
 
 
 def test_folder_that_others_got_into_is_closed_to_them(setup: SharedSetup) -> None:
-    setup.folder().mkdir(parents=True)
-    setup.folder().chmod(0o777)
-    make_folder(setup.folder())
-    assert stat.S_IMODE(setup.folder().stat().st_mode) == 0o700
+    setup.find_folder().mkdir(parents=True)
+    setup.find_folder().chmod(0o777)
+    make_folder(setup.find_folder())
+    assert stat.S_IMODE(setup.find_folder().stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("written", [None, b"", b"\0" * 20])

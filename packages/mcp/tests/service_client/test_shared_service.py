@@ -13,7 +13,7 @@ import pytest
 from pagefault_mcp.server.serve_proxies import _listen_in
 from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.shared_folder import SharedSetup, make_folder
-from pagefault_mcp.service_client.shared_service import SharedService, _program
+from pagefault_mcp.service_client.shared_service import SharedService, _find_program
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -25,8 +25,8 @@ async def test_start_that_hangs_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr("pagefault_mcp.service_client.shared_service._LONGEST_START_SECONDS", 0.05)
     setup = SharedSetup(tmp_path, project=None, env_file=None, version="1")
-    make_folder(setup.folder())
-    with (setup.folder() / name).open("a+b") as other:
+    make_folder(setup.find_folder())
+    with (setup.find_folder() / name).open("a+b") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         async with httpx.AsyncClient(transport=SharedService(setup)) as client:
             for _ in range(2):
@@ -42,7 +42,7 @@ def test_service_is_started_by_the_interpreter_of_the_proxy(
     arguments = ["proxy", "--session", "demo"]
     monkeypatch.setattr("sys.orig_argv", ["/outside/Python", "-I", "/bin/pagefault", *arguments])
     monkeypatch.setattr("sys.argv", ["/bin/pagefault", *arguments])
-    assert _program() == [sys.executable, "-I", "/bin/pagefault"]
+    assert _find_program() == [sys.executable, "-I", "/bin/pagefault"]
 
 
 def test_socket_that_was_left_without_its_address_is_replaced() -> None:
@@ -62,12 +62,12 @@ def test_log_that_is_too_long_is_emptied_and_the_reason_is_told(
 ) -> None:
     script = "import sys; print('once', file=sys.stderr); sys.exit('pagefault: no room')"
     monkeypatch.setattr(
-        "pagefault_mcp.service_client.shared_service._program",
+        "pagefault_mcp.service_client.shared_service._find_program",
         lambda: [sys.executable, "-c", script],
     )
     setup = SharedSetup(tmp_path, project=None, env_file=None, version="1")
-    make_folder(setup.folder())
-    log = setup.folder() / "log"
+    make_folder(setup.find_folder())
+    log = setup.find_folder() / "log"
     log.write_bytes(b"x" * (1024 * 1024 + 1))
 
     async def ask() -> None:

@@ -1,4 +1,7 @@
-"""Options of the commands that hosts of MCP start."""
+"""The options of the commands in `host_commands`, as annotated types of their parameters.
+
+Options of other commands too, such as `--project`, are in `app.cli.options`.
+"""
 
 import re
 from pathlib import Path
@@ -9,24 +12,30 @@ import typer
 from app.cli.options import render_option
 
 
-def _header(whose: str) -> Any:  # noqa: ANN401 - as typer declares its own
+def _header_option(recipient: str) -> Any:  # noqa: ANN401 - `typer.Option` returns Any
+    """Return `--header` for requests to a recipient, which its help names."""
     return typer.Option(
         metavar="NAME: VALUE",
-        help=f"A header of every request to {whose}, may be repeated; not stored or logged.",
+        help=f"A header of every request to {recipient}, may be repeated; not stored or logged.",
     )
 
 
-def _service(use: str, otherwise: str) -> Any:  # noqa: ANN401 - the same
+def _url_option(purpose: str, default: str) -> Any:  # noqa: ANN401 - `typer.Option` returns Any
+    """Return `--url`; its help says what the service is for, and what is used without a URL."""
     return typer.Option(
         "--url",
         metavar="URL",
-        help=f"A running Pagefault {use}; its key is in PAGEFAULT_API_KEY.",
-        show_default=otherwise,
+        help=f"A running Pagefault {purpose}; its key is in PAGEFAULT_API_KEY.",
+        show_default=default,
     )
 
 
 def _check_prefix(value: str) -> str:
-    """Raise unless tools with the prefix have valid names: of 64 characters, ours take up to 12."""
+    """Return the value of `--prefix`; raise `typer.BadParameter` if it is invalid.
+
+    Names of tools may have 64 characters. The memory's tools have names of up to 12, which leaves
+    52 for the prefix.
+    """
     if not re.fullmatch("[A-Za-z0-9_-]{0,52}", value):
         raise typer.BadParameter("is not up to 52 letters of ASCII, digits, `_` and `-`")
     return value
@@ -39,17 +48,16 @@ DataDir = Annotated[
         show_default="PAGEFAULT_DATA_DIR or ~/.pagefault/data",
     ),
 ]
-KeepingSession = Annotated[
+ProxySession = Annotated[
     str | None,
     typer.Option(help="The session that keeps calls and results; not needed with --undo."),
 ]
-Upstream = Annotated[
+UpstreamUrl = Annotated[
     str | None,
     typer.Option(metavar="URL", help="The URL of the MCP server, instead of a COMMAND."),
 ]
-
-Header = Annotated[list[str] | None, _header("the server at --upstream")]
-ServiceHeader = Annotated[list[str] | None, _header("the service at --url")]
+UpstreamHeader = Annotated[list[str] | None, _header_option("the server at --upstream")]
+MemoryServiceHeader = Annotated[list[str] | None, _header_option("the service at --url")]
 Transport = Annotated[
     Literal["auto", "http", "sse"],
     typer.Option(
@@ -64,8 +72,10 @@ Listen = Annotated[
         show_default="one host, over pipes",
     ),
 ]
-ServiceUrl = Annotated[str | None, _service("with the memory", "the memory in --data-dir")]
-KeepingUrl = Annotated[str | None, _service("that stores results", "one that your proxies share")]
+MemoryServiceUrl = Annotated[str | None, _url_option("with the memory", "the memory in --data-dir")]
+ProxyServiceUrl = Annotated[
+    str | None, _url_option("that stores results", "one that your proxies share")
+]
 HostConfig = Annotated[
     Path | None,
     typer.Option(
@@ -78,7 +88,7 @@ Undo = Annotated[bool, typer.Option("--undo", help="With --config: restore the f
 HostDryRun = Annotated[
     bool, typer.Option("--dry-run", help="With --config: only print the changes.")
 ]
-OwnTools = Annotated[
+MemoryTools = Annotated[
     bool,
     typer.Option(
         "--tools/--no-tools",
@@ -101,7 +111,6 @@ Files = Annotated[
         show_default="tools get no files by their paths",
     ),
 ]
-
 Collect = Annotated[
     Path | None,
     typer.Option(
@@ -113,20 +122,25 @@ Collect = Annotated[
 ]
 
 
-def _limit(name: str, default: str, *, least: int | None = None) -> Any:  # noqa: ANN401 - the same
-    return render_option(name, default, scope="Per result: ", minimum=least)
+def _limit_option(name: str, default: str, *, minimum: int | None = None) -> Any:  # noqa: ANN401 - `typer.Option` returns Any
+    """Return the option for a limit of each result; see `render_option`."""
+    return render_option(name, default, scope="Per result: ", minimum=minimum)
 
 
-MaxBytes = Annotated[int | None, _limit("max_bytes", "256 MiB")]
-MaxImages = Annotated[int | None, _limit("max_images", "all")]
-# The placeholder of an omitted result has fewer tokens.
-MaxTokens = Annotated[int | None, _limit("max_tokens", "no limit", least=100)]
-MaxText = Annotated[int | None, _limit("max_text", "8000")]
-MaxImagePixels = Annotated[int | None, _limit("max_image_pixels", "any")]
+MaxBytes = Annotated[int | None, _limit_option("max_bytes", "256 MiB")]
+MaxImages = Annotated[int | None, _limit_option("max_images", "all")]
+# A result over the limit is replaced by a placeholder, which has fewer than 100 tokens.
+MaxTokens = Annotated[int | None, _limit_option("max_tokens", "no limit", minimum=100)]
+MaxText = Annotated[int | None, _limit_option("max_text", "8000")]
+MaxImagePixels = Annotated[int | None, _limit_option("max_image_pixels", "any")]
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return the host and port of `HOST:PORT`, or of a port alone."""
+    """Return the host and port of `HOST:PORT`; a port alone means 127.0.0.1.
+
+    Raises:
+        typer.BadParameter: The text is invalid.
+    """
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65_535:
         raise typer.BadParameter(

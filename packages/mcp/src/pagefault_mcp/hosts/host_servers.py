@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 import typer
 
 from pagefault_mcp.messages.json_spans import MemberScanner, Span
-from pagefault_mcp.service_client.running_service import parse_header, service_address
+from pagefault_mcp.service_client.running_service import parse_header, parse_service_url
 
 # The quantifiers are possessive, and an unterminated token ends with the text, so that the time is
 # linear.
@@ -145,7 +145,7 @@ class HostServer:
 def _is_web(url: str) -> bool:
     """Return whether the proxy accepts a URL, or might once the host has replaced a `${…}`."""
     try:
-        return "${" in url or bool(service_address(url))
+        return "${" in url or bool(parse_service_url(url))
     except typer.BadParameter:
         return False
 

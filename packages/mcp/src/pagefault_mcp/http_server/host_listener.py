@@ -21,7 +21,7 @@ from app.http.problem_types import problem_response
 from pagefault_dialects.errors import PagefaultError
 from pagefault_mcp.http_server.host_endpoint import HostEndpoint
 from pagefault_mcp.proxy.proxy import ProxyFactory
-from pagefault_mcp.proxy.proxy_process import Service, end_on_signals
+from pagefault_mcp.proxy.proxy_process import ProxyService, end_on_signals
 from pagefault_mcp.server.refusals import PATH, McpRefusals
 from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.service_store import ServiceStore
@@ -62,7 +62,7 @@ class ListenOptions:
 
 
 def serve_hosts(
-    options: ListenOptions, service: Service, connect: Connect, make_proxy: ProxyFactory
+    options: ListenOptions, service: ProxyService, connect: Connect, make_proxy: ProxyFactory
 ) -> int:
     """Serve hosts until a signal; return the exit status.
 
@@ -97,7 +97,7 @@ def serve_hosts(
 async def _serve(
     options: ListenOptions,
     listener: socket.socket,
-    service: Service,
+    service: ProxyService,
     connect: Connect,
     make_proxy: ProxyFactory,
 ) -> int:

@@ -13,10 +13,10 @@ from pagefault_mcp.service_client.running_service import (
     CONNECT_SECONDS,
     FIRST_SECONDS,
     Headers,
+    build_headers,
     find_problem,
     is_local,
-    service_address,
-    with_key,
+    parse_service_url,
 )
 from pagefault_mcp.upstreams.http_upstream import HttpUpstream
 
@@ -38,12 +38,12 @@ def run_bridge(
         headers: Headers of every request, in addition to the key of the environment.
         warn: Logs later problems.
     """
-    endpoint = service_address(url)
+    endpoint = parse_service_url(url)
     if endpoint.path.rstrip("/") == "":
         endpoint = endpoint.copy_with(path=_PATH)
     if session_id is not None:
         endpoint = endpoint.copy_set_param("session", session_id)
-    return anyio.run(_run_bridge, endpoint, with_key(headers), warn)
+    return anyio.run(_run_bridge, endpoint, build_headers(headers), warn)
 
 
 async def _run_bridge(

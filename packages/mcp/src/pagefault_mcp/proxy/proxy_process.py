@@ -29,7 +29,7 @@ from pagefault_mcp.service_client.running_service import (
     LIMITS,
     find_problem,
     is_local,
-    service_address,
+    parse_service_url,
 )
 from pagefault_mcp.service_client.service_store import ServiceStore
 from pagefault_mcp.service_client.shared_folder import SharedSetup
@@ -47,7 +47,7 @@ from pagefault_mcp.upstreams.server_connections import (
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class HostOptions:
     """The options of a proxy for its host: limits, tools and files."""
 
     options: RenderOptions
@@ -75,7 +75,7 @@ _SHARED_URL = httpx.URL("http://localhost")
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ProxyService:
     """A service that stores and renders results for a proxy."""
 
     store: ServiceStore
@@ -104,9 +104,13 @@ class _NoService(httpx.AsyncBaseTransport):
         raise httpx.ConnectError(self._reason, request=request)
 
 
-def remote_service(
-    url: httpx.URL, headers: httpx.Headers, session_id: str, host: Host, warn: Callable[[str], None]
-) -> Service:
+def make_remote_service(
+    url: httpx.URL,
+    headers: httpx.Headers,
+    session_id: str,
+    host: HostOptions,
+    warn: Callable[[str], None],
+) -> ProxyService:
     """Return the service at a URL."""
     make_client = partial(httpx.AsyncClient, base_url=url, headers=headers, timeout=_TIMEOUT)
     try:
@@ -120,18 +124,18 @@ def remote_service(
         client = make_client(trust_env=False, transport=_NoService(reason_of(exc)))
     service_name = str(url.copy_with(userinfo=b""))
     store = ServiceStore(client, session_id, host.options, host.files, service_name)
-    return Service(store, partial(_warn_of_problem, warn))
+    return ProxyService(store, partial(_warn_of_problem, warn))
 
 
-def shared_service(
-    setup: SharedSetup, session_id: str, host: Host, warn: Callable[[str], None]
-) -> Service:
+def make_shared_service(
+    setup: SharedSetup, session_id: str, host: HostOptions, warn: Callable[[str], None]
+) -> ProxyService:
     """Return the service that proxies with this setup share; its first use starts it."""
     client = httpx.AsyncClient(
         base_url=_SHARED_URL, timeout=_TIMEOUT, trust_env=False, transport=SharedService(setup)
     )
     store = ServiceStore(client, session_id, host.options, host.files, "the shared service")
-    return Service(store, partial(_start_shared, warn))
+    return ProxyService(store, partial(_start_shared, warn))
 
 
 async def _warn_of_problem(warn: Callable[[str], None], client: httpx.AsyncClient) -> None:
@@ -148,26 +152,26 @@ async def _start_shared(warn: Callable[[str], None], client: httpx.AsyncClient) 
         warn(f"results are passed on and not stored: {reason_of(exc)}")
 
 
-def base_address(url: str) -> httpx.URL:
+def parse_base_url(url: str) -> httpx.URL:
     """Return the base URL of a service; raise if it is invalid."""
-    address = service_address(url).copy_with(query=None, fragment=None)
+    address = parse_service_url(url).copy_with(query=None, fragment=None)
     return address.copy_with(path=address.path.rstrip("/").removesuffix("/mcp"))
 
 
 # After its host has disconnected, a server that reads nothing for this time is terminated.
 _UNREAD_SECONDS = 5.0
 
-Server = Sequence[str] | Upstream
-Serve = Callable[[Service, Connect, ProxyFactory], int]
+ServerTarget = Sequence[str] | Upstream
+ServeHosts = Callable[[ProxyService, Connect, ProxyFactory], int]
 """Serves hosts over HTTP until a signal, and returns the exit status."""
 
 
 def run_proxy(
-    service: Service,
-    server: Server,
-    host: Host,
+    service: ProxyService,
+    server: ServerTarget,
+    host: HostOptions,
     warn: Callable[[str], None],
-    serve: Serve | None = None,
+    serve: ServeHosts | None = None,
     traces: CallTraces | None = None,
 ) -> int:
     """Run a proxy for hosts of this process until it ends; return the exit status.
@@ -215,7 +219,7 @@ def run_proxy(
 
 
 async def _run_pipes(
-    service: Service, connect: Connect, make_proxy: ProxyFactory, warn: Callable[[str], None]
+    service: ProxyService, connect: Connect, make_proxy: ProxyFactory, warn: Callable[[str], None]
 ) -> int:
     async with connect() as server, service.connected():
         to_server = _CountedWrites(server.write)

@@ -1,25 +1,28 @@
-"""Detach a process from its parent, and report readiness through a pipe."""
+"""Fork a background process that survives its parent, and wait until it is ready.
+
+Used by `pagefault serve-proxies`, which a proxy starts.
+"""
 
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
-Notify: TypeAlias = Callable[[], None]
-"""Reports that the detached process is ready, so that the original one exits."""
+ReportReady: TypeAlias = Callable[[], None]
+"""A function that reports that the background process is ready."""
 
 _READY = b"1"
 
 
-def detach(*, failed: int) -> Notify:
-    """Continue in a child process, in a POSIX session of its own.
+def detach(*, failed: int) -> ReportReady:
+    """Fork, and return in the child process only, which gets a POSIX session of its own.
 
-    The original process does not return. It exits with status 0 when the child calls the returned
-    function, or with `failed` when the child exits before. Hosts that end a proxy also end its
-    process group or its descendants; the detached process is in neither.
+    The original process exits here: with status 0 as soon as the child calls the returned function,
+    or with the status `failed` if the child exits without a call. A host that ends a proxy also
+    ends the process group and the descendants of the proxy. The child belongs to neither.
 
     Args:
-        failed: The exit status if the child fails.
+        failed: The exit status of the original process if the child fails.
     """
     read_end, write_end = os.pipe()
     if os.fork() > 0:
@@ -28,10 +31,10 @@ def detach(*, failed: int) -> Notify:
     os.close(read_end)
     os.setsid()
 
-    def notify() -> None:
-        # The original process is killed if its proxy disconnects meanwhile.
+    def report_ready() -> None:
+        # If the host ends the proxy meanwhile, the original process is killed and does not read.
         with suppress(BrokenPipeError):
             os.write(write_end, _READY)
         os.close(write_end)
 
-    return notify
+    return report_ready

@@ -196,7 +196,7 @@ class McpEndpoint:
 
         memory = MemoryServer(self._services, _caller_of)
         return StreamableHTTPSessionManager(
-            memory.server(),
+            memory.make_sdk_server(),
             json_response=True,
             stateless=True,
             max_request_body_size=_MAX_BODY_BYTES,

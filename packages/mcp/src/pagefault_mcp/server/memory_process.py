@@ -171,7 +171,7 @@ async def _serve(settings: Settings, caller: McpCaller) -> None:
         await services[Access].ensure_project(caller.project_id)
         async with anyio.create_task_group() as group, stdio_server() as (received, sent):
             subscriptions = HostSubscriptions(services, caller.caller, group)
-            server = MemoryServer(services, lambda _: caller, subscriptions).server()
+            server = MemoryServer(services, lambda _: caller, subscriptions).make_sdk_server()
             notifications = NotificationOptions(resources_changed=True)
             messages = HostMessages(received, sent, settings.limits)
             await server.run(messages, sent, server.create_initialization_options(notifications))

@@ -1,6 +1,8 @@
-"""The memory as a server of MCP: its tools, its pages and resources, and subscriptions to them.
+"""The memory as an MCP server: handlers for its tools, its resources, and subscriptions to them.
 
-Requests and subscriptions are limited to the project of their caller. Tools run as over HTTP, in
+Memory pages and stored files are both *resources* of MCP, with URIs such as `pagefault://pages/ID`
+and `pagefault://resources/ID`. The same handlers serve `/mcp` (`mcp_endpoint`) and hosts over pipes
+(`memory_process`). A caller has access to its own project only. Tools run as over the HTTP API, in
 the session that the URL or the call names.
 
 Source: design document `agents.md`, "MCP server".
@@ -55,37 +57,37 @@ from pagefault_mcp.messages.message_limits import LONGEST_CURSOR_CHARS, check_ur
 from pagefault_mcp.messages.request_tracker import find_nearest_revision
 from pagefault_mcp.server.memory_caller import ForeignSessionError, McpCaller
 from pagefault_mcp.server.page_changes import (
-    PAGES,
-    SCHEME,
+    PAGE_URI_PREFIX,
+    URI_SCHEME,
     Context,
     HostSubscriptions,
-    listen,
-    page_uri,
+    format_page_uri,
+    send_notifications,
 )
 
-RESOURCES = f"{SCHEME}resources/"
+_FILE_URI_PREFIX = f"{URI_SCHEME}resources/"
 _LIST_SIZE = 50
 _MAX_READ_BYTES = 8 * 1024 * 1024
 _MAX_LINES_BYTES = 1024 * 1024
-# Copies of a response while the SDK serialises it. Measured: 3.0 times its length.
-_COPIES = 3
+# While the SDK serialises a response, it needs three times the length of the response. (Measured.)
+_RESPONSE_COPIES = 3
 # Contents of resources cannot be links, so pages are rendered for a revision without links.
-_WITHOUT_LINKS: McpRevision = "2025-03-26"
+_REVISION_WITHOUT_LINKS: McpRevision = "2025-03-26"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryServer:
-    """The handlers of the requests of MCP clients."""
+    """The handlers of all requests of MCP clients."""
 
     services: Services
     """The stores and services."""
     caller_of: Callable[[Context], McpCaller]
-    """Returns the caller of a request."""
+    """Returns the caller of a request, from its context."""
     subscriptions: HostSubscriptions | None = None
-    """The subscriptions of a host over pipes; `None` over HTTP, which has no connections."""
+    """The subscriptions of a host over pipes; `None` over HTTP, where each request stands alone."""
 
-    def server(self) -> Server[Any]:
-        """Return the server of the SDK."""
+    def make_sdk_server(self) -> Server[Any]:
+        """Return a server of the SDK that calls these handlers."""
         subscriptions = self.subscriptions
         return Server(
             "pagefault",
@@ -105,11 +107,11 @@ class MemoryServer:
     async def _list_tools(
         self, context: Context, _: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        written = write_tools("mcp", definitions())
+        tools = write_tools("mcp", definitions())
         caller = self.caller_of(context)
         if caller.scope == "project":
-            written = [_with_session(tool, caller.session_id) for tool in written]
-        return types.ListToolsResult(tools=[types.Tool.model_validate(item) for item in written])
+            tools = [_add_session_parameter(tool, caller.session_id) for tool in tools]
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in tools])
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
@@ -146,21 +148,24 @@ class MemoryServer:
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """List the pages, newest first, then the files; the cursor begins with the kind."""
+        """List the pages, newest first, then the files.
+
+        A cursor of this list is `pages:` or `resources:`, then a cursor of the list of pages or of
+        files, which is empty at its start.
+        """
         project_id = self.caller_of(context).project_id
-        position = (params.cursor if params else None) or "pages:"
+        list_cursor = (params.cursor if params else None) or "pages:"
         services = self.services
         with _translate_errors():
-            if len(position) > LONGEST_CURSOR_CHARS:
+            if len(list_cursor) > LONGEST_CURSOR_CHARS:
                 raise InvalidCursorError
-            kind, _, cursor = position.partition(":")
+            kind, _, cursor = list_cursor.partition(":")
             if kind == "pages":
                 pages, next_cursor = await services[PageLists].list(
                     project_id, PageFilters(), cursor=cursor or None, limit=_LIST_SIZE
                 )
-                listed = [_page_resource(page) for page in pages]
                 return types.ListResourcesResult(
-                    resources=listed,
+                    resources=[_describe_page(page) for page in pages],
                     next_cursor=f"pages:{next_cursor}" if next_cursor else "resources:",
                 )
             if kind != "resources":
@@ -171,7 +176,7 @@ class MemoryServer:
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
-                    uri=RESOURCES + resource.resource_id,
+                    uri=_FILE_URI_PREFIX + resource.resource_id,
                     name=resource.filename or resource.resource_id,
                     mime_type=resource.mime_type,
                     size=resource.size_bytes,
@@ -189,10 +194,11 @@ class MemoryServer:
             check_uri(params.uri)
             address, _, query_string = params.uri.partition("?")
             query = {name: values[0] for name, values in parse_qs(query_string).items()}
-            if address.startswith(PAGES):
-                contents = await self._read_page(caller, params.uri, address[len(PAGES) :], query)
-            elif address.startswith(RESOURCES):
-                resource_id = address[len(RESOURCES) :]
+            if address.startswith(PAGE_URI_PREFIX):
+                page_id = unquote(address.removeprefix(PAGE_URI_PREFIX))
+                contents = await self._read_page(caller, params.uri, page_id, query)
+            elif address.startswith(_FILE_URI_PREFIX):
+                resource_id = address.removeprefix(_FILE_URI_PREFIX)
                 contents = [await self._read_file(caller, params.uri, resource_id, query)]
             else:
                 raise NotFoundError("resource")
@@ -201,25 +207,28 @@ class MemoryServer:
     async def _read_page(
         self, caller: McpCaller, uri: str, page_id: str, query: dict[str, str]
     ) -> list[types.TextResourceContents | types.BlobResourceContents]:
-        """Return the text and the images of a page, at the level of the query or else 0."""
+        """Return the text and the images of a page, at the level in `query` or else at level 0."""
         level = parse_level(query.get("level", "0"))
         if level is None:
             raise InvalidPayloadError("The level is one of 0 to 3.")
         options = RenderOptions(
-            count_tokens=False, protocol_version=_WITHOUT_LINKS, max_bytes=_MAX_READ_BYTES
+            count_tokens=False, protocol_version=_REVISION_WITHOUT_LINKS, max_bytes=_MAX_READ_BYTES
         )
         render_query = RenderQuery("mcp", options)
         rendered = await self.services[Renders].render_page(
-            caller.project_id, unquote(page_id), level, render_query, tool_call_id=None
+            caller.project_id, page_id, level, render_query, tool_call_id=None
         )
         text, *blocks = (await _read_rendering(rendered, caller))["messages"][0]["content"]
         images = [block for block in blocks if block["type"] == "image"]
-        return [_contents(uri, block) for block in (text, *images)]
+        return [_convert_block(uri, block) for block in (text, *images)]
 
     async def _read_file(
         self, caller: McpCaller, uri: str, resource_id: str, query: dict[str, str]
     ) -> types.TextResourceContents | types.BlobResourceContents:
-        """Return a file: text as text, only some lines if the query says so; others as base64."""
+        """Return a text as text, any other file as base64.
+
+        If the query has `lines`, such as `lines=10-40`, only these lines of a text are returned.
+        """
         project_id = caller.project_id
         resource = await self.services[Resources].get(project_id, resource_id)
         mime_type = resource.mime_type
@@ -231,7 +240,7 @@ class MemoryServer:
                 f"The resource has {resource.size_bytes} bytes, and {_MAX_READ_BYTES} are sent at "
                 "once. Read a text by `?lines=1-1000`, anything else over HTTP."
             )
-        await caller.reserve_memory(_COPIES * base64_length(resource.size_bytes))
+        await caller.reserve_memory(_RESPONSE_COPIES * base64_length(resource.size_bytes))
         data = await read_whole(self.services[BlobStore], project_id, resource.digest)
         if is_textual(mime_type):
             text = decode_text(data)
@@ -240,19 +249,23 @@ class MemoryServer:
         return types.BlobResourceContents(uri=uri, mime_type=mime_type, blob=blob)
 
     async def _read_lines(self, project_id: str, resource: Resource, range_text: str) -> str:
+        """Return the lines of a text in a range such as `10-40`.
+
+        `ResourceTexts` returns up to 64 KiB at once, so the range is read in several pieces.
+        """
         lines = parse_line_range(range_text)
         if lines is None:
             raise InvalidPayloadError("The lines are a range such as 10-40 or 100-.")
-        texts, next_lines = self.services[ResourceTexts], lines
+        remaining_lines = lines
         pieces: list[str] = []
         size_bytes = 0
         while True:
-            query = TextQuery(lines=next_lines)
-            found = await texts.find(project_id, resource.resource_id, query)
-            text = await found.read()
-            resource = text.resource
+            query = await self.services[ResourceTexts].find(
+                project_id, resource.resource_id, TextQuery(lines=remaining_lines)
+            )
+            piece = await query.read()
             record = json.loads(
-                encode_text_piece(resource, text.total_lines, text.found, text.charset)
+                encode_text_piece(piece.resource, piece.total_lines, piece.found, piece.charset)
             )
             size_bytes += len(record["text"].encode())
             if size_bytes > _MAX_LINES_BYTES:
@@ -261,27 +274,26 @@ class MemoryServer:
                     f"that are sent at once. Ask for those before line {record['from']} first."
                 )
             pieces.append(record["text"])
-            # Each response has a piece, and the number of the next line.
             if record["nextLine"] is None:
                 return "\n".join(pieces)
-            next_lines = LineRange(record["nextLine"], lines.last)
+            remaining_lines = LineRange(record["nextLine"], lines.last)
 
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         caller = self.caller_of(context).caller
         if context.request is not None:
-            # A stream does not count against the limit of concurrent requests.
+            # This response is an endless stream, so it does not count as a concurrent request.
             context.request.state.slot.release()
         with _translate_errors():
             for uri in params.notifications.resource_subscriptions or ():
                 check_uri(uri)
-            return await listen(self.services, caller, context, params.notifications)
+            return await send_notifications(self.services, caller, context, params.notifications)
 
     async def _list_and_watch(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """List the resources, and from then on notify the host of changes of the list."""
+        """List the resources; from then on, notify a host over pipes of changes of the list."""
         assert self.subscriptions is not None  # noqa: S101 - registered only with subscriptions
         if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
             with _translate_errors():
@@ -300,7 +312,7 @@ _CLIENT_ERRORS = (
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Translate errors of the service, raised in the block, into errors of MCP."""
+    """Translate an error of the service that the block raises into an error of MCP."""
     try:
         yield
     except _CLIENT_ERRORS as exc:
@@ -310,13 +322,15 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _refuse_call(reason: str) -> types.CallToolResult:
-    """Return the error result of a call that cannot be stored in a history."""
+    """Return the tool result for a call that was not run, and is not in the session's history."""
     content = types.TextContent(type="text", text=f"The call was not run: {reason}.")
     return types.CallToolResult(content=[content], is_error=True)
 
 
 def _parse_tool_call(request_body: JsonValue, limits: Limits) -> ToolCallRequest | None:
-    """Return the call of a model; `None` if it has an infinite number or NaN. Blocks.
+    """Return the call of a model; `None` if its arguments have an infinite number or NaN.
+
+    A long call takes long to parse, so `LargeWork` runs this in a thread.
 
     Raises:
         InvalidPayloadError, PayloadTooLargeError: The call cannot be run.
@@ -329,29 +343,29 @@ def _parse_tool_call(request_body: JsonValue, limits: Limits) -> ToolCallRequest
 
 
 async def _list_templates(
-    _: Context, __: types.PaginatedRequestParams | None
+    _context: Context, _params: types.PaginatedRequestParams | None
 ) -> types.ListResourceTemplatesResult:
     templates = [
         types.ResourceTemplate(
             name="page",
-            uri_template=PAGES + "{page_id}{?level}",
+            uri_template=PAGE_URI_PREFIX + "{page_id}{?level}",
             description="A memory page; level 0 is the whole page, 3 a reference to it.",
         ),
         types.ResourceTemplate(
             name="resource",
-            uri_template=RESOURCES + "{resource_id}{?lines}",
+            uri_template=_FILE_URI_PREFIX + "{resource_id}{?lines}",
             description="A stored file; of a text, lines such as 10-40.",
         ),
     ]
     return types.ListResourceTemplatesResult(resource_templates=templates)
 
 
-def _with_session(tool: JsonValue, default: str) -> JsonValue:
-    """Return a tool with an additional parameter for the session.
+def _add_session_parameter(tool: JsonValue, default: str) -> JsonValue:
+    """Return a tool's definition with one more parameter, `session`.
 
     Args:
-        tool: The tool.
-        default: The session of calls without one.
+        tool: The definition.
+        default: The session of calls whose `session` is null.
     """
     assert isinstance(tool, dict)  # noqa: S101 - `write_tools` returns objects
     schema: Any = tool["inputSchema"]
@@ -364,11 +378,12 @@ def _with_session(tool: JsonValue, default: str) -> JsonValue:
     }
 
 
-def _page_resource(page: StoredPage) -> types.Resource:
+def _describe_page(page: StoredPage) -> types.Resource:
+    """Return a page's entry in the list of resources."""
     descriptor: dict[str, Any] = read_descriptor(page)
     fields = read_fields(descriptor)
     return types.Resource(
-        uri=page_uri(page.page_id),
+        uri=format_page_uri(page.page_id),
         name=page.page_id,
         title=(fields.caption or fields.hint or "")[:200] or None,
         description=f"A memory page: {fields.modality}, {fields.page_type}.",
@@ -376,17 +391,18 @@ def _page_resource(page: StoredPage) -> types.Resource:
     )
 
 
-def _contents(
+def _convert_block(
     uri: str, block: dict[str, Any]
 ) -> types.TextResourceContents | types.BlobResourceContents:
+    """Return a block of a rendered page, a text or an image, as contents of a resource."""
     if block["type"] == "text":
         return types.TextResourceContents(uri=uri, mime_type="text/plain", text=block["text"])
     return types.BlobResourceContents(uri=uri, mime_type=block["mimeType"], blob=block["data"])
 
 
 async def _read_rendering(rendered: RenderedBody, caller: McpCaller) -> Any:  # noqa: ANN401 - any JSON
-    """Return the JSON of a rendering; reserves memory for copies of it."""
-    await caller.reserve_memory(_COPIES * rendered.rendering.size_bytes)
+    """Return the parsed JSON of a rendering, after reserving memory to serialise it again."""
+    await caller.reserve_memory(_RESPONSE_COPIES * rendered.rendering.size_bytes)
     rendered.record_delivery()
     async with aclosing(rendered.chunks()) as chunks:
         return json.loads(b"".join([chunk async for chunk in chunks]))

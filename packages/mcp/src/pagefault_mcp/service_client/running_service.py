@@ -1,4 +1,7 @@
-"""The service at `--url`: parsing its address and headers, and checking that it responds."""
+"""Options and the first request for a service that already runs, which `--url` names.
+
+The commands `pagefault proxy --url` and `pagefault mcp --url` use these functions.
+"""
 
 import ipaddress
 import os
@@ -16,49 +19,60 @@ from pagefault_mcp.service_client.service_store import parse_detail, parse_objec
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
 FIRST_SECONDS = 30.0
-"""The timeout of the first response."""
+"""The timeout of the first request to a service."""
 CONNECT_SECONDS = 10.0
+"""The timeout of a connection to a service."""
 LIMITS = httpx.Limits(keepalive_expiry=2.0)
-"""Shorter than the five seconds after which a service closes an idle connection."""
-_PORTS = 65_536
+"""The limits of a client. It closes idle connections before the service does so after 5 seconds."""
+_LARGEST_PORT = 65_535
 _KEY_VARIABLE = "PAGEFAULT_API_KEY"
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
-def service_address(
+def parse_service_url(
     url: str, option: str = "--url", example: str = "http://127.0.0.1:8000"
 ) -> httpx.URL:
-    """Return the parsed URL of a service; raise `typer.BadParameter` if it is invalid.
+    """Return the URL of a service, parsed.
 
     Args:
-        url: The value of the option.
+        url: The value of an option.
         option: The name of the option, for the error.
         example: A valid URL, for the error.
+
+    Raises:
+        typer.BadParameter: The URL is invalid, or its scheme is neither `http` nor `https`.
     """
     try:
-        address = httpx.URL(url)
-        host = address.host
+        parsed_url = httpx.URL(url)
+        host = parsed_url.host
     except (httpx.InvalidURL, UnicodeError):
-        address, host = httpx.URL(), ""
-    # httpx escapes invalid characters of a host.
-    is_web = address.scheme in ("http", "https") and host and "%" not in host
-    if not is_web or not 0 < (address.port or 80) < _PORTS:
+        parsed_url, host = httpx.URL(), ""
+    # httpx replaces invalid characters of a host by `%` and digits.
+    is_web = parsed_url.scheme in ("http", "https") and host and "%" not in host
+    if not is_web or not 0 < (parsed_url.port or 80) <= _LARGEST_PORT:
         raise typer.BadParameter(f"has to be as in {example}", param_hint=option)
-    return address
+    return parsed_url
 
 
-def is_local(address: httpx.URL) -> bool:
-    """Return whether a service is on this machine, where `HTTP_PROXY` does not apply."""
-    if address.host == "localhost":
+def is_local(url: httpx.URL) -> bool:
+    """Return whether the host of a URL is this machine.
+
+    Requests to this machine are sent directly, even if `HTTP_PROXY` is set.
+    """
+    if url.host == "localhost":
         return True
     try:
-        return ipaddress.ip_address(address.host).is_loopback
+        return ipaddress.ip_address(url.host).is_loopback
     except ValueError:
         return False
 
 
 def parse_header(header: str) -> tuple[str, str]:
-    """Return name and value of `NAME: VALUE`."""
+    """Return name and value of `NAME: VALUE`, a value of `--header`.
+
+    Raises:
+        typer.BadParameter: The header is invalid.
+    """
     name, colon, value = header.partition(":")
     name, value = name.strip(), value.strip()
     if not colon or not name:
@@ -77,10 +91,14 @@ def parse_header(header: str) -> tuple[str, str]:
     return name, value
 
 
-def with_key(headers: Headers = ()) -> httpx.Headers:
-    """Return headers with the key of the environment, unless they have an `Authorization`.
+def build_headers(headers: Headers = ()) -> httpx.Headers:
+    """Return headers for requests to a service, with the key in PAGEFAULT_API_KEY.
 
-    The key is removed from the environment, so that no child process inherits it.
+    An `Authorization` among `headers` takes precedence over the key. The key is removed from the
+    environment, so that no child process inherits it.
+
+    Raises:
+        typer.BadParameter: The key has characters that are not allowed in a header.
     """
     all_headers = httpx.Headers(list(headers))
     if key := os.environ.pop(_KEY_VARIABLE, "").strip():
@@ -93,32 +111,32 @@ def with_key(headers: Headers = ()) -> httpx.Headers:
 async def find_problem(
     client: httpx.AsyncClient, request: httpx.Request, *, has_header_option: bool
 ) -> str | None:
-    """Send a first request; return a sentence about its failure, or `None` if it succeeds.
+    """Send a first request; return a sentence that says why it failed, or `None` if it succeeded.
 
     Args:
         client: The client of the service.
-        request: The request, whose response is a JSON object.
-        has_header_option: The command has `--header` for requests to the service.
+        request: The request. A successful response is a JSON object.
+        has_header_option: The sentence may recommend `--header`, which the command has.
     """
-    # Without the parts of the URL that may be secret.
-    address = request.url.copy_with(userinfo=b"", query=None)
+    # User name, password and query of the URL may be secret.
+    url = request.url.copy_with(userinfo=b"", query=None)
     try:
         response = await client.send(request)
     except httpx.HTTPError as exc:
-        return f"{address} cannot be reached: {unreachable_reason(exc)}"
+        return f"{url} cannot be reached: {unreachable_reason(exc)}"
     if response.status_code in (401, 403):
         has_key = "authorization" in client.headers
-        header = ", or give --header 'Authorization: Bearer pf_…'" if has_header_option else ""
+        or_header = ", or give --header 'Authorization: Bearer pf_…'" if has_header_option else ""
         return (
-            f"{address} {'refuses the key' if has_key else 'asks for a key'}. Set {_KEY_VARIABLE}"
-            f"{header}; `pagefault keys create` makes one."
+            f"{url} {'refuses the key' if has_key else 'asks for a key'}. Set {_KEY_VARIABLE}"
+            f"{or_header}; `pagefault keys create` makes one."
         )
     if not response.is_success:
         detail = parse_detail(response)
         suffix = "" if detail is None else f": {detail}".rstrip(".")
-        return f"{address} answered {response.status_code}{suffix}. Is it a Pagefault?"
+        return f"{url} answered {response.status_code}{suffix}. Is it a Pagefault?"
     try:
         parse_object(response)
     except ServiceRequestError as exc:
-        return f"{address}: {exc}"
+        return f"{url}: {exc}"
     return None

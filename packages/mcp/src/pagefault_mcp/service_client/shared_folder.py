@@ -1,16 +1,17 @@
-"""The folder through which the proxies of a user find their shared service.
+"""The folder through which the proxies of a user find the service that they share.
 
 Proxies share a service if they have the same setup: program, settings, data directory and project.
 Each setup has a folder in the data directory, with these files:
 
-socket      the socket of the service, unless its path is too long or the file system has no sockets
+socket      the socket of the service; in a temporary folder instead, if this path is too long or
+            the file system does not support sockets
 address     the path of the socket
-used        each proxy has a shared lock on it while it runs
-starting    the proxy that starts the service has an exclusive lock on it
-serving     the service has an exclusive lock on it while it runs; contains its process id
+used        each proxy has a shared lock on this file while the proxy runs
+starting    a proxy has an exclusive lock on this file while it starts the service
+serving     the service has an exclusive lock on this file while it runs; contains its process id
 log         the log of the service
 
-Only the user can access these folders. The kernel releases the locks of a process when it ends.
+Only the user can access these folders. When a process ends, the kernel releases its locks.
 """
 
 import fcntl
@@ -27,21 +28,23 @@ import anyio
 
 import pagefault_mcp
 
-_FOLDER = "proxies"
-# Variables that belong to a setup: settings, and what the libraries of buckets and databases read.
+_FOLDER_NAME = "proxies"
+# Environment variables that belong to a setup: settings, and the variables that the libraries for
+# S3 and PostgreSQL read.
 _SETUP_PREFIXES = ("PAGEFAULT_", "AWS_", "DECTO_", "PG")
 _NOT_IN_SETUP = ("PAGEFAULT_API_KEY", "PAGEFAULT_DATA_DIR")
-# Variables that the service inherits: those of the setup, and those that all programs read.
+# Environment variables that the service inherits: those of a setup, and those that many programs
+# read.
 _INHERITED = re.compile(
     "(PAGEFAULT|AWS|DECTO|PROMETHEUS|OTEL|SSL|LC|LD|DYLD|XDG|NIX|CONDA|MALLOC)_.*|(PG|PYTHON).*"
     "|.*_PROXY|[A-Z]+_CA_BUNDLE|PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP"
     "|TERM|COLUMNS|VIRTUAL_ENV",
     re.IGNORECASE,
 )
-_AGAIN_SECONDS = 0.02
+_LOCK_POLL_SECONDS = 0.02
 
 KEY_PATH = "/host-key"
-"""The path that answers 204 to a key of the service's project, and 401 to any other key."""
+"""The route that checks an API key: status 204 for a key of the service's project, else 401."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,33 +52,39 @@ class SharedSetup:
     """The configuration that all proxies of a shared service have in common."""
 
     data_dir: Path
-    """The data directory."""
     project: str | None
-    """The project; `None` for the default one."""
+    """The name of the project; `None` for the default project."""
     env_file: Path | None
-    """The file of settings; `None` for the one in the data directory, if there is one."""
+    """The settings file; `None` for `.env` in the data directory, which may be missing."""
     version: str
-    """The version of the service."""
+    """The version of this program."""
 
-    def folder(self) -> Path:
-        """Return the folder of the setup."""
+    def find_folder(self) -> Path:
+        """Return the folder of the setup, whose name is a hash of everything in the setup.
+
+        That includes variables of the environment, and the content of the settings file.
+        """
         variables = [
             (name, value)
             for name, value in sorted(os.environ.items())
             if name.upper().startswith(_SETUP_PREFIXES) and name not in _NOT_IN_SETUP
         ]
-        # The host name, since several machines may share a data directory.
+        # With the name of the machine, since several machines may share a data directory.
         program = [os.uname().nodename, self.version, pagefault_mcp.__file__]
         setup = json.dumps([program, self.project, variables])
         digest = hashlib.sha256(setup.encode())
         env_file = self.env_file or self.data_dir / ".env"
         with suppress(OSError):
             digest.update(env_file.read_bytes())
-        return self.data_dir / _FOLDER / digest.hexdigest()[:16]
+        return self.data_dir / _FOLDER_NAME / digest.hexdigest()[:16]
 
 
 def filter_environment() -> dict[str, str]:
-    """Return the environment for the service, without secrets meant for a proxy's server."""
+    """Return the environment variables for the service.
+
+    A host also passes secrets of the proxied MCP server in the environment of the proxy. The
+    service does not get them.
+    """
     return {
         name: value
         for name, value in os.environ.items()
@@ -84,26 +93,26 @@ def filter_environment() -> dict[str, str]:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder that only the user can access, with its missing parents.
+    """Create a folder that only the user can access, and its missing parents likewise.
 
     Raises:
-        OSError: It cannot be created.
+        OSError: The folder cannot be created.
     """
-    # `Path.mkdir` would create parents, such as the data directory, that others can read.
-    for parent in (*reversed(folder.parents), folder):
-        if not parent.exists():
-            parent.mkdir(mode=0o700, exist_ok=True)
+    # `Path.mkdir(parents=True)` would create parents that others can read.
+    for path in (*reversed(folder.parents), folder):
+        if not path.exists():
+            path.mkdir(mode=0o700, exist_ok=True)
     folder.chmod(0o700)
 
 
 def find_socket(folder: Path) -> Path | None:
-    """Return the path of the service's socket; `None` if there is none.
+    """Return the path in the file `address` of a folder; `None` if there is none.
 
-    The service may have been killed, and its socket be unused.
+    If the service was killed, nothing listens on the socket, or the socket is missing.
     """
     with suppress(FileNotFoundError):
         address = (folder / "address").read_bytes()
-        # A full disk or a loss of power may leave an empty file, or zeros.
+        # A full disk or a power failure may leave an empty file, or a file of zero bytes.
         if address and b"\0" not in address:
             return Path(os.fsdecode(address))
     return None
@@ -111,36 +120,36 @@ def find_socket(folder: Path) -> Path | None:
 
 @asynccontextmanager
 async def lock_file(path: Path, mode: int) -> AsyncIterator[int]:
-    """Lock a file for the length of the block; wait for its lock, and create it if needed.
+    """Lock a file until the end of the block; wait if others have locked it.
 
-    Yields the descriptor of the open file.
+    A missing file is created. Yields the descriptor of the open file.
 
     Args:
         path: The file.
         mode: `fcntl.LOCK_SH` or `fcntl.LOCK_EX`.
 
     Raises:
-        OSError: It cannot be locked.
+        OSError: The file cannot be opened or locked.
     """
-    # NFS requires a file that is open for reading.
+    # NFS requires that the file is open for reading.
     with path.open("a+b") as file:
-        # There is no notification of a released lock.
+        # The lock is polled, since `flock` would block the event loop.
         while not try_to_lock(file.fileno(), mode):  # noqa: ASYNC110
-            await anyio.sleep(_AGAIN_SECONDS)
+            await anyio.sleep(_LOCK_POLL_SECONDS)
         yield file.fileno()
 
 
-def try_to_lock(file: int, mode: int) -> bool:
-    """Lock an open file; return False if it is locked by others."""
+def try_to_lock(descriptor: int, mode: int) -> bool:
+    """Lock an open file, with a mode as for `lock_file`; return False if others have locked it."""
     try:
-        fcntl.flock(file, mode | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
 def is_same_file(path: Path, status: os.stat_result) -> bool:
-    """Return whether the file at a path is still the one with a status."""
+    """Return whether the file at a path is the one that had this status before."""
     try:
         return os.path.samestat(path.stat(), status)
     except OSError:
