@@ -38,7 +38,7 @@ from pagefault_dialects.targets.fitting import (
     MediumRef,
     list_media,
 )
-from pagefault_dialects.targets.media_lines import size_words
+from pagefault_dialects.targets.media_lines import format_size
 from pagefault_dialects.targets.profile import MediaClass, Profile
 from pagefault_dialects.texts.file_texts import (
     HEAD_BYTES,
@@ -153,7 +153,7 @@ class MediaLoader:
         if size <= MAX_WHOLE_BYTES:
             return await run(read_file_text, await read(), declared, max_chars)
         ends = await read(end=HEAD_BYTES), await read(start=size - TAIL_BYTES)
-        return await run(read_file_ends, *ends, declared, f"most of {size_words(size)}")
+        return await run(read_file_ends, *ends, declared, f"most of {format_size(size)}")
 
 
 def _omit_oldest_inline(
@@ -204,7 +204,7 @@ async def check_media(
 
     for kind in _CLASSES:
         unchecked = [ref for ref in refs if ref.media_class == kind and limits.may_be_attached(ref)]
-        max_count = limits.max_media(kind)
+        max_count = limits.find_max_media(kind)
         free_count = len(unchecked) if max_count is None else max_count
         while unchecked and free_count > 0:
             newest = unchecked[-free_count:]

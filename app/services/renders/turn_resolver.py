@@ -35,10 +35,10 @@ from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.targets.fitting import LoadedMedia, list_media, plan_media
 from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns, Sign
-from pagefault_dialects.targets.opening_turns import with_lines
+from pagefault_dialects.targets.opening_turns import insert_required_lines
 from pagefault_dialects.targets.part_sizes import PartSize, has_room, measure_part
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.targets.tokens import request_text_bytes
+from pagefault_dialects.targets.tokens import estimate_text_bytes
 from pagefault_dialects.turns.handles import add_handles
 from pagefault_dialects.turns.text_limits import shorten_texts
 
@@ -282,10 +282,10 @@ class TurnResolver:
         turns = measure_media(turns)
         if options.handles:
             turns = add_handles(turns, profile.takes_structured)
-        turns = with_lines(turns, profile, is_whole=is_whole)
+        turns = insert_required_lines(turns, profile, is_whole=is_whole)
         limits = [base64_length(self.limits.inline_bytes)]
         if profile.request_bytes is not None:
-            limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
+            limits.append(max(0, profile.request_bytes - estimate_text_bytes(turns)))
         if options.max_bytes is not None:
             limits.append(options.max_bytes)
         max_base64 = min(limits)

@@ -125,7 +125,7 @@ def build_session_document(
     hasher.add(old_messages)
     since_hash, hashes = hasher.hash, hasher.add(new_messages)
     # For each entry of the loss account, whether its turn is new.
-    is_loss_new = chain.from_iterable(map(repeat, is_new, resolved.loss_of_turns))
+    is_loss_new = chain.from_iterable(map(repeat, is_new, resolved.loss_counts))
     loss = compress(resolved.loss, is_loss_new)
     # The text about the session's memory is new each time.
     new_system = system if options.memory or any(is_new[:removed]) else ""

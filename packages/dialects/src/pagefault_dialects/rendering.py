@@ -26,10 +26,10 @@ from pagefault_dialects.rendered_documents import add_cache_marks, build_documen
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.fitting import LoadedMedia, list_media, plan_media
 from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns
-from pagefault_dialects.targets.opening_turns import with_lines
+from pagefault_dialects.targets.opening_turns import insert_required_lines
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import find_profile
-from pagefault_dialects.targets.tokens import request_text_bytes
+from pagefault_dialects.targets.tokens import estimate_text_bytes
 from pagefault_dialects.texts.file_texts import FileText, read_file_text
 from pagefault_dialects.turns.handles import add_handles
 from pagefault_dialects.turns.text_limits import shorten_texts
@@ -116,10 +116,10 @@ def _resolve(
     turns = [replace(turn, items=tuple(map(_examine, turn.items))) for turn in turns]
     if options.handles:
         turns = add_handles(turns, profile.takes_structured)
-    turns = with_lines(turns, profile, is_whole=True)
+    turns = insert_required_lines(turns, profile, is_whole=True)
     limits = [base64_length(_MAX_MEDIA_BYTES)]
     if profile.request_bytes is not None:
-        limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
+        limits.append(max(0, profile.request_bytes - estimate_text_bytes(turns)))
     if options.max_bytes is not None:
         limits.append(options.max_bytes)
     max_base64 = min(limits)

@@ -38,7 +38,7 @@ from pagefault_dialects.model.resource import (
 from pagefault_dialects.targets.base64_leaves import Base64Leaf, JsonLeaf, Node
 from pagefault_dialects.targets.fitting import LoadedMedia, list_media, plan_media
 from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns
-from pagefault_dialects.targets.opening_turns import split_system_text, with_lines
+from pagefault_dialects.targets.opening_turns import insert_required_lines, split_system_text
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.texts.file_texts import FileText
 from pagefault_dialects.turns.pairing import pair_calls
@@ -181,7 +181,7 @@ def resolve_turns(
 ) -> ResolvedTurns:
     """Resolve the media of a conversation."""
     profile = TARGETS[target]
-    conversation = with_lines(turns, profile, is_whole=True)
+    conversation = insert_required_lines(turns, profile, is_whole=True)
     most = min(
         limit for limit in (MAX_BASE64, profile.request_bytes, query.max_bytes) if limit is not None
     )

@@ -21,7 +21,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import MediaHints, resource_kind
 from pagefault_dialects.targets.base64_leaves import Base64Leaf, JsonLeaf, Node
-from pagefault_dialects.targets.media_lines import size_words
+from pagefault_dialects.targets.media_lines import format_size
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit import media
 
@@ -123,4 +123,4 @@ def data_uri(content: bytes, mime_type: str) -> str:
 
 def size(content: bytes) -> str:
     """Return the size of bytes in words."""
-    return size_words(len(content))
+    return format_size(len(content))

@@ -101,15 +101,15 @@ def test_left_out_images_do_not_count() -> None:
 def test_smaller_of_two_counts_holds() -> None:
     target = profile(image=rule("*/*", max_count=5), audio=rule("*/*", max_count=5))
     limits = MediaLimits(target, RenderOptions(max_images=3), [])
-    assert [limits.max_media(kind) for kind in ("image", "audio", "video")] == [3, 5, None]
+    assert [limits.find_max_media(kind) for kind in ("image", "audio", "video")] == [3, 5, None]
 
 
 def test_images_are_derived_in_accepted_types() -> None:
     target = profile(image=rule("image/png", "image/jpeg"))
-    assert MediaLimits(target, INLINE, []).image_types() == ("image/jpeg", "image/png")
+    assert MediaLimits(target, INLINE, []).list_image_types() == ("image/jpeg", "image/png")
     only = RenderOptions(accept=("image/png", "image/webp"))
-    assert MediaLimits(target, only, []).image_types() == ("image/png",)
-    assert MediaLimits(profile(), INLINE, []).image_types() == ()
+    assert MediaLimits(target, only, []).list_image_types() == ("image/png",)
+    assert MediaLimits(profile(), INLINE, []).list_image_types() == ()
 
 
 def test_forms_of_a_medium() -> None:
@@ -136,4 +136,4 @@ def test_only_media_inside_records_take_room_beside_references() -> None:
     inline = replace(medium(), source=InlineBytes(b""), size_bytes=3)
     addressed = replace(medium(), source=Address(URL))
     places = list_media([turn(medium(), inline, addressed)])
-    assert list(map(limits.base64_chars, places)) == [0, 4, 0]
+    assert list(map(limits.count_base64_chars, places)) == [0, 4, 0]

@@ -2,9 +2,9 @@
 
 All results of a turn come first in one user message. A result includes its media, unless the tool
 failed: a result with `is_error` has to have text, and may not have anything else. Its media then
-follow all results, each after a line that names its call. Blank texts are refused, so they are left
-out, and so is white space at the end of a last message of the assistant. Consecutive messages of
-one role are not merged here, since the service merges them.
+follow all results, each after a line that names its call. The service refuses blank texts, and
+white space at the end of a last message of the assistant, so both are left out. Consecutive
+messages of one role are not merged here, since the service merges them.
 
 Source: design document `providers.md`, `anthropic`; types of anthropic 2.12.
 """
@@ -33,14 +33,20 @@ from pagefault_dialects.targets.base64_leaves import (
     text_block,
     visible_text_block,
 )
-from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
-from pagefault_dialects.targets.native_messages import (
-    has_only_own_blocks,
-    select_request_members,
-    write_or_copy_turns,
+from pagefault_dialects.targets.media_lines import (
+    ERROR_LINE,
+    format_attachment_line,
+    format_origin_line,
 )
-from pagefault_dialects.targets.profile import Profile, tool_use
-from pagefault_dialects.targets.request_shapes import ADDRESS, WORDS, Shape, fits_type, is_listed
+from pagefault_dialects.targets.native_messages import select_request_members, write_or_copy_turns
+from pagefault_dialects.targets.profile import Profile, make_tool_use_block
+from pagefault_dialects.targets.request_shapes import (
+    ADDRESS,
+    NON_EMPTY_TEXT,
+    Shape,
+    fits_type,
+    has_known_shape,
+)
 
 _ROLES = ("user", "assistant")
 _REQUEST_MEMBERS = frozenset({"role", "content"})
@@ -51,8 +57,8 @@ _RESPONSE_MEMBERS = frozenset(
     }
 )
 _SOURCE_SHAPES: Mapping[str, Shape] = {
-    # A medium without bytes is refused.
-    "base64": {"media_type": str, "data": WORDS},
+    # The service refuses a medium without bytes.
+    "base64": {"media_type": str, "data": NON_EMPTY_TEXT},
     "url": {"url": ADDRESS},
     "text": {"data": str},
     "file": {"file_id": str},
@@ -70,6 +76,16 @@ _BLOCK_SHAPES: Mapping[str, Shape] = {
     "search_result": {"source": str, "title": str, "content": list},
     "container_upload": {"file_id": str},
 }
+# Types of blocks of other dialects. Anthropic's own types are many, and have no common prefix.
+_FOREIGN_BLOCK_TYPES = frozenset(
+    {
+        *("image_url", "input_audio", "file", "refusal", "input_text", "output_text"),
+        *("input_image", "input_file", "tool-call", "tool-result", "resource", "resource_link"),
+        *("audio", "video", "function_call", "tool_call", "reasoning"),
+    }
+)
+# Other dialects have blocks of these types too, but without an object as `source`.
+_TYPES_WITH_SOURCE = frozenset({"image", "document"})
 _MEDIA_LOCATION = "attached after the tool results"
 _THOUGHT_TYPES = ("thinking", "redacted_thinking")
 _MAX_TITLE_CHARS = 500
@@ -108,28 +124,31 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     request = select_request_members(sent, _REQUEST_MEMBERS, _RESPONSE_MEMBERS)
     content = None if request is None else request.get("content")
     if isinstance(content, list):
-        is_own = (
+        is_valid = (
             bool(content)
             and all(map(_is_anthropic_block, content))
-            and _are_blocks_of(role, content)
+            and _may_have_blocks(role, content)
+            and _are_results_valid(content)
         )
-        return request if is_own and _are_results_valid(content) else None
+        return request if is_valid else None
     return request if isinstance(content, str) else None
 
 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block in a rewritten message."""
-    is_accepted = (
-        _is_anthropic_block(block) and _are_blocks_of(role, [block]) and _are_results_valid([block])
+    return (
+        _is_anthropic_block(block)
+        and _may_have_blocks(role, [block])
+        and _are_results_valid([block])
+        and _has_known_types(block)
     )
-    return is_accepted and _is_known(block)
 
 
-def _is_known(block: JsonValue) -> bool:
-    """Return whether a block, and each block in it, has a known type and a known source.
+def _has_known_types(block: JsonValue) -> bool:
+    """Return whether a block, its source and each block in it have a known type.
 
-    A message that is written as it was sent may have newer types. In a rewritten message, only
-    types are written of which it is known that requests accept them.
+    A message that is written as it was sent may have newer types. A rewritten message has only
+    types that requests are known to accept.
     """
     if not isinstance(block, dict):
         return False
@@ -137,29 +156,34 @@ def _is_known(block: JsonValue) -> bool:
     if kind not in BLOCK_TYPES and not kind.endswith("_tool_result"):
         return False
     source = block.get("source")
-    if isinstance(source, dict) and not is_listed(source, _SOURCE_SHAPES):
+    if isinstance(source, dict) and not has_known_shape(source, _SOURCE_SHAPES):
         return False
-    holder = source if isinstance(source, dict) else block if kind == "tool_result" else {}
-    content = holder.get("content")
-    return not isinstance(content, list) or all(map(_is_known, content))
+    parent = source if isinstance(source, dict) else block if kind == "tool_result" else {}
+    content = parent.get("content")
+    return not isinstance(content, list) or all(map(_has_known_types, content))
 
 
-def _are_blocks_of(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
+def _may_have_blocks(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
     """Return whether a role may have these blocks: only the assistant has thoughts."""
     kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
     return role == "assistant" or kinds.isdisjoint(_THOUGHT_TYPES)
 
 
 def _is_anthropic_block(block: JsonValue) -> bool:
-    return has_only_own_blocks([block]) and _is_block(block)
+    """Return whether a block has no type of another dialect, and the members its type requires."""
+    if not isinstance(block, dict) or not isinstance(kind := block.get("type"), str):
+        return False
+    if kind in _TYPES_WITH_SOURCE and not isinstance(block.get("source"), dict):
+        return False
+    return kind not in _FOREIGN_BLOCK_TYPES and _has_required_members(block)
 
 
-def _is_block(block: JsonValue) -> bool:
+def _has_required_members(block: JsonValue) -> bool:
     """Return whether a block, and each block of a result, has the members its type requires."""
     if not isinstance(block, dict) or not fits_type(block, _BLOCK_SHAPES):
         return False
     content = block.get("content") if block.get("type") == "tool_result" else None
-    if isinstance(content, list) and not all(map(_is_block, content)):
+    if isinstance(content, list) and not all(map(_has_required_members, content)):
         return False
     source = block.get("source")
     return not isinstance(source, dict) or fits_type(source, _SOURCE_SHAPES)
@@ -172,10 +196,10 @@ def _are_results_valid(content: Sequence[JsonValue]) -> bool:
         if not isinstance(block, dict) or block.get("type") != "tool_result":
             has_other_block = True
             continue
-        answer = block.get("content")
-        blocks = answer if isinstance(answer, list) else []
+        result = block.get("content")
+        blocks = result if isinstance(result, list) else []
         is_text = all(isinstance(item, dict) and item.get("type") == "text" for item in blocks)
-        if has_other_block or (block.get("is_error") and not (is_text and answer)):
+        if has_other_block or (block.get("is_error") and not (is_text and result)):
             return False
     return True
 
@@ -194,7 +218,7 @@ def _without_trailing_space(message: Node) -> Node:
 
 
 def mark_cached(message: Node) -> Node:
-    """Return a message whose last block has the mark for the cache."""
+    """Return a message whose last block has the member `cache_control`."""
     if not isinstance(message, dict):
         return message
     content = message["content"]
@@ -226,7 +250,10 @@ def _write_results(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node
             result |= {"content": error_blocks, "is_error": True}
             for item in turn.items:
                 if isinstance(item, MediaItem):
-                    media += [*text_block(frame_line(turn, item, call_id)), _write_medium(item)]
+                    media += [
+                        *text_block(format_origin_line(turn, item, call_id)),
+                        _write_medium(item),
+                    ]
         elif content := blocks_of(turn.items, _write_medium, visible_text_block):
             result["content"] = content
         results.append(result)
@@ -234,14 +261,14 @@ def _write_results(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node
 
 
 def _write_call(call: TurnCall, profile: Profile) -> Node:
-    mark: dict[str, Node] = {}
+    block = make_tool_use_block(call, profile)
     if call.cache_control is not None:
-        mark["cache_control"] = JsonLeaf(call.cache_control)
-    return {**tool_use(call, profile), **mark}
+        block["cache_control"] = JsonLeaf(call.cache_control)
+    return block
 
 
 def _write_media_line(attachment: MediaItem) -> Node:
-    return text_block(attached_line(attachment, _MEDIA_LOCATION))[0]
+    return text_block(format_attachment_line(attachment, _MEDIA_LOCATION))[0]
 
 
 def _write_medium(attachment: MediaItem) -> Node:

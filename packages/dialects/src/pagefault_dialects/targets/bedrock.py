@@ -42,7 +42,11 @@ from pagefault_dialects.targets.base64_leaves import (
     copy_provider_block,
     text_of,
 )
-from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.media_lines import (
+    ERROR_LINE,
+    format_attachment_line,
+    format_origin_line,
+)
 from pagefault_dialects.targets.native_messages import select_request_members
 from pagefault_dialects.targets.profile import MediaClass, Profile, media_class
 from pagefault_dialects.targets.request_shapes import Shape, fits_members
@@ -108,8 +112,8 @@ _MAX_NAME_CHARS = 180
 _MAX_READ_CHARS = 1_000
 _SESSION_PREFIX = re.compile(r"\A/api/sessions/[^/]++")
 _NAME_DIGITS = 6
-# Categories of Unicode whose characters a name can do without: marks, punctuation, separators and
-# control characters.
+# Categories of Unicode whose characters may be omitted from a name: marks, punctuation, separators
+# and control characters.
 _DROPPED_CATEGORIES = "MPZC"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 
@@ -120,6 +124,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
     `detail` is not used, since these messages have no member for it.
     """
     writer = _Writer(profile)
+    # The role and the blocks of each turn, or of all results of a turn.
     written: list[tuple[str, list[Node]]] = []
     for is_copied, run in groupby(turns, lambda turn: turn.copied_messages is not None):
         for are_results, group in groupby(run, lambda turn: turn.role == "tool"):
@@ -129,15 +134,16 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
                 written.append(("user", writer.write_results(group)))
             else:
                 written += ((turn.role, writer.write_turn(turn)) for turn in group)
-    kept: list[tuple[str, list[Node]]] = []
+    nonempty: list[tuple[str, list[Node]]] = []
     for role, blocks in written:
-        # An empty turn is left out. So are cache marks alone, unless they extend a message.
-        extends_message = bool(blocks and kept) and kept[-1][0] == role
-        if extends_message or not all(map(_is_mark, blocks)):
-            kept.append((role, blocks))
+        # An empty turn is left out. A turn with only cache marks is left out too, unless its marks
+        # can be appended to a message of the same role.
+        extends_message = bool(blocks and nonempty) and nonempty[-1][0] == role
+        if extends_message or not all(map(_is_cache_mark, blocks)):
+            nonempty.append((role, blocks))
     return [
         {"role": role, "content": [block for _, blocks in run for block in blocks]}
-        for role, run in groupby(kept, lambda item: item[0])
+        for role, run in groupby(nonempty, lambda item: item[0])
     ]
 
 
@@ -145,8 +151,8 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     """Return a message as requests have it; `None` if they do not accept it."""
     sent = native.message
     content = sent.get("content")
-    is_own = native.dialect in (None, "bedrock") and sent.get("role") in ("user", "assistant")
-    if not is_own or not isinstance(content, list) or not all(map(_is_converse_block, content)):
+    is_message = native.dialect in (None, "bedrock") and sent.get("role") in ("user", "assistant")
+    if not is_message or not isinstance(content, list) or not all(map(_is_converse_block, content)):
         return None
     are_results = ["toolResult" in block for block in content if isinstance(block, dict)]
     has_results_first = are_results == sorted(are_results, reverse=True)
@@ -228,12 +234,12 @@ class _Writer:
                 if is_cache_mark(item):
                     marks.append(copy_provider_block(item))
                 elif isinstance(item, MediaItem) and (turn.is_error or _class_of(item) == "audio"):
-                    inner_items.append(attached_line(item, _MEDIA_LOCATION))
+                    inner_items.append(format_attachment_line(item, _MEDIA_LOCATION))
                     is_document = _class_of(item) == "document"
                     medium = _write_medium(
                         item, self._choose_name(item, turn.origin) if is_document else None
                     )
-                    media += [*_write_text(frame_line(turn, item, call_id)), medium]
+                    media += [*_write_text(format_origin_line(turn, item, call_id)), medium]
                 else:
                     inner_items.append(item)
             content = self._write_blocks(inner_items, turn.origin, is_result=True)
@@ -254,7 +260,7 @@ class _Writer:
             if isinstance(item, MediaItem) and _class_of(item) == "document":
                 name = self._choose_name(item, origin)
                 if not _has_plain_name(item.filename or ""):
-                    blocks += _write_text(attached_line(item, f'attached as "{name}"'))
+                    blocks += _write_text(format_attachment_line(item, f'attached as "{name}"'))
                     has_text = True
                 blocks.append(_write_medium(item, name))
                 documents.append(item)
@@ -269,10 +275,16 @@ class _Writer:
                 has_text = has_text or bool(text)
                 blocks += text
         if documents and not has_text:
-            blocks = [*_write_text(attached_line(documents[0], "attached")), *blocks]
+            blocks = [*_write_text(format_attachment_line(documents[0], "attached")), *blocks]
         return blocks
 
     def _choose_name(self, attachment: MediaItem, origin: str) -> str:
+        """Return the name of a document, which no other document of the request has.
+
+        Args:
+            attachment: The document.
+            origin: The HTTP path of its record.
+        """
         # A fork of a session has the same names as the session.
         location = f"{_SESSION_PREFIX.sub('', origin)}#{attachment.medium.pointer}"
         digits = hashlib.sha256(location.encode("utf-8", "surrogatepass")).hexdigest()
@@ -285,7 +297,7 @@ class _Writer:
         return name
 
 
-def _is_mark(block: Node) -> bool:
+def _is_cache_mark(block: Node) -> bool:
     return isinstance(block, dict) and "cachePoint" in block
 
 
@@ -299,14 +311,14 @@ def _write_medium(attachment: MediaItem, name: str | None = None) -> Node:
 
 
 def _plain_name(filename: str) -> str:
-    """Return the part of a file name that the service accepts: ASCII letters, digits, few signs."""
+    """Return a file name with only the characters that the service accepts, without extension."""
     return (
         _NOT_IN_NAMES.sub(" ", _remove_accents(filename))[:_MAX_NAME_CHARS].strip() or _DEFAULT_NAME
     )
 
 
 def _has_plain_name(filename: str) -> bool:
-    """Return whether the plain name of a file differs only in punctuation and spaces."""
+    """Return whether `_plain_name` of a file name differs only in accents, signs and spaces."""
     return all(
         sign.isascii() or unicodedata.category(sign)[0] in _DROPPED_CATEGORIES
         for sign in _remove_accents(filename)
@@ -317,9 +329,9 @@ def _remove_accents(filename: str) -> str:
     """Return a file name without its extension, and without accents."""
     has_extension = mime_type_for_filename(filename) is not None
     stem = (has_extension and filename.rpartition(".")[0]) or filename
-    # Letters lose their accents instead of becoming gaps.
-    spelled = unicodedata.normalize("NFKD", stem[:_MAX_READ_CHARS])
-    return "".join(sign for sign in spelled if not unicodedata.combining(sign))
+    # Without this, letters with accents would be replaced by spaces.
+    decomposed = unicodedata.normalize("NFKD", stem[:_MAX_READ_CHARS])
+    return "".join(sign for sign in decomposed if not unicodedata.combining(sign))
 
 
 def _write_text(text: str | None) -> list[Node]:
@@ -327,7 +339,7 @@ def _write_text(text: str | None) -> list[Node]:
 
 
 def _class_of(attachment: MediaItem) -> MediaClass:
-    # By the type that is sent, since it determines the format.
+    # The class of the type that is sent, since that type determines the format.
     return media_class(resource_kind(_type_of(attachment)))
 
 

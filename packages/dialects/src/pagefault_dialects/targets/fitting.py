@@ -1,8 +1,8 @@
 """Limits of media: whether a medium can be sent unchanged, and the plan of images to derive.
 
-Sizes, pixels and types are those measured when the medium was stored; a client's claims do not
-count. The plan of media to read or derive follows from known properties alone, so the ladder
-decides without I/O.
+Sizes, pixels and types are those measured when the medium was stored, not those that a client
+declared. The plan needs only these properties, so it is made without I/O. Its media are loaded
+before `ladder.py` decides on the form of each medium.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,16 +14,16 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, StoredBytes
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.model.resource import DECODED_TYPES, DerivedImage, ImageRecipe
-from pagefault_dialects.targets.media_lines import size_words
+from pagefault_dialects.targets.media_lines import format_size
 from pagefault_dialects.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
 from pagefault_dialects.texts.file_texts import FileText
 
 # The size in pixels of sound images of these types is known: it is measured when they are stored.
 _MEASURED_TYPES = DECODED_TYPES | {"image/tiff"}
-# If the room for an image is below 1 MiB, its longer side is limited to 1,024 pixels as well.
-_AMPLE_BYTES = 1 << 20
-_TIGHT_SIDE = 1_024
-# A smaller image may always have 256 KiB, as a power of two.
+# If an image has to have less than 1 MiB, its longer side is limited to 1,024 pixels as well.
+_LARGE_IMAGE_BYTES = 1 << 20
+_MAX_SIDE_OF_SMALL_IMAGE = 1_024
+# A smaller image may always have 256 KiB: this power of two.
 _MIN_ROOM_BITS = 18
 
 
@@ -35,8 +35,8 @@ class Obstacle:
     reason: str
     fixable_by_resize: bool = False
     """True if an image derived from the medium could be sent instead."""
-    becomes: Literal["smaller", "larger", "repaired"] = "smaller"
-    """The name of the derived image in the loss account."""
+    rung: Literal["smaller", "larger", "repaired"] = "smaller"
+    """The rung of the media ladder that the derived image is on."""
 
 
 _EVICTED = Obstacle(
@@ -105,7 +105,7 @@ class MediaLimits:
             or _check_damage(medium)
         )
 
-    def image_types(self) -> tuple[str, ...]:
+    def list_image_types(self) -> tuple[str, ...]:
         """Return the types that an image may be encoded as, the preferred ones first."""
         rule = self._profile.media.get("image")
         encodable = ("image/jpeg", "image/png", "image/webp")
@@ -115,7 +115,7 @@ class MediaLimits:
             if rule and rule.accepts_type(item) and self._is_accepted_type(item)
         )
 
-    def max_media(self, kind: MediaClass) -> int | None:
+    def find_max_media(self, kind: MediaClass) -> int | None:
         """Return the most media of a class in one rendering; `None` without a limit."""
         rule = self._profile.media.get(kind)
         limits = (
@@ -124,7 +124,7 @@ class MediaLimits:
         )
         return min((limit for limit in limits if limit is not None), default=None)
 
-    def base64_chars(self, ref: MediumRef) -> int:
+    def count_base64_chars(self, ref: MediumRef) -> int:
         """Return the characters of base64 that an unchanged medium takes in a request."""
         medium = ref.medium
         rule = self._profile.find_media_rule(medium.kind)
@@ -141,7 +141,7 @@ class MediaLimits:
         medium = ref.medium
         if medium.is_line or self._check_role(ref) or self._check_address(ref):
             return False
-        can_be_converted = medium.mime_type in DECODED_TYPES and bool(self.image_types())
+        can_be_converted = medium.mime_type in DECODED_TYPES and bool(self.list_image_types())
         if self._check_type(medium) is None or can_be_converted:
             return True
         return self.find_wav(ref) is not None
@@ -149,8 +149,8 @@ class MediaLimits:
     def find_wav(self, ref: MediumRef) -> WavFile | None:
         """Return the WAV file to attach instead of audio samples without a header.
 
-        The result is `None` for other media, if the target takes the samples unchanged, and if it
-        does not take WAV files.
+        The result is `None` for other media. It is also `None` if the target accepts the samples
+        unchanged, or does not accept WAV files.
         """
         medium, rule = ref.medium, self._profile.find_media_rule(ref.medium.kind)
         has_bytes = not medium.is_line and not isinstance(medium.source, Address)
@@ -211,8 +211,8 @@ class MediaLimits:
         if rule.max_base64 is not None and base64_length(medium.size_bytes) > rule.max_base64:
             return Obstacle(
                 "too-many-bytes",
-                f"{self._profile.target} takes {size_words(rule.max_base64)} of base64 for one, "
-                f"and this has {size_words(base64_length(medium.size_bytes))}.",
+                f"{self._profile.target} takes {format_size(rule.max_base64)} of base64 for one, "
+                f"and this has {format_size(base64_length(medium.size_bytes))}.",
                 fixable_by_resize=True,
             )
         side = max(medium.hints.width or 0, medium.hints.height or 0)
@@ -229,7 +229,7 @@ class MediaLimits:
                 f"{self._profile.target} takes no image with a side below {self.min_side} "
                 f"pixels, and this has {_shorter_side(medium)}.",
                 fixable_by_resize=True,
-                becomes="larger",
+                rung="larger",
             )
         return None
 
@@ -257,7 +257,7 @@ class MediaLimits:
             and (self._check_type(ref.medium) is None or can_be_resized(ref.medium))
             for ref in refs
         )
-        max_images = self.max_media("image")
+        max_images = self.find_max_media("image")
         if max_images is not None:
             images = min(images, max_images)
         many, side_of_many = rule.max_side_of_many
@@ -288,7 +288,7 @@ def can_be_resized(medium: Medium) -> bool:
 
 
 def _check_bytes(medium: Medium) -> Obstacle | None:
-    """Return the obstacle of a medium whose bytes are unusable; `None` if they are not."""
+    """Return the obstacle of a medium whose bytes are unusable; `None` if they are sound."""
     if isinstance(medium.source, Address):
         return None
     if medium.damage is not None and not medium.damage.is_repairable:
@@ -302,7 +302,7 @@ def _check_damage(medium: Medium) -> Obstacle | None:
     """Return the obstacle of an image that is damaged but can be repaired; `None` otherwise."""
     if (damage := medium.damage) is None:
         return None
-    return Obstacle(damage.code, damage.detail, fixable_by_resize=True, becomes="repaired")
+    return Obstacle(damage.code, damage.detail, fixable_by_resize=True, rung="repaired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +324,7 @@ class LoadedMedia:
     images: Mapping[int, DerivedImage] = field(default_factory=dict)
     texts: Mapping[int, FileText] = field(default_factory=dict)
     decode_refusals: Mapping[int, str] = field(default_factory=dict)
-    """For each image that was not decoded, since this would cost too much, a sentence about it."""
+    """For each image that was too costly to decode, the sentence that says so."""
     wavs: Mapping[int, DerivedImage] = field(default_factory=dict)
     """WAV files of stored samples, derived like images."""
 
@@ -380,13 +380,13 @@ def _plan_images(
         max_base64: The most characters of base64 in one rendering.
         wavs: The WAV files that replace samples, by `MediumRef.index`.
     """
-    types = limits.image_types()
-    max_images = limits.max_media("image")
+    types = limits.list_image_types()
+    max_images = limits.find_max_media("image")
     recipes: dict[int, ImageRecipe] = {}
     used_chars, images = 0, 0
     for ref in reversed(refs):
         medium, obstacle = ref.medium, obstacles[ref.index]
-        chars = limits.base64_chars(ref)
+        chars = limits.count_base64_chars(ref)
         if ref.index in wavs:
             obstacle, chars = None, base64_length(wavs[ref.index].size_bytes)
         is_resizable = bool(types) and can_be_resized(medium)
@@ -395,7 +395,7 @@ def _plan_images(
         if ref.media_class == "image":
             images += 1
             if max_images is not None and images > max_images:
-                # An image beyond the limit becomes a text.
+                # An image beyond the limit is replaced by text.
                 continue
         if obstacle is not None and limits.max_image_base64 is not None:
             chars = min(chars, limits.max_image_base64)
@@ -419,8 +419,9 @@ def _make_recipe(
         types: The types that it may be encoded as.
         limits: The limits of the target.
         medium: The image.
-        max_chars: The most characters of base64; `None` for no other limit than the target's. In
-            bytes, it is rounded down to a power of two, so that renderings share derived images.
+        max_chars: The most characters of base64; `None` for no other limit than the target's. The
+            limit in bytes is rounded down to a power of two, so that renderings with similar limits
+            share derived images.
     """
     max_base64 = limits.max_image_base64
     max_bytes = None if max_base64 is None else max_base64 // 4 * 3
@@ -431,9 +432,10 @@ def _make_recipe(
     if max_chars is None:
         return ImageRecipe(types, limits.max_side, max_bytes)
     room_bytes = 1 << max(_MIN_ROOM_BITS, (max(max_chars, 1) // 4 * 3).bit_length() - 1)
-    if room_bytes >= _AMPLE_BYTES:
+    if room_bytes >= _LARGE_IMAGE_BYTES:
         return ImageRecipe(types, limits.max_side, min(room_bytes, max_bytes or room_bytes))
-    return ImageRecipe(types, min(_TIGHT_SIDE, limits.max_side or _TIGHT_SIDE), room_bytes)
+    max_side = min(_MAX_SIDE_OF_SMALL_IMAGE, limits.max_side or _MAX_SIDE_OF_SMALL_IMAGE)
+    return ImageRecipe(types, max_side, room_bytes)
 
 
 def _can_become_text(medium: Medium, profile: Profile) -> bool:

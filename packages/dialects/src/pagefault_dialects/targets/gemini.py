@@ -6,8 +6,8 @@ includes its images and documents. Audio and video follow all results, each afte
 its call.
 
 The model signs its calls, and Gemini 3 and later refuse a current turn whose first call is not
-signed. If the call was made by another model, it has no signature. It then gets the signature that
-the documentation defines for calls of other models.
+signed. A call of another model has no signature. It gets the signature that the documentation
+defines for such calls.
 
 Source: design document `providers.md`, `gemini`; types of google-genai 3.4;
 "Thought Signatures", FAQ.
@@ -39,7 +39,11 @@ from pagefault_dialects.targets.base64_leaves import (
     join_texts,
     text_of,
 )
-from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.media_lines import (
+    ERROR_LINE,
+    format_attachment_line,
+    format_origin_line,
+)
 from pagefault_dialects.targets.native_messages import select_request_members, write_or_copy_turns
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import Shape, fits, fits_members
@@ -84,10 +88,10 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 
 def _merge_calls_into_contents(contents: Sequence[Node]) -> list[Node]:
-    """Return contents; a content with calls is merged into the model's content before it.
+    """Return contents, with each content with calls merged into a model's content before it.
 
-    The service refuses other contents: "function call turn comes immediately after a user turn or
-    after a function response turn".
+    The service refuses a content with calls after a content of the model: "function call turn comes
+    immediately after a user turn or after a function response turn".
     """
     merged: list[Node] = []
     for content in contents:
@@ -106,19 +110,19 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     """Return a message as requests have it; `None` if they do not accept it."""
     sent = native.message
     parts = sent.get("parts")
-    is_own = native.dialect in (None, "gemini") and sent.get("role") in _ROLES
-    if not is_own or not isinstance(parts, list) or not parts or not all(map(_is_part, parts)):
+    is_content = native.dialect in (None, "gemini") and sent.get("role") in _ROLES
+    if not is_content or not isinstance(parts, list) or not parts or not all(map(_is_part, parts)):
         return None
     return select_request_members(sent, _REQUEST_MEMBERS, frozenset())
 
 
-def has_part(part: JsonObject, role: TurnRole) -> bool:
+def accepts_part(part: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a part in a rewritten content."""
     return _is_part(part)
 
 
 def _is_part(part: JsonValue) -> bool:
-    # Parts with a `type` are of the Vercel AI SDK.
+    # A part with a `type` is one of the Vercel AI SDK.
     if not isinstance(part, dict) or "type" in part:
         return False
     has_content = any(part[name] is not None for name in part.keys() - _THOUGHT_MEMBERS)
@@ -139,8 +143,8 @@ def _write_turns(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
                     *_write_calls(turn.calls, profile),
                 ]
             if parts:
-                speaker = "model" if role == "assistant" else "user"
-                contents.append({"role": speaker, "parts": parts})
+                gemini_role = "model" if role == "assistant" else "user"
+                contents.append({"role": gemini_role, "parts": parts})
     return contents
 
 
@@ -173,17 +177,17 @@ def _write_results(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node
     media: list[Node] = []
     for turn in group:
         call_id = profile.call_id.fit(turn.call_id)
-        answer: dict[str, Node] = {
+        response: dict[str, Node] = {
             "id": call_id,
             "name": profile.tool_name.fit(turn.tool_name),
             "response": _write_response(turn),
         }
         if parts := _write_attachments(turn.items):
-            answer["parts"] = parts
-        results.append({"functionResponse": answer})
+            response["parts"] = parts
+        results.append({"functionResponse": response})
         for item in turn.items:
             if isinstance(item, MediaItem) and _follows_results(item):
-                media += [{"text": frame_line(turn, item, call_id)}, _write_medium(item)]
+                media += [{"text": format_origin_line(turn, item, call_id)}, _write_medium(item)]
     return [*results, *media]
 
 
@@ -192,16 +196,16 @@ def _write_response(turn: ResolvedTurn) -> Node:
         item = turn.items[0]
         value = item.value if isinstance(item, DataItem) else None
         # An object that the service reads exactly is sent as the response.
-        is_own = isinstance(value, dict) and _RESERVED_MEMBERS.isdisjoint(value)
-        if is_own and _is_read_exactly(value):
+        is_object = isinstance(value, dict) and _RESERVED_MEMBERS.isdisjoint(value)
+        if is_object and _is_read_exactly(value):
             return JsonLeaf(value)
-    words = join_texts(map(_item_words, turn.items))
+    words = join_texts(map(_item_text, turn.items))
     return {"error": words or ERROR_LINE} if turn.is_error else {"output": words}
 
 
-def _item_words(item: ResolvedItem) -> str | None:
+def _item_text(item: ResolvedItem) -> str | None:
     if isinstance(item, MediaItem):
-        return attached_line(item, _MEDIA_LOCATION) if _follows_results(item) else None
+        return format_attachment_line(item, _MEDIA_LOCATION) if _follows_results(item) else None
     return text_of(item)
 
 
@@ -212,7 +216,7 @@ def _write_attachments(items: Sequence[ResolvedItem]) -> list[Node]:
         if not isinstance(item, MediaItem) or _follows_results(item):
             continue
         blob = _write_blob(item)
-        # A name that another medium has already would make the two look like one.
+        # The model could not distinguish two media with the same name, so only one has it.
         if item.filename and (name := one_line(item.filename)) not in names:
             names.add(name)
             blob["displayName"] = name

@@ -47,7 +47,7 @@ from pagefault_dialects.targets.fitting import (
 )
 from pagefault_dialects.targets.media_lines import (
     ERROR_LINE,
-    label_line,
+    format_label_line,
 )
 from pagefault_dialects.targets.medium_forms import (
     MediumForm,
@@ -66,10 +66,13 @@ from pagefault_dialects.targets.native_messages import (
     refers_to_all,
 )
 from pagefault_dialects.targets.profile import MediaClass, Profile
-from pagefault_dialects.targets.thoughts import takes_thought, takes_thoughts, without_signature
+from pagefault_dialects.targets.thoughts import (
+    may_send_thought,
+    may_send_thoughts,
+    without_signature,
+)
 
 _MEDIA_CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
-
 
 Sign = Callable[[str], str]
 """Returns the signed URL of a resource, by its id."""
@@ -77,12 +80,12 @@ Sign = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTurns:
-    """Turns whose media have the form in which they are sent, and the loss account."""
+    """Turns with each medium in the form in which it is sent, and the loss account."""
 
     turns: tuple[ResolvedTurn, ...]
     loss: tuple[LossEntry, ...]
     """The entries of the loss account, in reading order."""
-    loss_of_turns: tuple[int, ...] = field(default=(), compare=False)
+    loss_counts: tuple[int, ...] = field(default=(), compare=False)
     """The number of loss entries of each turn."""
 
 
@@ -122,7 +125,7 @@ class Ladder:
             for ref, obstacle in zip(refs, obstacles, strict=True)
         ]
         for kind in _MEDIA_CLASSES:
-            limit_count(forms, kind, limits.max_media(kind))
+            limit_count(forms, kind, limits.find_max_media(kind))
         limit_size(forms, self.max_base64)
         copied: dict[int, tuple[Node, ...]] = {}
         for native in native_ranges:
@@ -147,7 +150,9 @@ class Ladder:
         *,
         is_copied: bool,
     ) -> MediumForm:
-        """Return the form of a medium that its own limits require.
+        """Return the form of a medium within the limits for one medium.
+
+        Limits for all media together are applied later.
 
         Args:
             ref: The medium.
@@ -216,7 +221,12 @@ class Ladder:
             address = url if is_loaded else None
         size_bytes = properties.size_bytes or 0
         return MediaItem(
-            *(medium, source, medium.kind, properties.mime_type, size_bytes, properties.hints),
+            medium,
+            source,
+            medium.kind,
+            properties.mime_type,
+            size_bytes,
+            properties.hints,
             address=address,
             is_reference=is_reference,
             detail=self.profile.fit_detail(self.options.detail or medium.detail),
@@ -259,7 +269,7 @@ class Ladder:
             items += rendered
             loss += steps
         calls = turn.calls
-        if not takes_thoughts(turn.native_messages, self.options):
+        if not may_send_thoughts(turn.native_messages, self.options):
             calls = tuple(map(without_signature, calls))
         resolved = replace(
             cast(Any, turn), items=tuple(items), calls=calls, copied_messages=copied_messages
@@ -297,8 +307,8 @@ class Ladder:
         self, turn: ComposedTurn, block: ProviderBlock
     ) -> tuple[list[ResolvedItem], list[LossEntry]]:
         """Return a block unchanged for its provider, and as text for other providers."""
-        is_taken_thought = block.code != "reasoning" or takes_thought(block.model, self.options)
-        if self.profile.takes_block(block, turn.role) and is_taken_thought:
+        may_be_sent = block.code != "reasoning" or may_send_thought(block.model, self.options)
+        if self.profile.takes_block(block, turn.role) and may_be_sent:
             home_form = {self.profile.home: block.forms[self.profile.home]}
             return [replace(block, forms=home_form)], []
         if is_cache_mark(block):
@@ -309,17 +319,20 @@ class Ladder:
         return words, [make_loss_entry(block, block.pointer, block.what, to, restore, seq)]
 
     def _with_label(self, item: TextItem | DataItem) -> list[ResolvedItem]:
-        """Return an item after a line with its label, unless the target's blocks have labels."""
+        """Return an item, with a line before it that has its name and URL, if it has any.
+
+        The line is omitted if a block of the target can have the URL itself.
+        """
         if not isinstance(item, TextItem) or item.label is None:
             return [item]
         is_resource = self.profile.has_resources and item.label.uri is not None
-        line = None if is_resource else label_line(item.label, item.text)
+        line = None if is_resource else format_label_line(item.label, item.text)
         return [item] if line is None else [TextItem(item.pointer, line), item]
 
     def _is_rendered_elsewhere(self, turn: ComposedTurn, item: Omission) -> bool:
         """Return whether the target renders an omitted value in another member of the message."""
         if self.profile.home in item.kept_by:
-            return takes_thoughts(turn.native_messages, self.options)
+            return may_send_thoughts(turn.native_messages, self.options)
         if item.code != "stored-apart" or turn.structured is None:
             return False
         return self.profile.takes_structured(turn.structured[0])
@@ -334,8 +347,9 @@ def _make_reading_call(ref: MediumRef) -> str:
 def _copy_messages(native: NativeRange, forms: Sequence[MediumForm]) -> dict[int, tuple[Node, ...]]:
     """Return the messages of a range of turns as they were sent, by the indexes of the turns.
 
-    The first turn has all messages, and the other turns have none. If a medium of the range has
-    another form than the original, the result is empty, and obstacles that were ignored apply.
+    The first turn has all messages, and the other turns have none. If any medium of the range is
+    not sent in its original form, the messages are not copied: the result is empty, and the
+    obstacles of its media, which were ignored so far, are applied.
     """
     stored = find_stored_media(forms)
     if stored is None or not refers_to_all(native, stored):
@@ -347,7 +361,7 @@ def _copy_messages(native: NativeRange, forms: Sequence[MediumForm]) -> dict[int
 
 
 def _is_resolved(turn: ComposedTurn) -> TypeGuard[ResolvedTurn]:
-    """Return whether a turn has nothing to resolve; most turns have only texts."""
+    """Return whether a turn has only texts and values without labels, so nothing to resolve."""
     return all(
         item.label is None and item.block is None
         if isinstance(item, TextItem)

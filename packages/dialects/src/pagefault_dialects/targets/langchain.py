@@ -41,11 +41,12 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     """Return a message unchanged; `None` if it is of another dialect, or in a wrapper."""
     sent = native.message
     content = sent.get("content")
-    # Messages with a role are read by LangChain, but not written.
-    is_own = native.dialect == "langchain" and "role" not in sent
-    is_own = is_own and text_member(sent, "type") in _MESSAGE_TYPES
+    # LangChain reads messages with a role, but does not write them.
+    is_langchain = native.dialect == "langchain" and "role" not in sent
+    has_type = text_member(sent, "type") in _MESSAGE_TYPES
     is_list = isinstance(content, list) and all(map(_is_block, content))
-    return sent if is_own and (is_list or isinstance(content, str)) else None
+    has_content = is_list or isinstance(content, str)
+    return sent if is_langchain and has_type and has_content else None
 
 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:
@@ -54,7 +55,7 @@ def accepts_block(block: JsonObject, role: TurnRole) -> bool:
 
 
 def _is_block(block: JsonValue) -> bool:
-    # The library takes the members of a block without a type, such as `cachePoint`, as they are.
+    # The library passes on blocks without a type, such as `cachePoint`, unchanged.
     if not isinstance(block, dict):
         return isinstance(block, str)
     has_type = bool(text_member(block, "type")) if "type" in block else True

@@ -5,11 +5,11 @@ A result is a `CallToolResult`. It has no member for its call, since a connectio
 are in a `SamplingMessage`.
 
 Structured content may be any value since revision 2026-07-28, only an object since 2025-06-18, and
-does not exist before that. Values that a revision does not support become text, unless the text has
-them already. Links exist since 2025-06-18; before that, a URL is text. Audio exists since
-2025-03-26; before that, it is a file. A text or a medium with a URI is written as the resource or
-the link that it was, with its `_meta`, which blocks have since 2025-06-18. `resultType` exists
-since 2026-07-28; older clients ignore it.
+does not exist before that. If a revision does not support a value, the value is written as text,
+unless the content has it as text already. Links exist since 2025-06-18; before that, a URL is text.
+Audio exists since 2025-03-26; before that, it is a file. A text or a medium with a URI is written
+as the resource or the link that it was read from, with its `_meta`, which blocks have since
+2025-06-18. `resultType` exists since 2026-07-28; older clients ignore it.
 
 Source: Model Context Protocol, revisions 2024-11-05 to 2026-07-28.
 """
@@ -45,10 +45,10 @@ from pagefault_dialects.targets.base64_leaves import (
     file_name_of,
 )
 from pagefault_dialects.targets.native_messages import write_or_copy_turns
-from pagefault_dialects.targets.profile import Profile, tool_use
-from pagefault_dialects.targets.request_shapes import Shape, is_listed
+from pagefault_dialects.targets.profile import Profile, make_tool_use_block
+from pagefault_dialects.targets.request_shapes import Shape, has_known_shape
 
-_APP = "ui://"
+_APP_URI_PREFIX = "ui://"
 _MIME_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?:;.*)?")
 _SIZE = re.compile(r"(\d{1,18}) bytes")
 _CALL_META_NAMES = frozenset({"pagefault/toolCallId", "pagefault/toolName"})
@@ -90,18 +90,18 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
     """Return a message unchanged; `None` for other dialects, and for older revisions."""
     sent = native.message
-    is_own = native.dialect == "mcp" or _is_sampling(sent.get("content"))
-    if not is_own or options.protocol_version < _ANY_STRUCTURED_SINCE:
+    is_mcp = native.dialect == "mcp" or _is_sampling(sent.get("content"))
+    if not is_mcp or options.protocol_version < _ANY_STRUCTURED_SINCE:
         return None
     if "role" in sent:
-        is_said = sent["role"] in ("user", "assistant") and sent.keys() <= _MEMBERS
+        is_message = sent["role"] in ("user", "assistant") and sent.keys() <= _MEMBERS
         content = sent.get("content")
         blocks = content if isinstance(content, list) else [content]
-        return sent if is_said and blocks and all(map(_is_typed, blocks)) else None
+        return sent if is_message and blocks and all(map(_is_mcp_block, blocks)) else None
     content = sent.get("content")
-    is_typed = isinstance(content, list) and all(map(_is_typed, content))
-    is_whole = sent.get("resultType") == "complete" and _names_its_call(sent.get("_meta"))
-    return sent if is_typed and is_whole and "jsonrpc" not in sent else None
+    has_blocks = isinstance(content, list) and all(map(_is_mcp_block, content))
+    is_complete = sent.get("resultType") == "complete" and _has_valid_call_meta(sent.get("_meta"))
+    return sent if has_blocks and is_complete and "jsonrpc" not in sent else None
 
 
 def accepts_block(
@@ -110,16 +110,16 @@ def accepts_block(
     """Return whether a revision accepts a resource or a link in a rewritten message."""
     kind = text_member(block, "type")
     is_link = kind == "resource_link" and revision >= _LINKS_AND_OBJECTS_SINCE
-    return (is_link or kind == "resource") and _is_typed(block)
+    return (is_link or kind == "resource") and _is_mcp_block(block)
 
 
-def _names_its_call(meta: JsonValue) -> bool:
-    """Return whether a result names its call by id and tool, or not at all."""
+def _has_valid_call_meta(meta: JsonValue) -> bool:
+    """Return whether the `_meta` of a result has both the id and the tool of its call, or none."""
     return not isinstance(meta, dict) or len(_CALL_META_NAMES & meta.keys()) != 1
 
 
-def _is_typed(block: JsonValue) -> bool:
-    return is_listed(block, _BLOCK_SHAPES)
+def _is_mcp_block(block: JsonValue) -> bool:
+    return has_known_shape(block, _BLOCK_SHAPES)
 
 
 def _is_sampling(content: JsonValue) -> bool:
@@ -143,7 +143,7 @@ def _write_turns(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
             for block in _write_blocks(item, profile.revision)
         )
         if turn.calls:
-            uses: list[Node] = [tool_use(call, profile) for call in turn.calls]
+            uses: list[Node] = [make_tool_use_block(call, profile) for call in turn.calls]
             messages.append({"role": turn.role, "content": uses})
     return messages
 
@@ -177,8 +177,8 @@ def _write_content(
     """Return items as blocks, each with the annotations of its item."""
     content: list[Node] = []
     for item in items:
-        about = item.medium if isinstance(item, MediaItem) else item
-        annotations = _write_annotations(turn, about.pointer, profile.revision)
+        pointer = item.medium.pointer if isinstance(item, MediaItem) else item.pointer
+        annotations = _write_annotations(turn, pointer, profile.revision)
         content += (
             {**block, **annotations} if isinstance(block, dict) else block
             for block in _write_blocks(item, profile.revision)
@@ -197,7 +197,7 @@ def _write_blocks(item: ResolvedItem, revision: McpRevision) -> list[Node]:
         blocks = [
             _parse_link_text(item.text, label, revision) or _write_text_resource(item.text, label)
         ]
-    is_app = (label.uri or "").startswith(_APP)
+    is_app = (label.uri or "").startswith(_APP_URI_PREFIX)
     return [
         _with_meta(block, meta, is_of_resource=is_app)
         if isinstance(block, dict) and revision >= _LINKS_AND_OBJECTS_SINCE
@@ -243,16 +243,16 @@ def _parse_link_text(text: str, label: BlockLabel, revision: McpRevision) -> dic
     link: dict[str, Node] = {"type": "resource_link", "uri": uri, "name": label.name}
     if titles:
         link["title"] = titles.removesuffix("\n")
-    about = rest.removeprefix("\n")
-    first, _, following = about.partition("\n")
+    lines = rest.removeprefix("\n")
+    first, _, following = lines.partition("\n")
     if _MIME_TYPE.fullmatch(first):
         link["mimeType"] = first
-        about = following
-    first, _, following = about.partition("\n")
+        lines = following
+    first, _, following = lines.partition("\n")
     if size := _SIZE.fullmatch(first):
         link["size"] = int(size[1])
-        about = following
-    return link | ({"description": about} if about else {})
+        lines = following
+    return link | ({"description": lines} if lines else {})
 
 
 def _write_annotations(turn: ResolvedTurn, pointer: str, revision: McpRevision) -> dict[str, Node]:
@@ -271,6 +271,7 @@ def takes_structured(value: JsonValue, *, revision: McpRevision = _ANY_STRUCTURE
 
 
 def _is_structured(item: ResolvedItem, turn: ResolvedTurn) -> bool:
+    """Return whether an item is the value of the turn's `structuredContent`."""
     if turn.structured is None or not isinstance(item, DataItem):
         return False
     value = turn.structured[0]
@@ -313,12 +314,15 @@ def _write_link(attachment: MediaItem, address: str) -> Node:
 def _escape_uri(address: str) -> str:
     """Return a URI with spaces and control characters percent-encoded."""
     return "".join(
-        quote(sign, safe="", errors="replace") if unicodedata.category(sign)[0] in "ZC" else sign
-        for sign in address
+        quote(character, safe="", errors="replace")
+        if unicodedata.category(character)[0] in "ZC"
+        else character
+        for character in address
     )
 
 
 def _make_uri(attachment: MediaItem) -> str:
+    """Return the URI of a medium that had none: its blob, or its file name."""
     if isinstance(attachment.source, StoredBytes):
         return f"blob:{attachment.source.resource_id}"
     return f"file:///{quote(file_name_of(attachment), safe='', errors='replace')}"

@@ -23,13 +23,13 @@ from pagefault_dialects.targets.profile import Profile
 ERROR_LINE = "[The tool reported an error.]"
 
 _KIND_NAMES: dict[ResourceKind, str] = {"image": "Image", "audio": "Audio", "video": "Video"}
-# A name or a URL that is in this much of a text is not repeated before it.
+# A name or a URL is not repeated before a text if it is in this many first characters of the text.
 _HEAD_CHARS = 8_192
 _MAX_LABEL_CHARS = 2_048
 _UNITS = ("kB", "MB", "GB", "TB")
 
 
-def size_words(size_bytes: int) -> str:
+def format_size(size_bytes: int) -> str:
     """Return a size for people: `312 B`, `5.2 MB`."""
     if size_bytes < 1_000:
         return f"{size_bytes} B"
@@ -47,23 +47,28 @@ def format_medium_name(medium: Medium) -> str:
     return f"{_KIND_NAMES.get(medium.kind, 'File')}: {name}{_describe_size(medium)}"
 
 
-def placeholder(medium: Medium) -> str:
+def format_placeholder(medium: Medium) -> str:
     """Return the line that replaces a medium: `[Video: demo.mp4 (5.2 MB)]`."""
     return f"[{format_medium_name(medium)}]"
 
 
-def attached_line(attachment: MediaItem, where: str) -> str:
-    """Return the line in a result that says where its medium is: `[Image: a.png (3.0 kB), …]`."""
-    return f"[{format_medium_name(attachment.medium)}, {where}]"
+def format_attachment_line(attachment: MediaItem, location: str) -> str:
+    """Return the line in a result whose medium is sent elsewhere: `[Image: a.png (3.0 kB), …]`.
+
+    Args:
+        attachment: The medium.
+        location: The end of the line, such as `attached after the tool messages`.
+    """
+    return f"[{format_medium_name(attachment.medium)}, {location}]"
 
 
-def frame_line(turn: ResolvedTurn, attachment: MediaItem, call_id: str) -> str:
+def format_origin_line(turn: ResolvedTurn, attachment: MediaItem, call_id: str) -> str:
     """Return the line before a medium of a result that is sent in a later message."""
     tool = one_line(turn.tool_name) or "without a name"
     return f"{format_medium_name(attachment.medium)}, from the tool {tool}, call {call_id}:"
 
 
-def label_line(label: BlockLabel, text: str) -> str | None:
+def format_label_line(label: BlockLabel, text: str) -> str | None:
     """Return the line before a text with its name and URL.
 
     The result is `None` if the beginning of the text has both already, as the text of a link does.
@@ -80,8 +85,8 @@ def label_line(label: BlockLabel, text: str) -> str | None:
 def write_text(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return resolved turns as messages of the target `text`: one text for each turn.
 
-    They are for people and for models that accept only text. A medium is replaced by its line. A
-    result follows a header with its call, and a call is always one line.
+    The messages are for people, and for models that accept only text. A medium is replaced by its
+    line. A result follows a heading with its tool and call. A call is always one line.
 
     Args:
         turns: The turns, which have no media.
@@ -107,5 +112,5 @@ def _call_line(call: TurnCall, profile: Profile) -> str:
 
 def _describe_size(medium: Medium) -> str:
     if medium.size_bytes is not None:
-        return f" ({size_words(medium.size_bytes)})"
+        return f" ({format_size(medium.size_bytes)})"
     return f" ({one_line(medium.source.url)})" if isinstance(medium.source, Address) else ""

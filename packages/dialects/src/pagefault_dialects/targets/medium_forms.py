@@ -26,8 +26,8 @@ from pagefault_dialects.model.render_options import Rung, base64_length
 from pagefault_dialects.targets.fitting import MediumRef, Obstacle
 from pagefault_dialects.targets.media_lines import (
     format_medium_name,
-    placeholder,
-    size_words,
+    format_placeholder,
+    format_size,
 )
 from pagefault_dialects.targets.profile import MediaClass
 from pagefault_dialects.texts.file_texts import FileText
@@ -54,7 +54,8 @@ class MediumForm:
     steps: list[LossEntry] = field(default_factory=list)
     """The loss entries of the steps down so far, in order."""
     ignored_obstacle: Obstacle | None = None
-    """The obstacle that applies only if the message is not written as it was sent."""
+    """The obstacle of a medium whose message may be written as it was sent. It is applied only if
+    the message is rewritten."""
 
     @property
     def base64_chars(self) -> int:
@@ -65,7 +66,7 @@ class MediumForm:
 
     @property
     def is_smaller_useful(self) -> bool:
-        """True if there is a smaller image, and it takes less of a request."""
+        """True if there is a smaller image, and its base64 is shorter."""
         if self.smaller is None:
             return False
         return base64_length(self.smaller.size_bytes) < self.base64_chars
@@ -78,7 +79,7 @@ class MediumForm:
             to_text: True to replace it by text even if there is a derived image.
         """
         if self.smaller is not None and not to_text:
-            self._move_to(obstacle.becomes, obstacle)
+            self._move_to(obstacle.rung, obstacle)
             self.attachment, self.smaller = self.smaller, None
         else:
             self._move_to("placeholder" if self.words is None else self.words.kind, obstacle)
@@ -105,7 +106,7 @@ class MediumForm:
         if medium.instead is not None:
             return medium.instead
         if self.words is None:
-            return placeholder(medium)
+            return format_placeholder(medium)
         return f"[{format_medium_name(medium)}, {self.words.kind} below]\n{self.words.text}"
 
     def _describe_changes(self, attachment: MediaItem) -> str | None:
@@ -197,10 +198,11 @@ def limit_size(forms: Sequence[MediumForm], max_base64: int) -> None:
     """Replace the oldest media by smaller images, and then by text, until all together fit."""
     obstacle = Obstacle(
         "request-too-large",
-        f"All media together may have {size_words(max_base64)} of base64; the newest stay.",
+        f"All media together may have {format_size(max_base64)} of base64; the newest stay.",
     )
     for form in forms:
-        # Otherwise a medium that does not fit alone would first push all other media down.
+        # First reduce media that do not fit even alone. Otherwise all older media would be reduced
+        # in vain.
         while form.base64_chars > max_base64:
             form.step_down(obstacle, to_text=not form.is_smaller_useful)
     total = sum(form.base64_chars for form in forms)
@@ -226,12 +228,12 @@ def make_loss_entry(
     """Return the loss entry of a step down, an omission or an addition.
 
     Args:
-        cause: Has the code and the reason.
+        cause: The step, the omission or the addition, with its code and reason.
         pointer: The JSON pointer of the value in its record.
-        from_: What the record has there.
-        to: What the rendering has instead.
-        restore: How to read the original.
-        seq: The entry; ignored for an omission that replaces a run of entries.
+        from_: The kind of the value in the record, such as `original`.
+        to: The kind of the value in the rendering, such as `placeholder`.
+        restore: The HTTP request that reads the original.
+        seq: The `seq` of the entry; ignored for an omission that replaces a run of entries.
     """
     run = cause.run if isinstance(cause, Omission) else None
     from_seq, to_seq, count = run or (None, None, None)

@@ -1,8 +1,8 @@
-"""Readers of targets' messages, which return the parts whose order matters.
+"""Readers of targets' messages, which return the parts whose order has rules.
 
 These parts are texts, calls, answers (the results of calls) and thoughts. `sequence_rules.py`
-checks their order. The readers share no code with the modules that write messages, since tests
-check those modules with them.
+checks their order. Tests check the modules that write messages with these readers, so the readers
+share no code with those modules.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,18 +79,14 @@ def read_chat(message: JsonObject, pointer: str) -> MessageParts:
         kinds = frozenset(
             part.kind for part in _read_parts(message.get("content"), f"{pointer}/content")
         )
-        call_id, name = message.get("tool_call_id"), message.get("name", message.get("tool_name"))
-        parts.append(
-            MessagePart(
-                "answer",
-                pointer,
-                call_id=_text_or_none(call_id),
-                name=_text_or_none(name),
-                is_error=message.get("status") == "error",
-                kinds=kinds,
-            )
+        answer = _make_answer(
+            pointer,
+            message.get("tool_call_id"),
+            name=message.get("name", message.get("tool_name")),
+            is_error=message.get("status") == "error",
+            kinds=kinds,
         )
-        return MessageParts(pointer, side, tuple(parts))
+        return MessageParts(pointer, side, (answer,))
     parts += (
         MessagePart("thought", f"{pointer}/{name}")
         for name in _THOUGHT_MEMBERS
@@ -150,11 +146,10 @@ def read_anthropic(message: JsonObject, pointer: str) -> MessageParts:
 def _read_mcp_result(result: JsonObject, pointer: str) -> MessagePart:
     value = result.get("_meta")
     meta: JsonObject = value if isinstance(value, dict) else {}
-    return MessagePart(
-        "answer",
+    return _make_answer(
         pointer,
-        call_id=_text_or_none(meta.get("pagefault/toolCallId")),
-        name=_text_or_none(meta.get("pagefault/toolName")),
+        meta.get("pagefault/toolCallId"),
+        name=meta.get("pagefault/toolName"),
         is_error=result.get("isError") is True,
     )
 
@@ -167,13 +162,10 @@ def read_gemini(content: JsonObject, pointer: str) -> MessageParts:
         call = part.get("functionCall", part.get("function_call"))
         answer = part.get("functionResponse", part.get("function_response"))
         if isinstance(call, dict):
-            args = call.get("args", {})
-            parts.append(
-                _make_call(part_pointer, call.get("id"), call.get("name"), args, bool(signature))
-            )
+            call_id, name, args = call.get("id"), call.get("name"), call.get("args", {})
+            parts.append(_make_call(part_pointer, call_id, name, args, is_signed=bool(signature)))
         elif isinstance(answer, dict):
-            call_id, name = _text_or_none(answer.get("id")), _text_or_none(answer.get("name"))
-            parts.append(MessagePart("answer", part_pointer, call_id=call_id, name=name))
+            parts.append(_make_answer(part_pointer, answer.get("id"), name=answer.get("name")))
         elif part.get("thought"):
             parts.append(MessagePart("thought", part_pointer, is_signed=bool(signature)))
         elif "text" in part:
@@ -326,6 +318,7 @@ def _make_call(
     call_id: JsonValue,
     name: JsonValue,
     arguments: JsonValue,
+    *,
     is_signed: bool = False,
 ) -> MessagePart:
     return MessagePart(

@@ -25,9 +25,9 @@ from pagefault_dialects.targets.base64_leaves import (
     text_block,
     text_of,
 )
-from pagefault_dialects.targets.media_lines import attached_line, frame_line
+from pagefault_dialects.targets.media_lines import format_attachment_line, format_origin_line
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.targets.request_shapes import Shape, fits, is_listed
+from pagefault_dialects.targets.request_shapes import Shape, fits, has_known_shape
 
 _THINKING: Shape = {"type": re.compile("thinking"), "thinking": list}
 _THINKING_ITEMS: Mapping[str, Shape] = {
@@ -62,7 +62,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether a block is a thought of the assistant, the only block that is accepted."""
     is_thought = role == "assistant" and fits(block, _THINKING)
-    return is_thought and all(is_listed(item, _THINKING_ITEMS) for item in block["thinking"])
+    return is_thought and all(has_known_shape(item, _THINKING_ITEMS) for item in block["thinking"])
 
 
 def _write_call(call: TurnCall, profile: Profile) -> Node:
@@ -84,8 +84,8 @@ def _write_results(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node
         texts: list[str | None] = []
         for item in turn.items:
             if isinstance(item, MediaItem):
-                texts.append(attached_line(item, _MEDIA_LOCATION))
-                media += [*text_block(frame_line(turn, item, call_id)), _write_medium(item)]
+                texts.append(format_attachment_line(item, _MEDIA_LOCATION))
+                media += [*text_block(format_origin_line(turn, item, call_id)), _write_medium(item)]
             else:
                 texts.append(text_of(item))
         name = profile.tool_name.fit(turn.tool_name)

@@ -1,7 +1,8 @@
 """Native blocks: blocks of the target's own dialect, which are written as they were sent.
 
-If a message has changed, it is not written as it was sent; see `native_messages.py`. Blocks in it
-that have not changed still are. So they keep members that no item of the turn represents.
+If a message has changed, the target rewrites it; see `native_messages.py`. Blocks in it that have
+not changed are still written as they were sent, so they keep members that no item of the turn
+represents.
 """
 
 from collections import defaultdict
@@ -32,7 +33,7 @@ from pagefault_dialects.targets.medium_forms import (
 from pagefault_dialects.targets.native_messages import find_references, is_item_accepted, write_node
 from pagefault_dialects.targets.profile import Profile
 
-# Members that are rendered as text if the block itself is not written, and so are no loss.
+# Members that are rendered as text if the block itself is not written. So they are not lost.
 _RENDERED_MEMBERS = frozenset({"context", "title"})
 _REASON = "What the block says had to be changed, so that it is written without."
 
@@ -79,7 +80,10 @@ class TurnBlocks:
 
 
 def items_of_block(block: NativeBlock, item: Item, form: MediumForm | None) -> list[ResolvedItem]:
-    """Return the rendered items of an item whose block is written; they refer to the block."""
+    """Return the rendered items of an item whose block is written as it was sent.
+
+    Each of these items has this block, so the target writes the block, and only once.
+    """
     if isinstance(item, TextItem | ProviderBlock):
         return [replace(item, block=block)]
     attachment = None if form is None else form.attachment

@@ -1,10 +1,10 @@
 """Native messages: messages of the target's own dialect, which are copied as they were sent.
 
-A message is read as turns, and composing a conversation may change these: results move after their
-calls, ids are adapted to the target, old content is evicted, images are made smaller. If no turn of
-a message has changed, and requests to the target may have such messages, the message itself is
-copied, with the bytes of stored media in place of references to them. `Profile.as_request` drops
-the members that only responses have.
+A message is read as turns. A rendering may change turns: results move after their calls, ids are
+adapted to the target, old content is evicted, images are made smaller. If no turn of a message has
+changed, and the target accepts the message in requests, the message itself is copied, with the
+bytes of stored media in place of references to them. `Profile.as_request` drops the members that
+only responses have.
 """
 
 import re
@@ -34,10 +34,10 @@ from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.base64_leaves import Base64Leaf, JsonLeaf, Node
 from pagefault_dialects.targets.fitting import MediumRef, Obstacle
 from pagefault_dialects.targets.profile import Profile, matches
-from pagefault_dialects.targets.thoughts import holds_thoughts, takes_thoughts
+from pagefault_dialects.targets.thoughts import has_thoughts, may_send_thoughts
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
-# Members with arguments that a model wrote. A reference in them stays a text.
+# Members with arguments that a model wrote. References in them are not replaced by bytes.
 _ARGUMENT_MEMBERS = frozenset({"arguments", "input", "args"})
 # Members whose base64 is in a `data:` URI.
 _DATA_URI_MEMBERS = frozenset({"url", "image_url", "file_data"})
@@ -45,17 +45,8 @@ _DATA_URI_MEMBERS = frozenset({"url", "image_url", "file_data"})
 _MAX_MEDIA_DEPTH = 12
 # In a message without media, values below this depth are encoded at once.
 _MAX_TREE_DEPTH = 3
-# Types of blocks that Anthropic does not have. Its own types are many, and have no common prefix.
-_FOREIGN_BLOCK_TYPES = frozenset(
-    {
-        *("image_url", "input_audio", "file", "refusal", "input_text", "output_text"),
-        *("input_image", "input_file", "tool-call", "tool-result", "resource", "resource_link"),
-        *("audio", "video", "function_call", "tool_call", "reasoning"),
-    }
-)
 # The types of calls of functions and their results, in OpenAI's Responses.
 _FUNCTION_ITEMS = ("function_call", "function_call_output")
-_TYPES_WITH_SOURCE = frozenset({"image", "document"})
 
 MediaByResource: TypeAlias = Mapping[str, MediaItem]
 """Media by the ids of their resources."""
@@ -114,11 +105,11 @@ def find_native_ranges(
         native
         for native in _find_candidates(turns, profile, options)
         if all(
-            _may_stay(profile, refs[index], obstacles[index])
+            _may_be_sent_unchanged(profile, refs[index], obstacles[index])
             for index in find_media_range(native, media_ranges)
         )
     ]
-    return _drop_halves_of_calls(native_ranges, turns)
+    return _drop_incomplete_calls(native_ranges, turns)
 
 
 def find_media_ranges(turns: Sequence[ComposedTurn]) -> list[range]:
@@ -142,11 +133,11 @@ def find_media_range(native: NativeRange, media_ranges: Sequence[range]) -> rang
     return range(media_ranges[native.start].start, media_ranges[native.stop - 1].stop)
 
 
-def _may_stay(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bool:
+def _may_be_sent_unchanged(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bool:
     """Return whether a medium may be sent unchanged in a message of the target's own dialect.
 
-    Some obstacles do not apply there, since the provider accepts what it has sent itself: a picture
-    that a model made, or a file at a URL that only the provider can load.
+    Some obstacles do not apply in such a message, since the provider accepts what it has sent
+    itself: a picture that a model made, or a file at a URL that only the provider can load.
     """
     if obstacle is None:
         return True
@@ -163,14 +154,14 @@ def _may_stay(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bo
     return False
 
 
-def _drop_halves_of_calls(
+def _drop_incomplete_calls(
     native_ranges: list[NativeRange], turns: Sequence[ComposedTurn]
 ) -> list[NativeRange]:
-    """Return the ranges without those that have only one half of a provider-defined call.
+    """Return the ranges without those that lack the call or the result of a provider-defined call.
 
-    The halves of a call are the call and its result. Outside of the ranges, they are written as
-    the call of a function. A provider rejects a provider-defined half with a half of a function, so
-    if one half is in a range, the other half has to be in a range too.
+    Outside of the ranges, a call or a result is written as that of a function. A provider rejects
+    its own call with the result of a function, and the reverse. So if one of the two is in a range,
+    the other has to be in a range too.
     """
     provider_calls = {native.start: _find_provider_calls(native) for native in native_ranges}
     while any(provider_calls[native.start] for native in native_ranges):
@@ -188,13 +179,13 @@ def _drop_halves_of_calls(
         ]
         if len(remaining) == len(native_ranges):
             break
-        # A dropped range may have had the other half of a call in a remaining one: check again.
+        # A dropped range may have the result of a call in a remaining one, so check again.
         native_ranges = remaining
     return native_ranges
 
 
 def _find_provider_calls(native: NativeRange) -> set[str]:
-    """Return the ids of the calls in a range, or of results, that are not those of functions."""
+    """Return the ids of a range's calls and results that are not those of functions."""
     return {
         request["call_id"]
         for _, request in native.messages
@@ -231,6 +222,7 @@ def write_or_copy_turns(
     messages: list[Node] = []
     ends_with_result = False
     for is_copied, group in groupby(turns, key=lambda turn: turn.copied_messages is not None):
+        # Copied turns are added one by one, and other turns together.
         for part in ([turn] for turn in group) if is_copied else [[*group]]:
             new_messages = [*(part[0].copied_messages or ())] if is_copied else write(part)
             if content and ends_with_result and part[0].role == "tool" and new_messages:
@@ -253,8 +245,8 @@ def select_request_members(
 ) -> JsonObject | None:
     """Return a message with the members of requests only.
 
-    Unknown members are dropped if they have no content, such as null and empty lists. If another
-    member is unknown, the result is `None`.
+    Unknown members without content, such as null and empty lists, are dropped too. If there is any
+    other unknown member, the result is `None`.
 
     Args:
         message: The message as it was sent.
@@ -265,17 +257,6 @@ def select_request_members(
     if any(has_content(message[name]) for name in unknown):
         return None
     return {name: value for name, value in message.items() if name in request_members}
-
-
-def has_only_own_blocks(blocks: Sequence[JsonValue]) -> bool:
-    """Return whether all blocks have types, and all of these are types of Anthropic."""
-    return bool(blocks) and all(
-        isinstance(block, dict)
-        and isinstance(kind := block.get("type"), str)
-        and kind not in _FOREIGN_BLOCK_TYPES
-        and (kind not in _TYPES_WITH_SOURCE or isinstance(block.get("source"), dict))
-        for block in blocks
-    )
 
 
 def _find_range_at(
@@ -295,8 +276,8 @@ def _find_range_at(
     have_ids = profile.ids_are_optional or all(
         turn.call_id for turn in original if turn.role == "tool"
     )
-    may_have_thoughts = takes_thoughts(native_messages, options) or not any(
-        map(holds_thoughts, original)
+    may_have_thoughts = may_send_thoughts(native_messages, options) or not any(
+        map(has_thoughts, original)
     )
     if not (have_ids and may_have_thoughts):
         return None
@@ -312,9 +293,9 @@ def _find_range_at(
 
 
 def _read_turns_of(native_messages: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
-    """Return the turns that were read from a message.
+    """Return the turns that were read from a message, or from several joined messages.
 
-    Several messages are items of OpenAI's Responses that were joined into one turn.
+    Only items of OpenAI's Responses are joined into one turn.
     """
     if len(native_messages) == 1:
         return native_messages[0].turns
@@ -431,5 +412,5 @@ def write_node(value: JsonValue, media: MediaByResource, name: str = "", depth: 
 def _write_bytes(attachment: MediaItem, name: str) -> Node:
     if attachment.address is not None:
         return attachment.address
-    is_uri = name in _DATA_URI_MEMBERS
-    return Base64Leaf(attachment, f"data:{attachment.mime_type};base64," if is_uri else "")
+    head = f"data:{attachment.mime_type};base64," if name in _DATA_URI_MEMBERS else ""
+    return Base64Leaf(attachment, head)

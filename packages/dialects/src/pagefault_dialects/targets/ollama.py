@@ -31,15 +31,15 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
     `detail` is not used, since these messages have no member for it.
     """
     messages = [_write_message(turn, profile) for turn in turns]
-    return [message for message in messages if _says_something(message)]
+    return [message for message in messages if _has_content(message)]
 
 
-def has_thought(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether Ollama accepts a member with the model's thoughts."""
+def accepts_block(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether Ollama accepts members: only that with the assistant's thoughts."""
     return role == "assistant" and fits(block, _THOUGHT_SHAPE)
 
 
-def _says_something(message: dict[str, Node]) -> bool:
+def _has_content(message: dict[str, Node]) -> bool:
     return bool(message["content"]) or not message.keys() <= {"role", "content"}
 
 

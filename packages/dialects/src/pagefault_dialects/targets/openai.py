@@ -43,7 +43,7 @@ from pagefault_dialects.targets.base64_leaves import (
     text_block,
     text_of,
 )
-from pagefault_dialects.targets.media_lines import attached_line, frame_line
+from pagefault_dialects.targets.media_lines import format_attachment_line, format_origin_line
 from pagefault_dialects.targets.native_messages import (
     select_request_members,
     write_or_copy_turns,
@@ -51,7 +51,7 @@ from pagefault_dialects.targets.native_messages import (
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import (
     ADDRESS,
-    WORDS,
+    NON_EMPTY_TEXT,
     Shape,
     fits,
     fits_members,
@@ -76,8 +76,8 @@ _REQUEST_MEMBERS = {
     "tool": frozenset({"role", "content", "tool_call_id"}),
 }
 _BLOCK_SHAPES: Mapping[str, Shape] = {
-    "text": {"text": WORDS},
-    "refusal": {"refusal": WORDS},
+    "text": {"text": NON_EMPTY_TEXT},
+    "refusal": {"refusal": NON_EMPTY_TEXT},
     "image_url": {"image_url": {"url": ADDRESS}},
     "input_audio": {"input_audio": {"data": str, "format": str}},
     "file": {
@@ -106,7 +106,8 @@ _ITEM_SHAPES: Mapping[str, Shape] = {
     "reasoning": {"id?": str, "summary": list},
     "input_text": {"text": str},
     "output_text": {"text": str},
-    # Items of the Realtime API have both, in another form; requests have no `output_audio`.
+    # The Realtime API has `input_audio` and `output_audio` of another shape. Requests have no
+    # `output_audio`: no value has an empty shape.
     "input_audio": {"input_audio": {"data": str, "format": str}},
     "output_audio": (),
     "input_image": (
@@ -250,8 +251,11 @@ def _write_results(
         texts: list[str | None] = []
         for item in turn.items:
             if isinstance(item, MediaItem):
-                texts.append(attached_line(item, _MEDIA_LOCATION))
-                media += [*text_block(frame_line(turn, item, call_id)), _write_medium(item, detail)]
+                texts.append(format_attachment_line(item, _MEDIA_LOCATION))
+                media += [
+                    *text_block(format_origin_line(turn, item, call_id)),
+                    _write_medium(item, detail),
+                ]
             elif isinstance(item, ProviderBlock):
                 media += [*text_block(f"From the call {call_id}:"), copy_provider_block(item)]
             else:
@@ -282,7 +286,7 @@ def _write_input_medium(attachment: MediaItem, detail: ImageDetail) -> Node:
     return {"type": "input_file", "filename": name, "file_data": data_uri_of(attachment)}
 
 
-def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+def as_chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
     """Return a message as requests of `openai-chat` have it; `None` if they do not accept it."""
     sent = native.message
     role = text_member(sent, "role")
@@ -297,7 +301,9 @@ def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | 
         request["audio"] = {"id": audio.get("id")}
     content, calls = request.get("content"), request.get("tool_calls")
     if isinstance(content, list):
-        has_valid_content = bool(content) and all(_is_block(block, blocks) for block in content)
+        has_valid_content = bool(content) and all(
+            _is_chat_block(block, blocks) for block in content
+        )
     else:
         has_valid_content = bool(content) or (
             not blocks.isdisjoint(("refusal",)) and content in (None, "")
@@ -310,28 +316,29 @@ def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | 
     return request if has_valid_content and all(map(_is_call, calls)) else None
 
 
-def accepts_block(block: JsonObject, role: TurnRole) -> bool:
+def accepts_chat_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests of `openai-chat` accept a block in a rewritten message.
 
-    A block that a result cannot have is accepted, since it is sent in a user message after it.
+    A block of a result is accepted if a user message may have it: a block that the tool message
+    cannot have is sent in a user message after it.
     """
-    return _is_block(block, _BLOCK_TYPES["user" if role == "tool" else role])
+    return _is_chat_block(block, _BLOCK_TYPES["user" if role == "tool" else role])
 
 
-def has_thought(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether `openai-compat` servers accept members with the model's thoughts."""
+def accepts_compat_block(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether servers of `openai-compat` accept members: only those with thoughts."""
     return block.keys() <= _THOUGHT_SHAPES.keys() and fits_members(block, _THOUGHT_SHAPES)
 
 
-def has_item(block: JsonObject, role: TurnRole) -> bool:
+def accepts_item(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests of `openai-responses` accept an item, or a part of a message."""
     return text_member(block, "type") != "" and fits_type(block, _ITEM_SHAPES)
 
 
-def _is_block(block: JsonValue, kinds: frozenset[str]) -> bool:
+def _is_chat_block(block: JsonValue, kinds: frozenset[str]) -> bool:
     """Return whether a block has one of these types, and the members that OpenAI requires.
 
-    Blocks of Mistral have the same types and other members.
+    The members are checked since blocks of Mistral have the same types, but other members.
     """
     is_of_kind = isinstance(block, dict) and text_member(block, "type") in kinds
     return is_of_kind and fits_type(block, _BLOCK_SHAPES)
@@ -347,7 +354,7 @@ def _is_call(call: JsonValue) -> bool:
     return call.get("type") == "function" and fits(function, _FUNCTION_SHAPE)
 
 
-def responses_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+def as_responses_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
     """Return an item as requests of `openai-responses` have it; `None` if they do not accept it."""
     sent = native.message
     if native.dialect not in (None, "openai-responses"):

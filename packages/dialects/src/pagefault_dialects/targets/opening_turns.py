@@ -1,7 +1,7 @@
 """Changes of turns that a target requires: lines between turns, and system text at the beginning.
 
-`with_lines` inserts the lines before the media of turns are resolved. Each line has a note, so that
-it is an entry of the loss account.
+`insert_required_lines` inserts the lines before the media of turns are resolved. Each line has a
+note, so that it is an entry of the loss account.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,20 +26,23 @@ from pagefault_dialects.targets.rules import code_and_reason
 
 _Item = TypeVar("_Item")
 
-# The lines, in this order: before later system text, before a conversation that does not begin with
-# the user, in an empty turn of the user, and after results without a reply of the assistant.
 FROM_THE_SYSTEM = "[Said by the system, not by the user:]"
+"""The line before system text that is not at the beginning."""
 BEGINNING = "[The conversation begins here.]"
+"""The line of the user before a conversation that does not begin with the user."""
 NOTHING_SAID = "[The user said nothing.]"
+"""The line in an empty turn of the user."""
 NO_REPLY = "[The assistant said nothing to these results.]"
+"""The line of the assistant after results, if the user is next."""
 
+# The code and the reason of each line in the loss account.
 _NO_BEGINNING = code_and_reason("no-beginning")
 _LATE_SYSTEM = code_and_reason("late-system")
 _EMPTY_CONTENT = code_and_reason("empty-content")
 _NO_REPLY = code_and_reason("no-reply")
 
 
-def with_lines(
+def insert_required_lines(
     turns: Sequence[ComposedTurn], profile: Profile, *, is_whole: bool
 ) -> Sequence[ComposedTurn]:
     """Return a conversation with the lines that the target requires, each with a note.
@@ -58,7 +61,8 @@ def with_lines(
         following = [*_insert_replies(following, profile)]
     if is_whole and profile.starts_with_user and following:
         first = following[0]
-        # If the beginning is folded later, the line before it stays.
+        # A fold at the beginning is a message of the user too, but the line before it must not
+        # disappear as soon as the first turns are folded.
         is_fold = any(isinstance(item, Omission) and item.run for item in first.items)
         if first.role != "user" or is_fold or not any(map(_has_content, first.items)):
             line = (SyntheticNote("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
@@ -72,8 +76,8 @@ def split_system_text(
     """Split the system text at the beginning from the other turns.
 
     The text is empty for targets that have the system text in the list of messages. Later system
-    turns become turns of the user, with a line that marks them, if the target requires that system
-    text is at the beginning. Moving them to the beginning would change earlier messages.
+    turns become turns of the user, with a line that marks them. Moving them to the beginning would
+    change earlier messages, which providers cache.
 
     Args:
         turns: The conversation.
@@ -102,8 +106,8 @@ def _note_late_system(turns: Sequence[ComposedTurn], profile: Profile) -> Iterat
 def _fill_empty_turns(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
     """Yield turns with a line in each empty user turn that follows the assistant.
 
-    Without the line, the history could end on the assistant, and the model would continue that
-    text.
+    Targets do not write an empty turn. So without the line, the messages could end on the
+    assistant, and the model would continue the assistant's text.
     """
     is_after_assistant = False
     for turn in turns:
@@ -133,16 +137,16 @@ def _insert_replies(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator
 
 
 def _drop_last_thoughts(turns: Sequence[ComposedTurn], profile: Profile) -> Sequence[ComposedTurn]:
-    """Return turns without the thoughts at the end of the assistant's turns.
+    """Return turns without the thoughts that end a turn of the assistant.
 
-    Thoughts at the end of the history are kept, since the text after a thought may still come.
+    Thoughts at the end of the history are kept, since the text after them may not be written yet.
     """
     backwards: list[ComposedTurn] = []
     following: TurnRole | None = None
     for turn in reversed(turns):
         is_ended = turn.role == "assistant" and following not in (None, "assistant")
         if is_ended and not turn.calls:
-            turn = _drop_thoughts_at_end(turn, profile)  # noqa: PLW2901 - the turn without them
+            turn = _drop_thoughts_at_end(turn, profile)  # noqa: PLW2901 - the shorter turn
         if turn.calls or _is_written(turn, profile):
             following = turn.role
         backwards.append(turn)

@@ -1,7 +1,7 @@
 """The sizes of parts of a conversation, which are added and compared with the limits of requests.
 
-If a request would have too many or too large media, some are replaced by smaller forms. As long as
-all parts together are within the limits, this does not happen, and each part can be resolved alone.
+If a request would have too many or too large media, some of them are replaced by smaller forms. If
+all parts together are within the limits, nothing is replaced, so each part can be resolved alone.
 """
 
 from collections import Counter
@@ -18,10 +18,10 @@ from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.targets.fitting import MediaLimits, list_media
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import MediaClass, Profile
-from pagefault_dialects.targets.tokens import request_text_bytes
+from pagefault_dialects.targets.tokens import estimate_text_bytes
 
-# `request_text_bytes` counts the envelope of the request, which a part does not have.
-_EMPTY_REQUEST_BYTES = request_text_bytes(())
+# `estimate_text_bytes` counts the envelope of the request, which a part does not have.
+_EMPTY_REQUEST_BYTES = estimate_text_bytes(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class PartSize:
     media: Counter[MediaClass] = field(default_factory=Counter)
     """The number of its media by class."""
     base64_chars: int = 0
-    """The characters of base64 of its media: of the originals, or of the forms that replace them if
-    these are larger together."""
+    """The characters of base64 of its media: those of the originals or those of the forms that
+    replace them, whichever are more."""
     inline_media: int = 0
     """The number of media whose bytes are in the record, not in the blob store."""
     links: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def measure_part(
     """Return the size of a part of a conversation.
 
     Args:
-        turns: Its turns, with the lines of `opening_turns.with_lines`.
+        turns: Its turns, with the lines of `opening_turns.insert_required_lines`.
         resolved: The same turns, resolved.
         profile: The target.
         options: The options of the rendering.
@@ -71,9 +71,9 @@ def measure_part(
     )
     sources = [ref.medium.source for ref in refs]
     return PartSize(
-        request_text_bytes(turns) - _EMPTY_REQUEST_BYTES,
+        estimate_text_bytes(turns) - _EMPTY_REQUEST_BYTES,
         Counter(ref.media_class for ref in refs),
-        max(resolved_chars, sum(map(limits.base64_chars, refs))),
+        max(resolved_chars, sum(map(limits.count_base64_chars, refs))),
         sum(not isinstance(source, Address | StoredBytes) for source in sources),
         tuple(source.url for source in sources if isinstance(source, Address)),
     )
@@ -90,7 +90,7 @@ def has_room(size: PartSize, profile: Profile, options: RenderOptions, max_base6
     """
     limits = MediaLimits(profile, options, ())
     rule = profile.media.get("image")
-    counts = [(limits.max_media(kind), count) for kind, count in size.media.items()]
+    counts = [(limits.find_max_media(kind), count) for kind, count in size.media.items()]
     if rule is not None and rule.max_side_of_many is not None:
         counts.append((rule.max_side_of_many[0], size.media["image"]))
     max_chars = [max_base64]

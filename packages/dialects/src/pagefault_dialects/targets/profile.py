@@ -49,7 +49,7 @@ class MediaRule:
     max_count: int | None = None
     """The most media of the class in one rendering."""
     max_side_of_many: tuple[int, int] | None = None
-    """A number of images, and the most pixels of their longer sides if there are more images."""
+    """A number of images, and the most pixels of the longer side if there are more images."""
     addresses: tuple[str, ...] = ()
     """The schemes of URLs that are accepted in place of bytes."""
 
@@ -77,9 +77,9 @@ class IdRule:
     def fit(self, text: str) -> str:
         """Return an id unchanged if the target accepts it; otherwise return an id derived from it.
 
-        The same id always becomes the same derived id. This ends with eight hex digits of the
-        SHA-256 of the id, so that different ids stay different. With `exact_chars`, it consists of
-        letters and digits that are computed from the SHA-256.
+        The same id always becomes the same derived id. A derived id ends with eight hex digits of
+        the SHA-256 of the id, so that different ids stay different. With `exact_chars`, it consists
+        of letters and digits that are computed from the SHA-256.
         """
         if self.exact_chars is not None:
             return self._fit_exactly(text, self.exact_chars)
@@ -229,7 +229,7 @@ def matches(mime_type: str, ranges: frozenset[str] | tuple[str, ...]) -> bool:
     return not {canonical, f"{family}/*", "*/*"}.isdisjoint(ranges)
 
 
-def tool_use(call: TurnCall, profile: Profile) -> dict[str, Node]:
+def make_tool_use_block(call: TurnCall, profile: Profile) -> dict[str, Node]:
     """Return a call as a block of Anthropic and MCP."""
     return {
         "type": "tool_use",

@@ -60,8 +60,8 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
     return messages
 
 
-def has_thought(part: JsonObject, role: TurnRole) -> bool:
-    """Return whether Pydantic AI has a part for the model's thoughts."""
+def accepts_block(part: JsonObject, role: TurnRole) -> bool:
+    """Return whether Pydantic AI accepts a part: only thoughts of the assistant."""
     return role == "assistant" and fits(part, _THOUGHT_SHAPE)
 
 

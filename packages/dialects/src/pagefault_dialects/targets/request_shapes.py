@@ -1,4 +1,4 @@
-"""Shapes of JSON values, by which targets check blocks and messages before they write them as sent.
+"""Shapes of JSON values. Targets check blocks and messages by them before writing them as sent.
 
 A shape has the members that a provider requires, and their types. Other members are not checked,
 since providers add members.
@@ -11,14 +11,12 @@ from typing import TypeAlias
 from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 
 Shape: TypeAlias = "type | re.Pattern[str] | tuple[Shape, ...] | Mapping[str, Shape]"
-"""A type of JSON values: a Python type, a pattern of texts, one of several, or an object.
-
-Members of an object whose names end in `?` may be absent or `null`.
-"""
+"""A type of JSON values: a Python type, a pattern of texts, a tuple of alternative shapes, or the
+shapes of an object's members. Members whose names end in `?` may be absent or `null`."""
 
 ADDRESS = re.compile(r"https?://\S+|data:[^\s,]+;base64,[A-Za-z0-9+/=\s]+|@blob:[0-9a-f]{32}")
 """A URL, a `data:` URI or a reference of a medium."""
-WORDS = re.compile(r".+", re.DOTALL)
+NON_EMPTY_TEXT = re.compile(r".+", re.DOTALL)
 """A text that is not empty."""
 
 
@@ -43,8 +41,8 @@ def fits_type(value: JsonObject, shapes: Mapping[str, Shape]) -> bool:
     return shape is None or fits(value, shape)
 
 
-def is_listed(value: JsonValue, shapes: Mapping[str, Shape]) -> bool:
-    """Return whether a value is a block whose `type` has a shape, and has this shape."""
+def has_known_shape(value: JsonValue, shapes: Mapping[str, Shape]) -> bool:
+    """Return whether a value is a block of one of these types, with the shape of its type."""
     return isinstance(value, dict) and (
         text_member(value, "type") in shapes and fits_type(value, shapes)
     )

@@ -8,7 +8,7 @@ modules that write messages.
 In this module and in `message_parts.py`, `answer` is the kind of a part that has the result of a
 call, and the *side* of a message is its role: system, user, assistant or tool.
 
-Source: `providers`; the documentation of the providers; `mistral-common`,
+Source: design document `providers.md`; the documentation of the providers; `mistral-common`,
 `MistralRequestValidatorV3`; error messages of Gemini ("function call turn comes immediately after a
 user turn or after a function response turn"), of Anthropic ("The final block in an assistant
 message cannot be `thinking`") and of OpenAI's Responses ("of type 'reasoning' was provided without
@@ -212,7 +212,10 @@ def find_sequence_faults(
 def _merge_messages(
     messages: Iterable[MessageParts], *, merges_sides: bool
 ) -> Iterator[MessageParts]:
-    """Yield messages; consecutive messages of results, or of any one side, are merged."""
+    """Yield messages, with consecutive messages of results merged.
+
+    With `merges_sides`, consecutive messages of any other side are merged too.
+    """
     last: MessageParts | None = None
     for message in messages:
         is_same = last is not None and last.side == message.side
@@ -306,7 +309,7 @@ def _check_names(part: MessagePart, rules: SequenceRules) -> Iterator[Finding]:
 def _is_object(arguments: JsonValue, *, as_text: bool) -> bool:
     """Return whether arguments are an object; with `as_text`, the JSON text of an object."""
     if not as_text or not isinstance(arguments, str):
-        # With `as_text`, an empty object stands for a call that has no arguments to check.
+        # With `as_text`, readers return an empty object for a call without arguments to check.
         return isinstance(arguments, dict) and not (as_text and arguments)
     try:
         return isinstance(json.loads(arguments), dict)
@@ -319,7 +322,7 @@ def _check_order(
 ) -> Iterator[Finding]:
     """Yield messages whose side is not allowed at their position."""
     others = [message for message in merged if message.side != "system"]
-    if others and rules.starts_with_user and not _is_said_by_user(others[0]):
+    if others and rules.starts_with_user and not _is_user_text(others[0]):
         yield make_finding("no-beginning", others[0].pointer, actual=others[0].side)
     has_begun = False
     for message in messages:
@@ -348,14 +351,15 @@ def _check_ending(messages: Sequence[MessageParts], rules: SequenceRules) -> Ite
             yield make_finding("trailing-space", part.pointer)
 
 
-def _is_said_by_user(message: MessageParts) -> bool:
+def _is_user_text(message: MessageParts) -> bool:
+    """Return whether a message is the user's, and has no results of calls."""
     return message.side == "user" and not message.of_kind("answer")
 
 
 def _check_signatures(messages: Sequence[MessageParts]) -> Iterator[Finding]:
     """Yield the unsigned first call of each message after the newest message of the user."""
     newest = max(
-        (index for index, message in enumerate(messages) if _is_said_by_user(message)), default=-1
+        (index for index, message in enumerate(messages) if _is_user_text(message)), default=-1
     )
     for message in messages[newest + 1 :]:
         for call in message.of_kind("call")[:1]:
@@ -366,7 +370,7 @@ def _check_signatures(messages: Sequence[MessageParts]) -> Iterator[Finding]:
 def _check_thoughts(messages: Sequence[MessageParts], rules: SequenceRules) -> Iterator[Finding]:
     """Yield thoughts without a signature, and thoughts without a text or a call after them.
 
-    A thought at the end of the history is allowed, since the text after it may still come.
+    A thought at the end of the history is allowed, since the text after it may not be written yet.
     """
     for index, message in enumerate(messages):
         thoughts = message.of_kind("thought")

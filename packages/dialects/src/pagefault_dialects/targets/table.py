@@ -1,4 +1,7 @@
-"""The table of targets. A new target is a module with a function `write`, and a row here."""
+"""The table of targets: a row for each, with its profile.
+
+A new target is a module with a function `write`, and a row here.
+"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -50,7 +53,7 @@ _OPENAI_IMAGES = MediaRule(
     addresses=_HTTPS,
 )
 _OPENAI_NAMES = IdRule(r"A-Za-z0-9_-", 64)
-# Names in texts for people, which may have any characters.
+# The rule of the target `text`, whose names may have any characters.
 _ANY_NAME = IdRule(first=r"\S")
 _OPENAI_TOKENS = TokenRule(tokens_by_tiles_of_512)
 _GOOGLE_TOKENS = TokenRule(tokens_by_tiles_of_768)
@@ -83,7 +86,7 @@ _ROWS = (
         "specification 000 and its servers",
         openai.write_compat,
         home="openai-compat",
-        accepts_block=openai.has_thought,
+        accepts_block=openai.accepts_compat_block,
         media={"image": _OPENAI_IMAGES},
         default_detail="low",
     ),
@@ -92,9 +95,9 @@ _ROWS = (
         "types of openai 3.54, documentation of November 2026",
         openai.write_chat,
         home="openai-chat",
-        as_request=openai.chat_request,
+        as_request=openai.as_chat_request,
         has_original_detail=True,
-        accepts_block=openai.accepts_block,
+        accepts_block=openai.accepts_chat_block,
         media={
             "image": _OPENAI_IMAGES,
             "audio": MediaRule(frozenset({"audio/wav", "audio/mpeg"})),
@@ -107,9 +110,9 @@ _ROWS = (
         "types of openai 3.54, documentation of November 2026",
         openai.write_responses,
         home="openai-responses",
-        as_request=openai.responses_request,
+        as_request=openai.as_responses_request,
         has_original_detail=True,
-        accepts_block=openai.has_item,
+        accepts_block=openai.accepts_item,
         continues_thoughts=True,
         media={"image": _OPENAI_IMAGES, "document": MediaRule(_PDF, addresses=_HTTPS)},
         call_id=IdRule(r"A-Za-z0-9_.:-", 64),
@@ -146,7 +149,7 @@ _ROWS = (
         gemini.write,
         home="gemini",
         as_request=gemini.as_request,
-        accepts_block=gemini.has_part,
+        accepts_block=gemini.accepts_part,
         ids_are_optional=True,
         tokens=_GOOGLE_TOKENS,
         media={
@@ -157,7 +160,7 @@ _ROWS = (
             ),
             "video": MediaRule(
                 _make_types(
-                    *("video", "mp4", "mpeg", "quicktime", "x-msvideo", "x-flv", "webm", "3gpp"),
+                    "video", "mp4", "mpeg", "quicktime", "x-msvideo", "x-flv", "webm", "3gpp"
                 )
             ),
         },
@@ -211,7 +214,7 @@ _ROWS = (
         "types of ollama 0.6, documentation of November 2026",
         ollama.write,
         home="ollama",
-        accepts_block=ollama.has_thought,
+        accepts_block=ollama.accepts_block,
         media={"image": MediaRule(_make_types("image", "png", "jpeg", "webp"))},
     ),
     _framework_profile(
@@ -239,7 +242,7 @@ _ROWS = (
         vercel.write,
         home="vercel",
         as_request=vercel.as_request,
-        accepts_block=vercel.has_part,
+        accepts_block=vercel.accepts_part,
         has_separate_system=True,
     ),
     _framework_profile(
@@ -248,7 +251,7 @@ _ROWS = (
         vercel.write_6,
         home="vercel",
         as_request=vercel.as_request_6,
-        accepts_block=vercel.has_part_6,
+        accepts_block=vercel.accepts_part_6,
         has_separate_system=True,
     ),
     _framework_profile(
@@ -256,7 +259,7 @@ _ROWS = (
         "types of pydantic-ai 2.68",
         pydantic_ai.write,
         home="pydantic-ai",
-        accepts_block=pydantic_ai.has_thought,
+        accepts_block=pydantic_ai.accepts_block,
         has_original_detail=True,
         address_roles=frozenset({"user", "tool"}),
     ),
@@ -265,7 +268,7 @@ _ROWS = (
         "semantic conventions for generative AI, types of opentelemetry-util-genai 1.3b0",
         otel_genai.write,
         home="otel-genai",
-        accepts_block=otel_genai.has_thought,
+        accepts_block=otel_genai.accepts_block,
         media=_ANY_MEDIA,
         media_roles=_ALL_ROLES,
     ),

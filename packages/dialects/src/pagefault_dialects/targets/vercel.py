@@ -1,8 +1,9 @@
 """The messages of `vercel` and `vercel-6`: `ModelMessage`s of the AI SDK, as JSON.
 
-The SDK has `URL` objects, which JSON does not have. A file of a user or an assistant may have a
-string instead; in the output of a tool, only the older `file-url` may. There are outputs for errors
-with text or JSON, but not for errors with media. There, the first text says that the tool failed.
+The SDK has `URL` objects, which JSON does not have. In a message of the user or the assistant, a
+file may have a string instead. In the output of a tool, only the older `file-url` may have one.
+There are outputs for errors with text or JSON, but not for errors with media. If such an output has
+media, its first text says that the tool failed.
 
 JSON with numbers that JavaScript would round, such as long ids, is sent as text. Arguments of a
 call have to be an object, so their text is the member `json` of an object.
@@ -49,7 +50,12 @@ from pagefault_dialects.targets.base64_leaves import (
 from pagefault_dialects.targets.media_lines import ERROR_LINE
 from pagefault_dialects.targets.native_messages import select_request_members, write_or_copy_turns
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.targets.request_shapes import WORDS, Shape, fits_type, is_listed
+from pagefault_dialects.targets.request_shapes import (
+    NON_EMPTY_TEXT,
+    Shape,
+    fits_type,
+    has_known_shape,
+)
 
 _ROLES = ("user", "assistant", "tool")
 _MEMBERS = frozenset({"role", "content", "providerOptions"})
@@ -60,7 +66,7 @@ _PART_TYPES = frozenset(
     }
 )
 _PART_SHAPES: Mapping[str, Shape] = {
-    "text": {"text": WORDS},
+    "text": {"text": NON_EMPTY_TEXT},
     "reasoning": {"text": str},
     "image": {"image": str},
     "file": {"data": (str, dict), "mediaType": str},
@@ -114,8 +120,8 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     is_text = isinstance(content, str) and sent["role"] != "tool"
     is_list = isinstance(content, list) and all(map(_is_part, content))
     # The SDK accepts an empty message, but providers do not.
-    is_said = bool(content) and (is_text or is_list)
-    return select_request_members(sent, _MEMBERS, frozenset()) if is_said else None
+    is_accepted = bool(content) and (is_text or is_list)
+    return select_request_members(sent, _MEMBERS, frozenset()) if is_accepted else None
 
 
 def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
@@ -125,15 +131,15 @@ def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | 
     return None if any(map(_has_files, parts)) else as_request(native, options)
 
 
-def has_part(part: JsonObject, role: TurnRole) -> bool:
+def accepts_part(part: JsonObject, role: TurnRole) -> bool:
     """Return whether the SDK accepts a part in a rewritten message or output."""
-    return is_listed(part, _OUTPUT_PART_SHAPES) if role == "tool" else _is_part(part)
+    return has_known_shape(part, _OUTPUT_PART_SHAPES) if role == "tool" else _is_part(part)
 
 
-def has_part_6(part: JsonObject, role: TurnRole) -> bool:
-    """Return whether version 6 of the SDK accepts a part; see `has_part`."""
+def accepts_part_6(part: JsonObject, role: TurnRole) -> bool:
+    """Return whether version 6 of the SDK accepts a part; see `accepts_part`."""
     if role == "tool":
-        return is_listed(part, _OUTPUT_PART_SHAPES_6)
+        return has_known_shape(part, _OUTPUT_PART_SHAPES_6)
     return _is_part(part) and not _has_files(part)
 
 
@@ -199,9 +205,9 @@ def _write_call(call: TurnCall, profile: Profile) -> Node:
 
 
 def _write_output(turn: ResolvedTurn, output_file: WriteMedium) -> Node:
-    own = (MediaItem, ProviderBlock)
-    items = [item for item in turn.items if isinstance(item, own) or text_of(item)]
-    if any(isinstance(item, own) for item in items):
+    with_block = (MediaItem, ProviderBlock)
+    items = [item for item in turn.items if isinstance(item, with_block) or text_of(item)]
+    if any(isinstance(item, with_block) for item in items):
         first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
         return {"type": "content", "value": [*first, *blocks_of(items, output_file)]}
     kind = "error-" if turn.is_error else ""

@@ -22,7 +22,7 @@ from pagefault_dialects.pages.page_blocks import (
     page_blocks,
 )
 from pagefault_dialects.pages.page_text import image_text, visible_text
-from pagefault_dialects.targets.media_lines import placeholder
+from pagefault_dialects.targets.media_lines import format_placeholder
 
 PAGE_FAULT_TOOL = "page_fault"
 _POINTER = "/content"
@@ -63,7 +63,7 @@ def make_page_turn(
         # With any URL, the text of the blocks says that the image is attached.
         text_with_image = _first_text(page_blocks(page, level, image_url=""))
         # The image exists, so the text for targets without images does not say it is missing.
-        text_without_image = text.replace(image_missing(page), placeholder(medium), 1)
+        text_without_image = text.replace(image_missing(page), format_placeholder(medium), 1)
         # The caption is in `text_without_image`. The empty one says only that there is a caption.
         words = AlternativeText("caption", "") if image_text(page, level) else None
         image = replace(
@@ -79,7 +79,9 @@ def make_page_turn(
         # words, and the placeholder replaces the medium.
         words = AlternativeText("transcript" if medium.kind in ("audio", "video") else "text", "")
         has_words = bool(visible_text(page, level))
-        medium = replace(medium, words=words if has_words else None, instead=placeholder(medium))
+        medium = replace(
+            medium, words=words if has_words else None, instead=format_placeholder(medium)
+        )
         items = (*items, medium)
     return Turn(role="tool", items=items, origin=origin, call_id=call_id, tool_name=PAGE_FAULT_TOOL)
 
@@ -97,7 +99,7 @@ def join_page_image(items: Sequence[Item], call: PageFaultCall | None = None) ->
         case [TextItem() as text, Medium() as medium]:
             if call is not None and call.mime_type and isinstance(medium.source, Address):
                 medium = replace(medium, mime_type=call.mime_type)
-            line = placeholder(medium)
+            line = format_placeholder(medium)
             instead = text.text.replace(ATTACHED_ADDRESS, line).replace(ATTACHED, line)
             return [replace(medium, before=text.text, instead=instead)]
         case _:
