@@ -15,10 +15,10 @@ from app.http.record_responses import long_response
 from app.http.render_queries import PageQuery, RecordQuery, SessionQuery, SinceQuery
 from app.http.rendered_responses import rendered_response
 from app.models.call_ids import LONGEST_CALL_ID
-from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.renders.session_renders import SessionRenders
+from app.services.renders.tool_result_renders import ToolResultRenders
 from app.services.renders.working_sets import WorkingSets
 from app.wire.outlines import WorkingSet
 from app.wire.render_requests import RenderRequest, SessionRenderRequest
@@ -27,7 +27,7 @@ from pagefault_dialects.model.base import Count
 
 router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)
 
-AnswerRendersDep = Annotated[AnswerRenders, Depends(service(AnswerRenders))]
+ToolResultRendersDep = Annotated[ToolResultRenders, Depends(service(ToolResultRenders))]
 RendersDep = Annotated[Renders, Depends(service(Renders))]
 SessionRendersDep = Annotated[SessionRenders, Depends(service(SessionRenders))]
 WorkingSetsDep = Annotated[WorkingSets, Depends(service(WorkingSets))]
@@ -57,7 +57,7 @@ UpToQuery = Annotated[
 )
 async def render_tool_result(
     api_request: ApiRequestDep,
-    renders: AnswerRendersDep,
+    renders: ToolResultRendersDep,
     tool_result_id: str,
     query: Annotated[RecordQuery, Query()],
 ) -> Response:

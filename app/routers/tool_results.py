@@ -14,8 +14,8 @@ from app.http.problem_types import BODY_ERRORS, problem_responses, responses_of_
 from app.http.record_responses import list_response, record_response, written_response
 from app.http.render_queries import ResultOptionsQuery
 from app.http.rendered_responses import json_response
-from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
+from app.services.renders.tool_result_renders import ToolResultRenders
 from app.services.tool_results.tool_result_requests import ToolResultRequest
 from app.services.tool_results.tool_results import ToolResults
 from app.wire.renders import Target
@@ -31,7 +31,7 @@ from pagefault_dialects.model.base import ClientId
 router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=ApiRoute)
 
 ToolResultsDep = Annotated[ToolResults, Depends(service(ToolResults))]
-AnswerRendersDep = Annotated[AnswerRenders, Depends(service(AnswerRenders))]
+ToolResultRendersDep = Annotated[ToolResultRenders, Depends(service(ToolResultRenders))]
 
 NewCallQuery = Annotated[
     bool,
@@ -59,7 +59,7 @@ RenderTargetQuery = Annotated[
 async def create_tool_result(
     api_request: ApiRequestDep,
     results: ToolResultsDep,
-    renders: AnswerRendersDep,
+    renders: ToolResultRendersDep,
     query: Annotated[ResultOptionsQuery, Query()],
     render: RenderTargetQuery = None,
     new_call: NewCallQuery = False,

@@ -31,13 +31,13 @@ from app.services.pages.page_reading import PageReading
 from app.services.pages.page_views import PageViews
 from app.services.pages.page_writer import PageWriter
 from app.services.pages.pages import Pages
-from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.media_loader import MediaLoader
 from app.services.renders.new_entries import NewEntries
 from app.services.renders.outlines import Outlines
 from app.services.renders.renders import Renders
 from app.services.renders.session_renders import SessionRenders
 from app.services.renders.session_windows import SessionWindows
+from app.services.renders.tool_result_renders import ToolResultRenders
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.renders.working_sets import WorkingSets
@@ -130,7 +130,7 @@ def _session_renders(services: Services) -> SessionRenders:
     return SessionRenders(
         records,
         resolver,
-        answers=services[AnswerRenders],
+        tool_results=services[ToolResultRenders],
         pages=services[PageManifests],
         new_entries=NewEntries(records, blobs, resolver, turns),
         windows=SessionWindows(records, blobs, resolver, turns),
@@ -140,7 +140,7 @@ def _session_renders(services: Services) -> SessionRenders:
 
 RENDERS = (
     Provider(TurnResolver, _resolver),
-    Provider(AnswerRenders),
+    Provider(ToolResultRenders),
     Provider(SessionRenders, _session_renders),
     Provider(Renders),
     Provider(WorkingSets),

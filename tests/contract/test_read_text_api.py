@@ -201,7 +201,7 @@ class TestLists:
     def test_search_of_a_long_list_is_bounded_and_goes_on(
         self, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("app.services.agents.text_reader._MAX_SEARCHED", 3)
+        monkeypatch.setattr("app.services.agents.text_reader._MAX_SEARCHED_ENTRIES", 3)
         for number in range(1, 9):
             append(client, content=f"Say {number}.")
         assert read(client, "@entries:2-8", grep="say 8") == (

@@ -247,7 +247,7 @@ class _Store:
         return compared
 
     async def _text(self, rendering: Rendering) -> bytes:
-        body = await self.services[SessionRenders].answers.build_body(PROJECT, rendering)
+        body = await self.services[SessionRenders].tool_results.build_body(PROJECT, rendering)
         return b"".join([chunk async for chunk in body.chunks()])
 
     async def run(self, steps: list[Any]) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from app.config.settings import Settings
 from app.models.event import LogBounds, NewEvent
-from app.services.events.stream import Start, find_start
+from app.services.events.stream import StreamStart, find_start
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
@@ -69,13 +69,13 @@ async def delete(records: Records, session_id: str) -> None:
         )
 
 
-async def start(records: Records, after: int | None, session_id: str | None = "s") -> Start:
+async def start(records: Records, after: int | None, session_id: str | None = "s") -> StreamStart:
     return await records.read_snapshot(PROJECT, lambda unit: find_start(unit, session_id, after))
 
 
 async def starts(
     records: Records, places: Sequence[int | None], session_id: str | None = "s"
-) -> list[Start]:
+) -> list[StreamStart]:
     return [await start(records, after, session_id) for after in places]
 
 
@@ -99,34 +99,34 @@ async def sweep(stores: Stores, *, kept: timedelta = AGES, most: int = 10**6) ->
 async def test_log_without_events_begins_at_0(records: Records) -> None:
     for session_id in (None, "s"):
         assert await starts(records, [None, 0, 1], session_id) == [
-            Start(0, 0),
-            Start(0, 0),
-            Start(0, 0, RESET),
+            StreamStart(0, 0),
+            StreamStart(0, 0),
+            StreamStart(0, 0, RESET),
         ]
 
 
 async def test_project_begins_behind_any_number_it_has(records: Records) -> None:
     await write(records, "s", "t", "s")
     assert await starts(records, [None, 0, 1, 3, 4, 2**63 - 2], None) == [
-        Start(3, 3),
-        Start(0, 0),
-        Start(1, 1),
-        Start(3, 3),
-        Start(3, 3, RESET),
-        Start(3, 3, RESET),
+        StreamStart(3, 3),
+        StreamStart(0, 0),
+        StreamStart(1, 1),
+        StreamStart(3, 3),
+        StreamStart(3, 3, RESET),
+        StreamStart(3, 3, RESET),
     ]
 
 
 async def test_session_begins_behind_the_event_that_took_the_number(records: Records) -> None:
     await write(records, "t", "s", "t", "t", "s", "s", "t")
     assert await starts(records, [None, 0, 1, 2, 3, 4, 2**63 - 2]) == [
-        Start(7, 3),
-        Start(1, 0),
-        Start(2, 1),
-        Start(5, 2),
-        Start(6, 3),
-        Start(7, 3, RESET),
-        Start(7, 3, RESET),
+        StreamStart(7, 3),
+        StreamStart(1, 0),
+        StreamStart(2, 1),
+        StreamStart(5, 2),
+        StreamStart(6, 3),
+        StreamStart(7, 3, RESET),
+        StreamStart(7, 3, RESET),
     ]
 
 
@@ -136,7 +136,7 @@ async def test_session_of_another_project_is_none(stores: Stores) -> None:
         "other",
         lambda unit: [find_start(unit, item, after) for item in (None, "s") for after in (None, 2)],
     )
-    assert found == [Start(0, 0), Start(0, 0, RESET)] * 2
+    assert found == [StreamStart(0, 0), StreamStart(0, 0, RESET)] * 2
 
 
 async def test_write_that_is_rolled_back_is_never_there_and_gives_its_number_back(
@@ -166,7 +166,7 @@ async def test_deletion_is_told_to_whoever_has_not_seen_it(records: Records) -> 
     for after in range(4):
         assert await told(records, after) == [("session:deleted", 4)]
     assert await told(records, 4) == []
-    assert await start(records, None) == Start(5, 0)
+    assert await start(records, None) == StreamStart(5, 0)
     assert (await start(records, 5)).is_reset
 
 
@@ -213,16 +213,16 @@ async def test_position_of_a_session_that_ended_is_no_place_though_its_deletion_
     await write(records, *("s" for _ in range(8)), "t")
     assert await sweep(stores, most=9) == 2
     assert await starts(records, [None, 0, 1, 5, 6]) == [
-        Start(18, 8),
-        Start(9, 0),
-        *[Start(18, 8, RESET)] * 3,
+        StreamStart(18, 8),
+        StreamStart(9, 0),
+        *[StreamStart(18, 8, RESET)] * 3,
     ]
-    assert await starts(records, [7, 8]) == [Start(16, 7), Start(17, 8)]
+    assert await starts(records, [7, 8]) == [StreamStart(16, 7), StreamStart(17, 8)]
     assert await sweep(stores, most=0) == 9
     assert [item.is_reset for item in await starts(records, [1, 6, 7, 8])] == [
         *(RESET, RESET, RESET, False)
     ]
-    assert await start(records, 1, "t") == Start(18, 1)
+    assert await start(records, 1, "t") == StreamStart(18, 1)
 
 
 async def test_place_whose_event_is_removed_is_reset_to_now(stores: Stores) -> None:
@@ -230,24 +230,24 @@ async def test_place_whose_event_is_removed_is_reset_to_now(stores: Stores) -> N
     await write(records, "s", "s", "t", "s", "s")
     assert await sweep(stores, most=2) == 3
     assert await starts(records, [None, 0, 2, 3, 5], None) == [
-        Start(5, 5),
-        Start(5, 5, RESET),
-        Start(5, 5, RESET),
-        Start(3, 3),
-        Start(5, 5),
+        StreamStart(5, 5),
+        StreamStart(5, 5, RESET),
+        StreamStart(5, 5, RESET),
+        StreamStart(3, 3),
+        StreamStart(5, 5),
     ]
     assert await starts(records, [None, 0, 1, 2, 3, 4]) == [
-        Start(5, 4),
-        Start(5, 4, RESET),
-        Start(5, 4, RESET),
-        Start(3, 2),
-        Start(4, 3),
-        Start(5, 4),
+        StreamStart(5, 4),
+        StreamStart(5, 4, RESET),
+        StreamStart(5, 4, RESET),
+        StreamStart(3, 2),
+        StreamStart(4, 3),
+        StreamStart(5, 4),
     ]
     assert await starts(records, [0, 1, 2], "t") == [
-        Start(5, 1, RESET),
-        Start(5, 1),
-        Start(5, 1, RESET),
+        StreamStart(5, 1, RESET),
+        StreamStart(5, 1),
+        StreamStart(5, 1, RESET),
     ]
 
 
@@ -261,18 +261,18 @@ async def test_nothing_is_kept_and_yet_the_end_is_a_place(
     assert await sweep(stores, **limits) == 0  # type: ignore[arg-type]
     assert await records.read(PROJECT, lambda unit: unit[EventRecords].bounds()) == LogBounds(3, 3)
     assert await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=10)) == []
-    assert await starts(records, [3, 2], None) == [Start(3, 3), Start(3, 3, RESET)]
-    assert await starts(records, [2, 1]) == [Start(3, 2), Start(3, 2, RESET)]
+    assert await starts(records, [3, 2], None) == [StreamStart(3, 3), StreamStart(3, 3, RESET)]
+    assert await starts(records, [2, 1]) == [StreamStart(3, 2), StreamStart(3, 2, RESET)]
     await write(records, "s")
     assert await told(records, 2) == [("page:created", 3)]
-    assert await start(records, 3, None) == Start(3, 3)
+    assert await start(records, 3, None) == StreamStart(3, 3)
 
 
 async def test_sweep_that_only_counts_removes_no_event(stores: Stores) -> None:
     await write(stores.records, "s", "s")
     run = Sweep(stores.records, stores.blobs, events_kept=AGES, max_events=0)
     assert await run.run(DAY_SECONDS, dry_run=True) == SweepReport(expired_events=2)
-    assert await start(stores.records, 0, None) == Start(0, 0)
+    assert await start(stores.records, 0, None) == StreamStart(0, 0)
 
 
 @pytest.mark.promise(

@@ -59,7 +59,7 @@ async def write_receipt(
     The entries are stored already. So an error of the rendering does not fail the request: its text
     is the `problem` of the receipt.
     """
-    blobs = renders.answers.blobs
+    blobs = renders.tool_results.blobs
     if query is not None:
         try:
             rendered = await renders.render_session(

@@ -17,8 +17,8 @@ from app.models.limits import Limits
 from app.services.agents.prepared_calls import AnsweredCallError, CallPreparer, identify_call
 from app.services.calls.answer_positions import find_answer_position
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
+from app.services.renders.tool_result_renders import ToolResultRenders
 from app.services.requests.idempotency import Idempotency
 from app.services.requests.validation import read_object, validate_model
 from app.services.requests.whole_bodies import RequestBodies
@@ -43,7 +43,7 @@ class ToolCalls:
     records: Records
     calls: CallPreparer
     """Runs the calls."""
-    renders: AnswerRenders
+    renders: ToolResultRenders
     """Renders their answers."""
     bodies: RequestBodies
     """Reads the bodies of requests."""

@@ -29,7 +29,7 @@ class EventItem:
     number: int
     """The number of the event in the log of its project."""
     position: int
-    """The position after which the listener can continue; see `Start.position`."""
+    """The position after which the listener can continue; see `StreamStart.position`."""
     type: str
     """The type of the event. After a `reset`, the listener has to load its data again."""
     data: bytes

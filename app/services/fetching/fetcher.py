@@ -32,7 +32,7 @@ from app.services.fetching.targets import (
     FetchTarget,
     IPAddress,
     parse_target,
-    redirect_target,
+    resolve_redirect,
 )
 from pagefault_dialects.media.file_names import disposition_filename, safe_file_name
 from pagefault_dialects.media.types import canonical_mime_type
@@ -166,7 +166,7 @@ class Fetcher:
                     if response.status_code not in _REDIRECTS or location is None:
                         yield self._describe_response(target, response, deadline)
                         return
-                    target = redirect_target(target, location)
+                    target = resolve_redirect(target, location)
             raise UpstreamError("The URL redirects too often.")
 
     @asynccontextmanager

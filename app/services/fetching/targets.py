@@ -1,8 +1,9 @@
-"""Allowed targets of connections: public addresses on the web's ports, and listed ones.
+"""Decides to which servers `fetcher.py` may connect for a URL from a client or a tool.
 
-URLs are parsed once, and the parts are used for the check and the connection: two parsers that read
-the same text differently would make the check useless. This module neither resolves names nor
-connects.
+Allowed are public addresses on ports 80 and 443, and the servers that the operator lists in
+PAGEFAULT_FETCH__ALLOW. A URL is parsed once, and its parts are used for both the check and the
+connection: if two parsers read the URL differently, the check would be useless. This module does
+not resolve host names and makes no connections.
 
 `ipaddress.is_global` does not mean the public internet: it is true for multicast, for private
 services of cloud hosts, and for IPv6 forms with a private IPv4 address. So an IPv6 address has to
@@ -33,7 +34,7 @@ _PRIVATE_V4 = tuple(
         "10.0.0.0/8",
         "100.64.0.0/10",  # carriers' NAT, and some clouds' metadata
         "127.0.0.0/8",
-        "168.63.129.16/32",  # Azure's host, a public address that is not
+        "168.63.129.16/32",  # Azure's host: in a public range, but only reachable inside of Azure
         "169.254.0.0/16",  # link-local, and most clouds' metadata
         "172.16.0.0/12",
         "192.0.0.0/24",  # protocol assignments, and Oracle's metadata
@@ -57,15 +58,17 @@ _PRIVATE_V6 = tuple(
     for network in (
         "2001::/23",  # protocol assignments: Teredo, benchmarking, ORCHID
         "2001:db8::/32",  # documentation
-        "3ffe::/16",  # the 6bone, given back
+        "3ffe::/16",  # the former 6bone test network
         "3fff::/20",  # documentation
     )
 )
 
-_MAPPED = IPv6Network("::ffff:0:0/96")
+# IPv6 ranges whose addresses contain an IPv4 address.
+_IPV4_MAPPED = IPv6Network("::ffff:0:0/96")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _SIX_TO_FOUR = IPv6Network("2002::/16")
 DEFAULT_PORTS = {"http": 80, "https": 443}
+"""The default port of each scheme that is fetched."""
 
 _USER_INFO = re.compile(r"[^/?#]*//[^/?#]*@")
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -74,25 +77,26 @@ _WEB_PORTS = (80, 443)
 
 
 def is_public(ip: IPAddress) -> bool:
-    """Return whether an address is on the public internet.
+    """Return True if an address is on the public internet.
 
-    For an IPv4-mapped, NAT64 or 6to4 address, its IPv4 address counts. Teredo and IPv4-compatible
-    addresses and those with a zone are not public.
+    For an IPv4-mapped, NAT64 or 6to4 address, the IPv4 address in it is checked. Teredo addresses,
+    IPv4-compatible addresses, and addresses with a zone are not public.
     """
     if isinstance(ip, IPv4Address):
         return ip.is_global and not any(ip in network for network in _PRIVATE_V4)
     if ip.scope_id is not None:
         return False
-    inside = _embedded_v4(ip)
-    if inside is not None:
-        return is_public(inside)
+    embedded = _embedded_v4(ip)
+    if embedded is not None:
+        return is_public(embedded)
     if ip not in _ALLOCATED_V6 or any(ip in network for network in _PRIVATE_V6):
         return False
     return ip.is_global
 
 
 def _embedded_v4(ip: IPv6Address) -> IPv4Address | None:
-    if ip in _MAPPED or ip in _NAT64:
+    """Return the IPv4 address that an IPv6 address contains, if it contains one."""
+    if ip in _IPV4_MAPPED or ip in _NAT64:
         return IPv4Address(ip.packed[-4:])
     if ip in _SIX_TO_FOUR:
         return IPv4Address(ip.packed[2:6])
@@ -101,34 +105,33 @@ def _embedded_v4(ip: IPv6Address) -> IPv4Address | None:
 
 @dataclass(frozen=True, slots=True)
 class FetchTarget:
-    """The parts of a URL to fetch.
-
-    `url` has no user name, no password and no fragment. `host` is a name in lower case ASCII
-    without a dot at its end, or an IP address without brackets; `literal` is that address.
-    """
+    """A URL to fetch, and its parts."""
 
     url: httpx.URL
+    """The URL without a fragment. It has no user name and no password."""
     host: str
+    """A host name in lower case ASCII without a final dot, or an IP address without brackets."""
     port: int
     literal: IPAddress | None
+    """The host if it is an IP address."""
 
     @property
     def authority(self) -> str:
-        """The value of `Host`: the host, and the port unless it is the default one."""
+        """The value of the header `Host`: the host, and the port if it is not the default port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.url.scheme] else f"{host}:{self.port}"
 
     def at(self, address: IPAddress) -> httpx.URL:
-        """Return the URL with an address instead of the host name."""
+        """Return the URL with an IP address instead of the host name."""
         return self.url.copy_with(host=str(address))
 
 
 def parse_target(url: str) -> FetchTarget:
-    """Parse a URL.
+    """Parse a URL that a client or a tool has sent.
 
     Raises:
-        FetchBlockedError: It is not http or https, has a user name, or has characters or a host
-            that programs read differently.
+        FetchBlockedError: The URL is not http or https, has a user name, or has characters or a
+            host that some programs read differently than others.
     """
     if any(character in " \\" or not character.isprintable() for character in url):
         raise FetchBlockedError("The URL holds blanks, control characters or backslashes.")
@@ -145,17 +148,22 @@ def parse_target(url: str) -> FetchTarget:
     return FetchTarget(url=parsed.copy_with(fragment=None), host=host, port=port, literal=literal)
 
 
-def redirect_target(origin: FetchTarget, location: str) -> FetchTarget:
-    """Return the target of a redirect, relative to the requested URL.
+def resolve_redirect(origin: FetchTarget, location: str) -> FetchTarget:
+    """Return the target of a redirect.
+
+    Args:
+        origin: The target that has answered with a redirect.
+        location: The value of its header `Location`, which may be a relative URL.
 
     Raises:
-        FetchBlockedError: The target is not allowed, or redirects from https to http.
+        FetchBlockedError: The new URL is not allowed; see `parse_target`. Or it is http, and the
+            origin is https.
     """
     try:
         joined = urljoin(str(origin.url), location)
     except ValueError as exc:
         raise FetchBlockedError("The URL redirects to something that is not a URL.") from exc
-    # Joining drops line breaks, which would turn a refused address into an accepted one.
+    # `urljoin` removes line breaks, so a URL that has to be refused would be accepted.
     if any(not character.isprintable() for character in location):
         raise FetchBlockedError("The URL redirects to something that is not a URL.")
     target = parse_target(joined)
@@ -165,15 +173,15 @@ def redirect_target(origin: FetchTarget, location: str) -> FetchTarget:
 
 
 def parse_host(host: str) -> tuple[str, IPAddress | None]:
-    """Return a host in canonical form, and the address if it is one.
+    """Return a host in canonical form, and as an IP address if it is an address.
 
     Args:
-        host: ASCII, without brackets and without a port.
+        host: A host name or an address in ASCII, without brackets and without a port.
 
     Raises:
-        FetchBlockedError: It is neither a host name nor an address, or has an IPv6 zone.
+        FetchBlockedError: The host is neither a host name nor an address, or has an IPv6 zone.
     """
-    # A name with a dot at its end is the same name.
+    # A final dot only says that the name is absolute.
     name = host.lower().removesuffix(".")
     try:
         literal = ip_address(name)
@@ -187,25 +195,25 @@ def parse_host(host: str) -> tuple[str, IPAddress | None]:
 
 
 class FetchRules:
-    """The rules for targets.
+    """The ports and addresses that may be connected to.
 
     Args:
-        allow: `host` or `host:port` of servers that may have any address. A bare host is allowed
-            on ports 80 and 443; IPv6 addresses with a port are in brackets. Names are compared,
-            not addresses, so other names of the same machine are not allowed.
+        allow: The servers that may have any address, each as `host` or `host:port`. A host without
+            a port is allowed on ports 80 and 443. An IPv6 address with a port is in brackets. The
+            host of a URL is compared as text, so other names of the same server are not allowed.
 
     Raises:
-        ValueError: An entry is not of that form.
+        ValueError: An item of `allow` does not have this format.
     """
 
     def __init__(self, allow: Sequence[str] = ()) -> None:
         self._allowed = frozenset(chain.from_iterable(map(_parse_entry, allow)))
 
     def check_port(self, target: FetchTarget) -> None:
-        """Refuse ports other than 80, 443 and listed ones.
+        """Raise an error if the port of a target is not allowed.
 
         Raises:
-            FetchBlockedError: The port is not allowed.
+            FetchBlockedError: The port is neither 80 nor 443, and the server is not listed.
         """
         if target.port not in _WEB_PORTS and not self._is_listed(target):
             raise FetchBlockedError(
@@ -214,13 +222,17 @@ class FetchRules:
             )
 
     def check_addresses(self, target: FetchTarget, addresses: Sequence[IPAddress]) -> None:
-        """Refuse a host if any of its addresses is not public.
+        """Raise an error if any address of a target is not public, unless the server is listed.
 
-        A name with public and private addresses is most likely an attack.
+        A host name with public and private addresses is most likely an attack.
+
+        Args:
+            target: The target.
+            addresses: All addresses to which its host name resolves.
 
         Raises:
             FetchBlockedError: An address is not public.
-            UpstreamError: The host has no address.
+            UpstreamError: The host name has no address.
         """
         if not addresses:
             raise UpstreamError("The URL's host name does not resolve.")
@@ -237,12 +249,16 @@ class FetchRules:
 
 
 def _parse_entry(entry: str) -> list[tuple[str, int]]:
-    """Return the hosts and ports of an entry of the list of allowed servers."""
+    """Return the hosts and ports that an item of the list of allowed servers stands for.
+
+    Raises:
+        ValueError: The item is not `host` or `host:port`.
+    """
     try:
         # Two colons without brackets are an IPv6 address without a port.
-        is_bare = entry.count(":") > 1 and not entry.startswith("[")
-        # A scheme without a default port keeps an explicit port 80 or 443.
-        parsed = httpx.URL(f"allow://[{entry}]" if is_bare else f"allow://{entry}")
+        is_bare_v6 = entry.count(":") > 1 and not entry.startswith("[")
+        # `httpx.URL` drops the default port of a known scheme, so the scheme is an unknown one.
+        parsed = httpx.URL(f"allow://[{entry}]" if is_bare_v6 else f"allow://{entry}")
         host, _ = parse_host(parsed.raw_host.decode("ascii"))
         if parsed.userinfo or parsed.raw_path not in (b"", b"/"):
             raise FetchBlockedError("There is more than a host and a port.")

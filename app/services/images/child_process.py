@@ -1,7 +1,8 @@
-"""Child processes that decode hostile bytes.
+"""Start and limit the child processes that decode hostile bytes.
 
-They get no environment variables, so no secrets. Each limits its own memory and time before it
-reads any data.
+The service calls `start_child`. It passes no environment variables, so a child process has no
+secrets. The programs (`image_process.py`, `poster_process.py`) call the other functions, to limit
+their own memory and time before they read any data.
 """
 
 import os
@@ -18,29 +19,32 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 GRACE_SECONDS = 1.0
-"""The time after the deadline at which a process ends itself, in case the service has died."""
+"""The time that a child process gets beyond its deadline before it ends itself.
+
+Normally the service ends the process at the deadline. This is for a service that has died.
+"""
 
 _NICENESS = 5
-_STATUS = Path("/proc/self/status")
+_PROC_STATUS = Path("/proc/self/status")
 
 
 @dataclass(frozen=True, slots=True)
 class ChildProcess:
-    """A running process, and pipes to it."""
+    """A child process, with the pipes to its standard input and output."""
 
     process: Process
     stdin: ByteSendStream
     stdout: ByteReceiveStream
 
     async def end(self) -> int:
-        """Kill the process if it still runs, and return its status.
+        """Kill the process if it still runs, wait for its end, and return its exit status.
 
-        This waits for the end of the process even if the caller is cancelled.
+        A cancelled caller also waits.
         """
         with anyio.CancelScope(shield=True):
             if self.process.returncode is None:
                 self.process.kill()
-            # The pipe stays open until it is read to its end.
+            # asyncio closes the pipe only after it has been read to its end.
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 async for _ in self.stdout:
                     pass
@@ -49,7 +53,11 @@ class ChildProcess:
 
 
 async def start_child(module: str, *arguments: str) -> ChildProcess:
-    """Start a module of the service as a program; the caller ends it.
+    """Start a module of the service as a program. The caller has to call `ChildProcess.end`.
+
+    Args:
+        module: The full name of the module.
+        arguments: The arguments of the command line.
 
     Raises:
         OSError: The system cannot start another process.
@@ -70,32 +78,33 @@ def lower_priority() -> None:
 
 
 def limit_process(*, seconds: float, memory_bytes: int | None = None) -> None:
-    """Limit this process from now on.
+    """Limit the time and the memory of this process. A second call replaces the limits.
 
     Args:
-        seconds: The time after which it is ended, even if the service has died.
-        memory_bytes: The limit of mapped memory, on Linux; `None` for no limit.
+        seconds: The time from now after which the system ends the process.
+        memory_bytes: The limit of mapped memory, only on Linux; `None` for no limit.
     """
     if sys.platform == "linux":
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        bound = most if memory_bytes is None else memory_bytes
-        resource.setrlimit(resource.RLIMIT_AS, (bound, most))
-    # Without a handler, the signal also ends a process that runs a decoder.
+        _, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+        soft_limit = hard_limit if memory_bytes is None else memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (soft_limit, hard_limit))
+    # The process has no handler for SIGALRM, so the signal ends it even inside of a decoder in C.
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def mapped_bytes() -> int:
-    """Return the mapped memory of this process, or 0 if it is unknown."""
-    return _status_bytes("VmSize")
+def read_mapped_bytes() -> int:
+    """Return the size of the mapped memory of this process; 0 outside of Linux."""
+    return _read_proc_status("VmSize")
 
 
-def max_mapped_bytes() -> int:
-    """Return the peak of mapped memory of this process, or 0 if it is unknown."""
-    return _status_bytes("VmPeak")
+def read_peak_mapped_bytes() -> int:
+    """Return the largest size so far of the mapped memory of this process; 0 outside of Linux."""
+    return _read_proc_status("VmPeak")
 
 
-def _status_bytes(name: str) -> int:
-    if not _STATUS.exists():
+def _read_proc_status(field: str) -> int:
+    """Return a field of `/proc/self/status` in bytes; 0 if it does not exist."""
+    if not _PROC_STATUS.exists():
         return 0
-    found = re.search(rf"^{name}:\s+(\d+) kB$", _STATUS.read_text(), re.MULTILINE)
-    return int(found[1]) * 1024 if found else 0
+    match = re.search(rf"^{field}:\s+(\d+) kB$", _PROC_STATUS.read_text(), re.MULTILINE)
+    return int(match[1]) * 1024 if match else 0

@@ -1,8 +1,8 @@
-"""Tasks to make an image from another one, in a thread or in the worker process.
+"""Tasks to make an image from another image, and their results.
 
-A task is sent to the worker over a pipe, as a line of JSON and the bytes of the image. The answer
-has the same form. `pickle` is not used: the worker decodes hostile bytes, so its output cannot be
-trusted.
+`ImageWork` runs a task in a thread, or in the worker process. The worker gets a task over a pipe,
+as a line of JSON followed by the bytes of the image; its result has the same format. `pickle` is
+not used: the worker decodes hostile bytes, so its output cannot be trusted.
 """
 
 import json
@@ -12,11 +12,12 @@ from typing import Literal, TypeAlias
 from pagefault_dialects.model.resource import ImageRecipe
 
 MAX_LINE_BYTES = 4_096
+"""The maximum size of the line of a result."""
 ImageOutcome: TypeAlias = Literal["made", "same", "nothing", "too-costly", "out-of-memory"]
 """The outcome of a task.
 
-`made`: a new image. `same`: the image itself fits. `nothing`: no such image can be made. For all
-others, the task was not done.
+`made`: there is a new image. `same`: the source fits the recipe already. `nothing`: no image that
+fits can be made. `too-costly` and `out-of-memory`: the task was given up.
 """
 
 
@@ -24,7 +25,7 @@ class TooCostlyError(Exception):
     """Decoding an image needs more passes over its pixels, or more memory, than is allowed.
 
     Args:
-        reason: A sentence for people.
+        reason: A sentence that explains this to a person.
     """
 
     def __init__(self, reason: str) -> None:
@@ -34,42 +35,51 @@ class TooCostlyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImageTask:
-    """A task to make an image from another one."""
+    """A task to make an image from another image, the source."""
 
     mime_type: str
-    """The type of the source, if its first bytes do not show it."""
+    """The type of the source, which is used if its first bytes do not show the type."""
     recipe: ImageRecipe | None
-    """The recipe of the new image; `None` for the smaller form of a page's image."""
+    """The recipe of the new image; `None` for the reduced image of a memory page."""
     max_pixels: int
     """The maximum number of pixels of a decoded image."""
     max_work: int
-    """The maximum number of pixels that are processed in all passes."""
+    """The maximum number of pixels that a decoder processes, summed over all its passes."""
 
     def dump(self, *, size_bytes: int, memory_bytes: int, seconds: float) -> bytes:
-        """Return the task as a line for the worker, with further limits."""
-        line = asdict(self)
-        line |= {"size_bytes": size_bytes, "memory_bytes": memory_bytes, "seconds": seconds}
-        return json.dumps(line).encode() + b"\n"
+        """Return the task as a line of JSON for the worker.
+
+        Args:
+            size_bytes: The size of the source, whose bytes follow the line.
+            memory_bytes: The limit of additional memory of the worker.
+            seconds: The time after which the worker ends itself.
+        """
+        fields = asdict(self)
+        fields |= {"size_bytes": size_bytes, "memory_bytes": memory_bytes, "seconds": seconds}
+        return json.dumps(fields).encode() + b"\n"
 
 
-def load_task(line: dict[str, object]) -> ImageTask:
-    """Return the task in a line of `ImageTask.dump`, from which the further limits were removed."""
-    recipe = line.pop("recipe")
+def load_task(fields: dict[str, object]) -> ImageTask:
+    """Return the task from the fields of `ImageTask.dump`, without those of its arguments."""
+    recipe = fields.pop("recipe")
     if isinstance(recipe, dict):
         recipe = ImageRecipe(**recipe | {"types": tuple(recipe["types"])})
-    return ImageTask(recipe=recipe, **line)  # type: ignore[arg-type]
+    return ImageTask(recipe=recipe, **fields)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
-class ImageAnswer:
-    """An answer of the worker. If there is a new image, its bytes follow."""
+class ImageResult:
+    """The result of a task in the worker, without the bytes of the new image."""
 
     outcome: ImageOutcome
     size_bytes: int = 0
+    """The size of the new image, whose bytes follow the line; 0 if there is none."""
     mime_type: str = ""
     is_first_picture: bool = False
+    """True if the new image is the first picture of an animation."""
     reason: str = ""
+    """The text of a `TooCostlyError`."""
 
     def dump(self) -> bytes:
-        """Return the answer as a line."""
+        """Return the result as a line of JSON."""
         return json.dumps(asdict(self)).encode() + b"\n"

@@ -1,8 +1,11 @@
-"""Decodes and encodes images: fits them to recipes, and makes smaller forms.
+"""Decode and encode images with Pillow, in a thread or in the image worker.
 
-A page has the smaller form of its image at its second level. Decoders read hostile bytes, so the
-numbers of pixels and of passes over them are checked before decoding. All functions block, so call
-them in a thread or a process of their own. They may raise any error of a decoder.
+`fit_image` changes an image to fit an `ImageRecipe`: its types, sides and file size.
+`reduce_image` makes the small copy that a memory page shows at level 1 (REDUCED).
+
+Decoders read hostile bytes. So the number of pixels, and the number of passes that a decoder makes
+over them, are checked before decoding. All functions block, so call them in a thread or a process
+of their own.
 """
 
 from collections.abc import Iterator
@@ -25,12 +28,13 @@ from pagefault_dialects.media.types import sniff
 from pagefault_dialects.model.resource import ImageRecipe
 
 CODEC_VERSION = PIL.__version__
-"""The version of the codecs; another one may give other bytes, or decode more images."""
+"""The version of the codecs. Another version may write other bytes, or decode more images."""
 
 _TRANSPARENT_MODES = frozenset({"RGBA", "LA", "PA", "RGBa", "La"})
-_HEAD_BYTES = 512
-_ORIENTATION = 0x0112
-_TURNS = {
+_SNIFFED_BYTES = 512
+_EXIF_ORIENTATION = 0x0112
+# The change that makes an image upright, by the value of its Exif orientation.
+_TRANSPOSES = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
     4: Image.Transpose.FLIP_TOP_BOTTOM,
@@ -39,25 +43,31 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-# The limits of their headers or encoders.
-_MAX_SIDE = {"image/jpeg": 65_500, "image/webp": 16_383, "image/gif": 65_535}
-_ANY_SIDE = 1 << 30
-_FOR_OPAQUE = ("image/jpeg",)
-_FOR_TRANSPARENT = ("image/png", "image/webp", "image/gif")
+# The longest side that the format or its encoder allows.
+_MAX_SIDE_BY_TYPE = {"image/jpeg": 65_500, "image/webp": 16_383, "image/gif": 65_535}
+_NO_MAX_SIDE = 1 << 30
+# The types that can be written, the preferred type first.
+_OPAQUE_TYPES = ("image/jpeg",)
+_TRANSPARENT_TYPES = ("image/png", "image/webp", "image/gif")
 _QUALITIES = (85, 70, 50)
-_COLOURS = 256
-_STEP = 0.7
-# The last step has a fiftieth of the sides, which is small enough for any limit of bytes.
-_MAX_STEPS = 12
-_DRAFTS = (1, 2, 4, 8)
+_PALETTE_COLOURS = 256
+# The factor by which the sides are multiplied in one step, until the file is small enough.
+_SCALE_STEP = 0.7
+# After 12 steps the sides have a 70th of their length, so the file is below any usual limit.
+_MAX_SCALE_STEPS = 12
+# Pillow can decode a JPEG at a half, a quarter or an eighth of its sides (`Image.draft`).
+_DRAFT_DIVISORS = (1, 2, 4, 8)
 _REDUCED_SIDE = 512
 _REDUCED_QUALITIES = (85, 50)
-# Twice the final size, for the quality of scaling.
-_MIN_DRAFT_SIZE = (2 * _REDUCED_SIDE, 2 * _REDUCED_SIDE)
+# Twice the final size, because scaling from a larger draft gives a better image.
+_MIN_REDUCED_DRAFT = (2 * _REDUCED_SIDE, 2 * _REDUCED_SIDE)
 
 
 def make_image(data: bytes, task: ImageTask) -> FittedImage | None:
-    """Run a task on an image; see `fit_image` and `reduce_image`."""
+    """Fit an image to the recipe of a task, or reduce it if the task has no recipe.
+
+    See `fit_image` and `reduce_image` for the result and the errors.
+    """
     if task.recipe is None:
         return reduce_image(data, task)
     return fit_image(data, task, task.recipe)
@@ -69,22 +79,26 @@ def _load_pixels(
     task: ImageTask,
     min_size: tuple[int, int] | None = None,
 ) -> bool:
-    """Decode the pixels of an opened image; return False if it has too many.
+    """Decode the pixels of an opened image, unless it has too many.
 
     Args:
-        image: The image; a JPEG may become 2, 4 or 8 times smaller.
+        image: The image. A JPEG may become 2, 4 or 8 times smaller, see `min_size`.
         data: The bytes of the image.
         task: The limits.
-        min_size: The minimum width and height.
+        min_size: The smallest width and height to which a JPEG may be reduced while it is decoded;
+            `None` to decode it in its full size.
+
+    Returns:
+        False if the image has more pixels than the task allows, and was not decoded.
 
     Raises:
-        TooCostlyError: It takes too many passes.
+        TooCostlyError: The decoder would make too many passes over the pixels.
     """
-    pixels = _pixels(image.size, 1)
+    pixels = _count_pixels(image.size)
     if min_size is not None and is_decoded_in_rows(image, data):
-        # A JPEG can be decoded to a fraction of its size at a fraction of the cost.
+        # A JPEG can be decoded at a fraction of its size, at a fraction of the cost.
         image.draft(None, min_size)
-    if _pixels(image.size, 1) > task.max_pixels:
+    if _count_pixels(image.size) > task.max_pixels:
         return False
     passes = count_passes(image, data)
     if passes * pixels > task.max_work:
@@ -97,9 +111,12 @@ def _load_pixels(
 
 
 def _to_scalable_mode(image: Image.Image) -> Image.Image:
-    """Return the image in a mode that can be scaled, unlike palette indexes."""
+    """Convert an image with a palette, or 1 or 16 bits per pixel, to a mode that can be scaled.
+
+    Scaling interpolates colours; palette indexes cannot be interpolated.
+    """
     if image.mode.startswith("I;16"):
-        # A plain conversion would turn all but the darkest values white.
+        # `convert` alone would make all but the darkest values white.
         return image.point(lambda value: value * (1 / 256)).convert("L")
     if image.mode == "1":
         return image.convert("L")
@@ -109,48 +126,49 @@ def _to_scalable_mode(image: Image.Image) -> Image.Image:
 
 
 def _may_be_transparent(image: Image.Image) -> bool:
-    """Return whether the image can have transparent pixels."""
     return image.mode in _TRANSPARENT_MODES or "transparency" in image.info
 
 
-def _save(image: Image.Image, form: str, **options: int) -> bytes:
-    """Return the image as a file in one of Pillow's formats."""
-    out = BytesIO()
-    image.save(out, form, **options)
-    return out.getvalue()
+def _encode(image: Image.Image, pillow_format: str, **options: int) -> bytes:
+    file = BytesIO()
+    image.save(file, pillow_format, **options)
+    return file.getvalue()
 
 
 def _is_lack_of_resources(exc: Exception) -> bool:
-    """Return whether an error is about this process, not about the image."""
+    """Return True if an error was caused by the state of this process, not by the image."""
     if isinstance(exc, OSError):
-        # Pillow's errors about images have no errno, but its lack of memory has none either.
+        # Pillow raises an OSError without an errno for a damaged image, and also if it lacks
+        # memory.
         return exc.errno is not None or "out of memory" in str(exc)
     return isinstance(exc, MemoryError)
 
 
 def fit_image(data: bytes, task: ImageTask, recipe: ImageRecipe) -> FittedImage | None:
-    """Return an image that fits a recipe, upright; the image itself if it fits already.
+    """Convert an image to fit a recipe, and make it upright.
 
-    Damaged chunks of a PNG, other than the picture, are removed. An opaque image becomes a JPEG,
-    and a transparent one a PNG, if the recipe has these types; else it gets the first type of the
-    recipe. It has at most `MAX_OUTPUT_PIXELS`. If the file is too large, first its quality is
-    reduced, then its sides. The result is deterministic.
+    Damaged chunks of a PNG that its picture does not need are removed. If the recipe allows these
+    types, an opaque image becomes a JPEG and a transparent image a PNG; otherwise the image gets
+    the first type of the recipe that can be written. It has at most `MAX_OUTPUT_PIXELS` pixels. If
+    the file is too large, first its quality is reduced, then its sides. The result is
+    deterministic.
 
     Args:
         data: The whole image.
-        task: Its type, and the limits.
-        recipe: The required form.
+        task: The declared type of the image, and the limits.
+        recipe: The allowed types, sides and file size.
 
     Returns:
-        The image; of an animation the first picture, unless it is the image itself. `None` if it
-        cannot be decoded, or not be made to fit.
+        The new image, which shows the first picture of an animation; or the same image, still an
+        animation, if it fits the recipe already. `None` if the image cannot be decoded, or cannot
+        be made to fit.
 
     Raises:
-        TooCostlyError: It takes too many passes over its pixels, and was not decoded.
+        TooCostlyError: The decoder would make too many passes over the pixels.
         MemoryError: The process lacks memory now.
         OSError: The process lacks another resource now.
     """
-    source_type = sniff(data[:_HEAD_BYTES]) or task.mime_type
+    source_type = sniff(data[:_SNIFFED_BYTES]) or task.mime_type
     data = without_damaged_chunks(data)
     try:
         image = open_image(BytesIO(data), source_type)
@@ -158,7 +176,7 @@ def fit_image(data: bytes, task: ImageTask, recipe: ImageRecipe) -> FittedImage 
     except TooCostlyError:
         raise
     except Exception as exc:
-        # Decoders of hostile bytes raise errors of any kind.
+        # Decoders raise errors of any kind for hostile bytes.
         if _is_lack_of_resources(exc):
             raise
         return None
@@ -172,43 +190,42 @@ def _fit(
     task: ImageTask,
     recipe: ImageRecipe,
 ) -> FittedImage | None:
-    side, max_pixels = recipe.max_side or _ANY_SIDE, task.max_pixels
-    min_side = recipe.min_side or 0
-    if source_type != "image/jpeg" and _pixels(image.size, 1) > max_pixels:
-        # Before its orientation is read, since Pillow decodes a whole PNG for that.
+    """Fit an opened image to a recipe; see `fit_image`."""
+    max_side, min_side = recipe.max_side or _NO_MAX_SIDE, recipe.min_side or 0
+    if source_type != "image/jpeg" and _count_pixels(image.size) > task.max_pixels:
+        # Checked before the orientation is read, because Pillow decodes a whole PNG to read it.
         return None
-    orientation = _orientation(image)
-    fits = (
+    orientation = _read_orientation(image)
+    is_fitting = (
         source_type in recipe.types
-        and max(image.size) <= side
-        and not _needs_enlarging(image.size, min_side, side)
+        and max(image.size) <= max_side
+        and not _needs_enlarging(image.size, min_side, max_side)
         and (recipe.max_bytes is None or len(data) <= recipe.max_bytes)
-        and orientation not in _TURNS
+        and orientation not in _TRANSPOSES
     )
-    has_more = bool(getattr(image, "is_animated", False))
-    min_size = None if fits else _draft_size(image.size, side, max_pixels)
+    is_animated = bool(getattr(image, "is_animated", False))
+    min_size = None if is_fitting else _choose_draft_size(image.size, max_side, task.max_pixels)
+    # An image that fits is decoded too, to find out whether it is damaged.
     if not _load_pixels(image, data, task, min_size):
         return None
-    if fits:
+    if is_fitting:
         return FittedImage(data, source_type, is_first_picture=False)
-    upright = _make_upright(image, min(side, _max_side(image.size)), orientation)
-    if _needs_enlarging(upright.size, min_side, side):
+    longest_output_side = max(1, isqrt(MAX_OUTPUT_PIXELS * max(image.size) // min(image.size)))
+    upright = _make_upright(image, min(max_side, longest_output_side), orientation)
+    if _needs_enlarging(upright.size, min_side, max_side):
         shorter = min(upright.size)
         width, height = (round(length * min_side / shorter) for length in upright.size)
         upright = upright.resize((width, height), Image.Resampling.LANCZOS)
     mime_type = _choose_type(upright, recipe.types)
-    made = _encode_within(upright, mime_type, recipe.max_bytes) if mime_type else None
-    return FittedImage(made, mime_type, has_more) if made and mime_type else None
+    if mime_type is None:
+        return None
+    encoded = _encode_within_limit(upright, mime_type, recipe.max_bytes)
+    return FittedImage(encoded, mime_type, is_animated) if encoded else None
 
 
-def _max_side(size: tuple[int, int]) -> int:
-    """Return the longest side of an image of these proportions within the limit of pixels."""
-    return max(1, isqrt(MAX_OUTPUT_PIXELS * max(size) // min(size)))
-
-
-def _orientation(image: Image.Image) -> int:
+def _read_orientation(image: Image.Image) -> int:
     try:
-        return int(image.getexif().get(_ORIENTATION, 1))
+        return int(image.getexif().get(_EXIF_ORIENTATION, 1))
     except Exception as exc:
         # The image is valid even if its Exif data are damaged.
         if _is_lack_of_resources(exc):
@@ -216,36 +233,45 @@ def _orientation(image: Image.Image) -> int:
         return 1
 
 
-def _draft_size(size: tuple[int, int], side: int, max_pixels: int) -> tuple[int, int]:
-    """Return the smallest sufficient size to decode a JPEG to."""
-    # Twice the final size, for the quality of scaling.
-    min_side = 2 * min(side, max(size))
-    chosen = 1
-    for draft in _DRAFTS:
-        if max(size) // draft >= min_side or _pixels(size, chosen) > max_pixels:
-            chosen = draft
+def _choose_draft_size(size: tuple[int, int], max_side: int, max_pixels: int) -> tuple[int, int]:
+    """Return the smallest size to decode a JPEG to.
+
+    Its longer side has at least twice the final length, because scaling from a larger draft gives a
+    better image, unless such a draft has more than `max_pixels`.
+    """
+    min_draft_side = 2 * min(max_side, max(size))
+    chosen_divisor = 1
+    for divisor in _DRAFT_DIVISORS:
+        is_too_large = _count_pixels(size, chosen_divisor) > max_pixels
+        if max(size) // divisor >= min_draft_side or is_too_large:
+            chosen_divisor = divisor
     width, height = size
-    return max(1, width // chosen), max(1, height // chosen)
+    return max(1, width // chosen_divisor), max(1, height // chosen_divisor)
 
 
-def _pixels(size: tuple[int, int], draft: int) -> int:
-    return ceil(size[0] / draft) * ceil(size[1] / draft)
+def _count_pixels(size: tuple[int, int], divisor: int = 1) -> int:
+    """Return the number of pixels of an image whose sides are divided by `divisor`."""
+    return ceil(size[0] / divisor) * ceil(size[1] / divisor)
 
 
-def _make_upright(image: Image.Image, side: int, orientation: int) -> Image.Image:
-    """Return the image upright in RGB or RGBA, within the side, and without metadata."""
+def _make_upright(image: Image.Image, max_side: int, orientation: int) -> Image.Image:
+    """Scale an image down to `max_side`, turn it upright, and remove its metadata.
+
+    Returns:
+        An image in mode RGB, or RGBA if it has transparent pixels.
+    """
     if image.mode.startswith("I;16"):
-        # The transparent shade is one of 65,536, of which 256 remain.
+        # The transparent shade of grey is one of 65,536, and only 256 remain.
         image.info.pop("transparency", None)
     upright = _to_scalable_mode(image)
     if "transparency" in upright.info:
-        # Before scaling, which cannot interpolate a transparent colour.
+        # Converted before scaling, which cannot interpolate a transparent colour.
         upright = upright.convert("RGBA")
-    upright = _scale(upright, side)
-    if orientation in _TURNS:
-        upright = upright.transpose(_TURNS[orientation])
+    upright = _scale_down(upright, max_side)
+    if orientation in _TRANSPOSES:
+        upright = upright.transpose(_TRANSPOSES[orientation])
     mode = "RGBA" if _may_be_transparent(upright) else "RGB"
-    # Pillow would copy an image that has the mode already.
+    # `convert` would copy an image that has the mode already.
     upright = upright if upright.mode == mode else upright.convert(mode)
     if upright.mode == "RGBA" and upright.getchannel("A").getextrema() == (255, 255):
         upright = upright.convert("RGB")
@@ -254,107 +280,123 @@ def _make_upright(image: Image.Image, side: int, orientation: int) -> Image.Imag
     return upright
 
 
-def _scale(image: Image.Image, side: int) -> Image.Image:
+def _scale_down(image: Image.Image, max_side: int) -> Image.Image:
     longest = max(image.size)
-    if longest <= side:
+    if longest <= max_side:
         return image
-    width, height = (max(1, round(length * side / longest)) for length in image.size)
+    width, height = (max(1, round(length * max_side / longest)) for length in image.size)
     return image.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
 
 
-def _needs_enlarging(size: tuple[int, int], min_side: int, side: int) -> bool:
-    """Return whether the shorter side is too short, and the longer one stays within `side`."""
+def _needs_enlarging(size: tuple[int, int], min_side: int, max_side: int) -> bool:
+    """Return True if the shorter side is below `min_side` and the image can be enlarged.
+
+    It cannot be enlarged if its longer side would then exceed `max_side`.
+    """
     shorter, longer = sorted(size)
-    return shorter < min_side and longer * min_side <= side * shorter
+    return shorter < min_side and longer * min_side <= max_side * shorter
 
 
 def _choose_type(image: Image.Image, types: tuple[str, ...]) -> str | None:
-    best = _FOR_TRANSPARENT if image.mode == "RGBA" else _FOR_OPAQUE
-    can_be_made = (*_FOR_OPAQUE, *_FOR_TRANSPARENT)
-    return next((kind for kind in (*best, *types) if kind in types and kind in can_be_made), None)
+    """Return the best of the allowed types for an image; `None` if none can be written."""
+    preferred = _TRANSPARENT_TYPES if image.mode == "RGBA" else _OPAQUE_TYPES
+    writable = (*_OPAQUE_TYPES, *_TRANSPARENT_TYPES)
+    return next(
+        (
+            mime_type
+            for mime_type in (*preferred, *types)
+            if mime_type in types and mime_type in writable
+        ),
+        None,
+    )
 
 
-def _encode_within(image: Image.Image, mime_type: str, max_bytes: int | None) -> bytes | None:
-    """Return the image as a file within a limit of bytes, reducing its sides as needed."""
+def _encode_within_limit(image: Image.Image, mime_type: str, max_bytes: int | None) -> bytes | None:
+    """Encode an image to a file of at most `max_bytes`, scaling it down as needed.
+
+    Returns:
+        The file; `None` if it is still too large after `_MAX_SCALE_STEPS` steps.
+    """
     if image.mode == "RGBA" and mime_type == "image/jpeg":
-        paper = Image.new("RGB", image.size, "white")
-        paper.paste(image, mask=image.getchannel("A"))
-        image = paper
-    image = _scale(image, _MAX_SIDE.get(mime_type, _ANY_SIDE))
-    remaining = _MAX_STEPS
+        background = Image.new("RGB", image.size, "white")
+        background.paste(image, mask=image.getchannel("A"))
+        image = background
+    image = _scale_down(image, _MAX_SIDE_BY_TYPE.get(mime_type, _NO_MAX_SIDE))
+    remaining_steps = _MAX_SCALE_STEPS
     while True:
-        smallest = 0
-        for made in _encode_forms(image, mime_type):
-            if max_bytes is None or len(made) <= max_bytes:
-                return made
-            smallest = min(smallest or len(made), len(made))
-        if not remaining or max_bytes is None:
+        smallest_bytes = 0
+        for encoded in _encode_by_quality(image, mime_type):
+            if max_bytes is None or len(encoded) <= max_bytes:
+                return encoded
+            smallest_bytes = min(smallest_bytes or len(encoded), len(encoded))
+        if not remaining_steps or max_bytes is None:
             return None
-        # The size of a file is about proportional to its pixels, so useless steps are skipped.
-        steps = min(remaining, max(1, int(log(smallest / max(1, max_bytes), 1 / _STEP**2))))
-        remaining -= steps
-        image = _scale(image, max(1, round(max(image.size) * _STEP**steps)))
+        # The size of a file is about proportional to its pixels, so several steps are made at once.
+        steps = int(log(smallest_bytes / max(1, max_bytes), 1 / _SCALE_STEP**2))
+        steps = min(remaining_steps, max(1, steps))
+        remaining_steps -= steps
+        image = _scale_down(image, max(1, round(max(image.size) * _SCALE_STEP**steps)))
 
 
-def _encode_forms(image: Image.Image, mime_type: str) -> Iterator[bytes]:
-    """Yield the image as a file, the best form first."""
+def _encode_by_quality(image: Image.Image, mime_type: str) -> Iterator[bytes]:
+    """Yield the image as files of falling quality and size."""
     if mime_type == "image/gif":
-        yield _save(image, "GIF")
+        yield _encode(image, "GIF")
     elif mime_type == "image/png":
-        yield _save(image, "PNG")
-        yield _save(image.quantize(_COLOURS, Image.Quantize.FASTOCTREE), "PNG")
+        yield _encode(image, "PNG")
+        yield _encode(image.quantize(_PALETTE_COLOURS, Image.Quantize.FASTOCTREE), "PNG")
     else:
-        form = "JPEG" if mime_type == "image/jpeg" else "WEBP"
         for quality in _QUALITIES:
-            yield _save(image, form, quality=quality)
+            yield _encode(image, "JPEG" if mime_type == "image/jpeg" else "WEBP", quality=quality)
 
 
 def reduce_image(data: bytes, task: ImageTask) -> FittedImage | None:
-    """Reduce an image to at most 512 pixels on its longer side, upright.
+    """Reduce an image to at most 512 pixels on its longer side, and make it upright.
 
     An animation is reduced to its first picture.
 
     Args:
         data: The whole image.
-        task: Its detected type, and the limits.
+        task: The detected type of the image, and the limits.
 
     Returns:
-        A JPEG or PNG; the image itself if it is small enough already, or no smaller form has fewer
-        bytes; `None` if it cannot be decoded.
+        A JPEG or PNG; or the same image, if its sides are short enough already or if no reduced
+        file is smaller. `None` if the image cannot be decoded.
 
     Raises:
-        TooCostlyError: It takes too many passes over its pixels, and was not decoded.
+        TooCostlyError: The decoder would make too many passes over the pixels.
     """
     data = without_damaged_chunks(data)
-    itself = FittedImage(data, task.mime_type, is_first_picture=False)
+    unchanged = FittedImage(data, task.mime_type, is_first_picture=False)
     try:
         image = open_image(BytesIO(data), task.mime_type)
         if image is None:
             return None
         is_small = max(image.size) <= _REDUCED_SIDE
-        if not _load_pixels(image, data, task, _MIN_DRAFT_SIZE):
+        if not _load_pixels(image, data, task, _MIN_REDUCED_DRAFT):
             return None
         if is_small:
-            return itself
+            return unchanged
         reduced = _to_scalable_mode(image)
         reduced.thumbnail((_REDUCED_SIDE, _REDUCED_SIDE), reducing_gap=2.0)
-        smaller = _smaller_forms(ImageOps.exif_transpose(reduced))
-        made = next((made for made in smaller if len(made[0]) < len(data)), None)
-        return FittedImage(*made, is_first_picture=False) if made else itself
+        for encoded, mime_type in _encode_reduced(ImageOps.exif_transpose(reduced)):
+            if len(encoded) < len(data):
+                return FittedImage(encoded, mime_type, is_first_picture=False)
     except TooCostlyError:
         raise
-    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise errors of any kind
+    except Exception:  # noqa: BLE001 - decoders raise errors of any kind for hostile bytes
         return None
+    return unchanged
 
 
-def _smaller_forms(image: Image.Image) -> Iterator[tuple[bytes, str]]:
-    """Yield the image as files, the best form first, then smaller ones."""
+def _encode_reduced(image: Image.Image) -> Iterator[tuple[bytes, str]]:
+    """Yield the image as files of falling quality and size, each with its type."""
     if _may_be_transparent(image):
         transparent = image.convert("RGBA")
-        yield _save(transparent, "PNG", optimize=True), "image/png"
-        yield _save(transparent.quantize(64), "PNG", optimize=True), "image/png"
+        yield _encode(transparent, "PNG", optimize=True), "image/png"
+        yield _encode(transparent.quantize(64), "PNG", optimize=True), "image/png"
         return
     opaque = image.convert("RGB")
     for quality in _REDUCED_QUALITIES:
-        yield _save(opaque, "JPEG", quality=quality, optimize=True), "image/jpeg"
-    yield _save(opaque.convert("1"), "PNG", optimize=True), "image/png"
+        yield _encode(opaque, "JPEG", quality=quality, optimize=True), "image/jpeg"
+    yield _encode(opaque.convert("1"), "PNG", optimize=True), "image/png"

@@ -1,10 +1,11 @@
-"""Writes the first key frame of a video as a JPEG; a program of its own, since it may crash.
+"""A program that writes the first key frame of a video to standard output, as a JPEG.
 
     python -m app.services.images.poster_process FORMAT PATH MEMORY_BYTES SECONDS
 
-Decoders of video are large, written in C, and read hostile bytes. So they run in a process with
-limits of memory and time, which opens only one file: the format is an argument, so that a playlist
-is not read as a video, and other protocols than files are disabled.
+`posters.py` starts it. Decoders of video are large, written in C, and read hostile bytes. So they
+run in a process of their own, which limits its memory and time. A video must not make FFmpeg open
+other files: the format is an argument, because a detected format could be a playlist, and all
+protocols but `file` are disabled.
 """
 
 import io
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING
 from app.services.images.child_process import (
     limit_process,
     lower_priority,
-    mapped_bytes,
-    max_mapped_bytes,
+    read_mapped_bytes,
+    read_peak_mapped_bytes,
 )
 
 if TYPE_CHECKING:
@@ -23,50 +24,58 @@ if TYPE_CHECKING:
 
 MAX_PIXELS = 3_840 * 2_160
 NO_PICTURE, TOO_LARGE = 3, 4
-"""Statuses about the video; others are about the process."""
+"""Exit statuses: the video has no readable key frame, or one with more than `MAX_PIXELS`.
+
+Any other status except 0 says that the process failed, so the video may be valid.
+"""
 _MAX_MEMORY_BYTES = 512 * 1024 * 1024
-# The largest single allocation.
-_ROOM_BYTES = 48 * 1024 * 1024
+_LARGEST_ALLOCATION_BYTES = 48 * 1024 * 1024
 _MAX_SIDE = 1280
 _QUALITY = 80
 
 
 def main(video_format: str, path: str, memory_bytes: int, seconds: float) -> int:
-    """Write the frame to standard output; return the exit status.
+    """Write the first key frame to standard output, and return the exit status.
 
     Args:
         video_format: FFmpeg's name of the format.
-        path: The file.
-        memory_bytes: The limit of mapped memory in addition to the loaded decoders.
-        seconds: The time after which the process ends.
+        path: The path of the video.
+        memory_bytes: The limit of mapped memory, without that of the loaded libraries.
+        seconds: The time after which the system ends the process.
     """
     lower_priority()
     limit_process(seconds=seconds, memory_bytes=_MAX_MEMORY_BYTES)
-    import av  # noqa: F401, PLC0415 - an optional package, for this process alone
-    import PIL.JpegImagePlugin  # noqa: F401, PLC0415 - before memory is limited
+    # Loaded before their memory is measured: PyAV, which is an optional package, and the encoder.
+    import av  # noqa: F401, PLC0415
+    import PIL.JpegImagePlugin  # noqa: F401, PLC0415
 
-    max_bytes = min(_MAX_MEMORY_BYTES, mapped_bytes() + memory_bytes)
+    max_bytes = min(_MAX_MEMORY_BYTES, read_mapped_bytes() + memory_bytes)
     limit_process(seconds=seconds, memory_bytes=max_bytes)
     try:
-        image = _first_key_frame(video_format, path)
-    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise errors of any kind
-        # Without free memory, the error may not be about the video.
-        return NO_PICTURE if max_bytes - max_mapped_bytes() > _ROOM_BYTES else 1
+        image = _decode_first_key_frame(video_format, path)
+    except Exception:  # noqa: BLE001 - decoders raise errors of any kind for hostile bytes
+        # If the memory was nearly exhausted, an allocation may have failed, not the video.
+        free_bytes = max_bytes - read_peak_mapped_bytes()
+        return NO_PICTURE if free_bytes > _LARGEST_ALLOCATION_BYTES else 1
     if image is None:
         return TOO_LARGE
     image.thumbnail((_MAX_SIDE, _MAX_SIDE))
-    written = io.BytesIO()
-    image.convert("RGB").save(written, "JPEG", quality=_QUALITY)
-    sys.stdout.buffer.write(written.getvalue())
+    jpeg = io.BytesIO()
+    image.convert("RGB").save(jpeg, "JPEG", quality=_QUALITY)
+    sys.stdout.buffer.write(jpeg.getvalue())
     return 0
 
 
-def _first_key_frame(video_format: str, path: str) -> "Image | None":
-    """Return the frame; `None` if it has too many pixels by its header or by the stream."""
+def _decode_first_key_frame(video_format: str, path: str) -> "Image | None":
+    """Return the frame; `None` if it has more than `MAX_PIXELS`.
+
+    The header of the file is checked before decoding, and the frame again, since headers may lie.
+    """
     import av  # noqa: PLC0415 - see `main`
 
     options = {"protocol_whitelist": "file"}
     if video_format == "mov":
+        # A QuickTime file may refer to other files for its data.
         options["enable_drefs"] = "0"
     with av.open(path, format=video_format, options=options, metadata_errors="ignore") as video:
         stream = video.streams.video[0]

@@ -1,6 +1,6 @@
-"""Makes posters: images of the first key frame of stored videos, stored as derived images.
+"""Makes the posters of videos: JPEGs of their first key frames, stored as derived images.
 
-A separate process (`poster_process`) decodes the video, if the optional package `av` is installed.
+A child process (`poster_process.py`) decodes the video, if the optional package `av` is installed.
 """
 
 import tempfile
@@ -26,20 +26,21 @@ from app.stores.blobs.store import BlobStore
 from pagefault_dialects.model.resource import DerivedImage, Resource
 
 _MODULE = "app.services.images.poster_process"
-_FORMATS = {
+# FFmpeg's names of the formats of videos that are decoded.
+_FORMATS_BY_TYPE = {
     "video/mp4": "mov",
     "video/quicktime": "mov",
     "video/webm": "matroska",
     "video/x-matroska": "matroska",
 }
 _MAX_VIDEO_BYTES = 256 * 1024 * 1024
-"""The maximum size of a video that is decoded. It is limited because the video is copied."""
+"""The maximum size of a video. It is limited because the video is copied to a temporary file."""
 _MAX_POSTER_BYTES = 4 * 1024 * 1024
 _SECONDS = 10.0
-# The memory to decode a frame, measured with 3,840 x 2,160 pixels in four codecs, with ten bits and
-# without subsampling.
+# The memory to decode a frame, measured for four codecs with frames of 3,840 x 2,160 pixels, ten
+# bits per channel and no chroma subsampling.
 _FRAME_BYTES = 192 * 1024 * 1024
-_KEY_OF_TOO_LARGE = "poster/2;too-large"
+_TOO_LARGE_KEY = "poster/2;too-large"
 _log = structlog.get_logger(__name__)
 
 
@@ -50,10 +51,10 @@ def can_make_posters() -> bool:
 
 
 @cache
-def _make_key() -> str:
-    """Return the key of posters, with the version of the decoder.
+def _poster_key() -> str:
+    """Return the key under which the outcomes of posters are recorded.
 
-    So a video without a poster is tried again with a new version.
+    It contains the version of the decoder, so that a failed video is tried again with a new one.
     """
     return f"poster/2;{version('av')}"
 
@@ -64,23 +65,23 @@ class Posters:
 
     blobs: BlobStore
     derived: DerivedImages
-    """Stores posters."""
+    """Finds and stores posters."""
     memory: MemoryBudget
     _turns: ProjectTurns = field(
         init=False, default_factory=lambda: ProjectTurns(waiting=64, at_once=1)
     )
 
     async def get(self, project_id: str, video: Resource) -> DerivedImage:
-        """Return the poster of a video. If there is none yet, make it.
+        """Return the poster of a video. Make the poster if it does not exist yet.
 
         Raises:
             NotFoundError: There is no poster: the resource is not a video of a known format, is
                 too large or damaged, or the package `av` is not installed.
-            OverloadedError: The poster cannot be made now.
+            OverloadedError: The poster cannot be made now, for lack of time or memory.
             MalformedRequestError: The client has disconnected.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
-        video_format = _FORMATS.get(video.mime_type)
+        video_format = _FORMATS_BY_TYPE.get(video.mime_type)
         if video_format is None or video.size_bytes > _MAX_VIDEO_BYTES or not can_make_posters():
             raise _no_poster_error()
         poster = await self._find(project_id, video)
@@ -92,20 +93,20 @@ class Posters:
         return poster
 
     async def get_if_any(self, project_id: str, video: Resource) -> DerivedImage | None:
-        """Return the poster of a video as `get` does; `None` if it has none."""
+        """Return the poster of a video as `get` does, but `None` instead of a `NotFoundError`."""
         with suppress(NotFoundError):
             return await self.get(project_id, video)
         return None
 
     async def _find(self, project_id: str, video: Resource) -> DerivedImage | None:
-        """Return an existing poster; `None` if nobody has tried to make it.
+        """Return the recorded poster of a video; `None` if there was no attempt to make it.
 
         Raises:
-            NotFoundError: An earlier attempt has found no picture.
+            NotFoundError: An earlier attempt found no frame, or a frame that is too large.
         """
-        recorded = await self.derived.find(project_id, video.digest, _make_key())
+        recorded = await self.derived.find(project_id, video.digest, _poster_key())
         if recorded is None:
-            if await self.derived.find(project_id, video.digest, _KEY_OF_TOO_LARGE):
+            if await self.derived.find(project_id, video.digest, _TOO_LARGE_KEY):
                 raise _too_large_error()
             return None
         if recorded.image is None:
@@ -120,16 +121,16 @@ class Posters:
             status, data = 1, b""
         store = partial(self.derived.store, project_id, video.digest)
         if status == 0 and 0 < len(data) <= _MAX_POSTER_BYTES:
-            recorded = await store(_make_key(), FittedImage(data, "image/jpeg", True))
+            recorded = await store(_poster_key(), FittedImage(data, "image/jpeg", True))
             if recorded.image is not None:
                 return recorded.image
         if status == TOO_LARGE:
-            await store(_KEY_OF_TOO_LARGE, None)
+            await store(_TOO_LARGE_KEY, None)
             raise _too_large_error()
         if status == NO_PICTURE:
-            await store(_make_key(), None)
+            await store(_poster_key(), None)
             raise _no_poster_error()
-        # Other failures are not recorded: decoders also crash because of a lack of memory.
+        # Other failures are not recorded, because decoders also crash when they lack memory.
         _log.info("poster given up", resource=video.resource_id, status=status)
         raise OverloadedError(
             "The poster could not be made now: to decode the video took too much time or memory. "
@@ -139,34 +140,34 @@ class Posters:
     async def _decode(
         self, project_id: str, video: Resource, video_format: str
     ) -> tuple[int, bytes]:
-        """Decode a video in a process; return its status and output."""
+        """Decode a video in a child process, and return the exit status and the output of it."""
         async with (
-            self._as_file(project_id, video) as path,
+            self._copy_to_file(project_id, video) as path,
             self.memory.reserving(_FRAME_BYTES) as memory,
         ):
-            bounds = (str(memory.size_bytes), str(_SECONDS + GRACE_SECONDS))
-            child = await start_child(_MODULE, video_format, path, *bounds)
-            written = bytearray()
+            limits = (str(memory.size_bytes), str(_SECONDS + GRACE_SECONDS))
+            child = await start_child(_MODULE, video_format, path, *limits)
+            output = bytearray()
             try:
                 with anyio.move_on_after(_SECONDS):
-                    async for piece in child.stdout:
-                        written += piece
-                        if len(written) > _MAX_POSTER_BYTES:
+                    async for chunk in child.stdout:
+                        output += chunk
+                        if len(output) > _MAX_POSTER_BYTES:
                             break
                     await child.process.wait()
             finally:
                 status = await child.end()
-            return status, bytes(written)
+            return status, bytes(output)
 
     @asynccontextmanager
-    async def _as_file(self, project_id: str, video: Resource) -> AsyncIterator[str]:
-        """Copy a video to a temporary file, which is removed at the end of the block."""
+    async def _copy_to_file(self, project_id: str, video: Resource) -> AsyncIterator[str]:
+        """Copy a video to a temporary file, and yield its path. The file is removed at the end."""
         with tempfile.NamedTemporaryFile(prefix="pagefault-poster-") as file:
-            target = anyio.wrap_file(file)
+            async_file = anyio.wrap_file(file)
             async with aclosing(await self.blobs.open(project_id, video.digest)) as reader:
-                async for piece in reader:
-                    await target.write(piece)
-            await target.flush()
+                async for chunk in reader:
+                    await async_file.write(chunk)
+            await async_file.flush()
             yield file.name
 
 

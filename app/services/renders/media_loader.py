@@ -14,8 +14,8 @@ import anyio.to_thread
 
 from app.errors import StoreUnavailableError
 from app.models.identity import utc_now
+from app.services.images.derived_images import DerivedImages
 from app.services.images.image_tasks import TooCostlyError
-from app.services.images.smaller_images import SmallerImages
 from app.services.media.media_checks import MediaChecks, probe_media
 from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import PagefaultError
@@ -60,7 +60,7 @@ class MediaLoader:
     """Loads the smaller images and file texts of renderings."""
 
     blobs: BlobStore
-    images: SmallerImages
+    images: DerivedImages
     """Makes smaller images, and WAV files of other sounds."""
     checks: MediaChecks
     """Finds damage; used by `check_media`."""

@@ -11,10 +11,10 @@ from functools import partial
 from app.models.named_record import NamedRecord
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.page_views import PageViews
-from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.page_media import load_page_medium
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
+from app.services.renders.tool_result_renders import ToolResultRenders
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.page import Level
 from pagefault_dialects.pages.effective_level import effective_level
@@ -26,7 +26,7 @@ class Renders:
     """Renders the records of a project."""
 
     views: PageViews
-    answers: AnswerRenders
+    tool_results: ToolResultRenders
     sessions: SessionRenders
 
     async def render_page(
@@ -53,7 +53,7 @@ class Renders:
             Exception: See `render_record`.
         Source: spec 000, "Multi-block Tool Results".
         """
-        profile = self.answers.find_profile(query)
+        profile = self.tool_results.find_profile(query)
         view = await self.views.check_images(await self.views.view(project_id, page_id, level))
         if view.page.damage:
             # A line of text replaces a damaged image, so the rendering has the level of that line.
@@ -61,14 +61,14 @@ class Renders:
         medium = await load_page_medium(view)
         origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
-        turn = await self.answers.resolver.run(
+        turn = await self.tool_results.resolver.run(
             lambda: make_page_turn(
                 view.page, view.level, medium=medium, call_id=call_id, origin=origin
             )
         )
         record_access = partial(self.views.record_access, project_id, page_id)
         on_delivery = record_access if counts_access else None
-        return await self.answers.render(
+        return await self.tool_results.render(
             project_id, [turn], profile, query, on_delivery=on_delivery
         )
 
@@ -91,7 +91,9 @@ class Renders:
                 faults=[Fault("/frontier", "needs sessionId")],
             )
         if request.tool_result_id is not None:
-            return await self.answers.render_tool_result(project_id, request.tool_result_id, query)
+            return await self.tool_results.render_tool_result(
+                project_id, request.tool_result_id, query
+            )
         if request.page_id is not None:
             return await self.render_page(
                 project_id, request.page_id, request.level, query, tool_call_id=request.tool_call_id

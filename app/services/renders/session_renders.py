@@ -13,9 +13,9 @@ from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.services.concurrency.project_slots import ProjectSlots
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.queries import RenderQuery
+from app.services.renders.tool_result_renders import ToolResultRenders
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
 from app.stores.records.frontier_moves import FrontierMoveRecords
@@ -109,7 +109,7 @@ class SessionRenders:
     """Reads sessions, and stores frontiers."""
     resolver: TurnResolver
     """Resolves turns for a target."""
-    answers: AnswerRenders
+    tool_results: ToolResultRenders
     pages: PageTexts
     """Lists the pages of a session."""
     new_entries: NewEntryRenders
@@ -136,7 +136,7 @@ class SessionRenders:
                 "have: leave `since` out, or set the marks yourself.",
                 faults=[Fault("/since", "cannot stand beside cacheMarkers")],
             )
-        return self.answers.find_profile(query)
+        return self.tool_results.find_profile(query)
 
     async def render_session(
         self,
@@ -184,7 +184,7 @@ class SessionRenders:
                     ),
                     up_to=up_to,
                 )
-            return await self.answers.build_body(project_id, rendering)
+            return await self.tool_results.build_body(project_id, rendering)
 
     async def load_and_render(
         self,

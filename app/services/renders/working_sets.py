@@ -1,6 +1,8 @@
-"""Working sets: the entries of a session that a model has in context, with their levels.
+"""Computes working sets: lists of the entries that a model has in context.
 
-A working set describes the rendering with the same options. It moves no frontier.
+A working set describes the rendering of a session with the same options: for each entry its level
+of detail, the tokens and media that were sent, and how often it was recalled. The frontier of the
+session is not moved. `Outlines` uses the levels of the entries too.
 """
 
 from collections import Counter, defaultdict
@@ -32,14 +34,14 @@ from pagefault_dialects.targets.profile import Profile
 
 # The codes of omissions that an eviction causes.
 _EVICTION_CODES = ("evicted", "folded")
-# The level of an eviction by `Omission.what`, the strongest level first.
+# What was evicted from a turn (`Omission.what`) to the level of this eviction, strongest first.
 _STEP_LEVELS_BY_OMISSION: Mapping[str, StepLevel] = {
     "original": "folded",
     "result": "line",
     "arguments": "arguments",
     "text": "preview",
 }
-# The level of detail that a model sees after an eviction, by the level of the eviction.
+# The level of detail that remains for a model after an eviction.
 _DETAIL_BY_STEP_LEVEL = {
     "folded": Level.REFERENCE,
     "line": Level.REFERENCE,
@@ -47,10 +49,10 @@ _DETAIL_BY_STEP_LEVEL = {
     "preview": Level.REDUCED,
     "media": Level.REDUCED,
 }
-_BY_STRENGTH: Sequence[StepLevel] = ("media", "preview", "line", "arguments", "folded")
-_STRONGEST = _BY_STRENGTH[-1]
+# From the weakest eviction to the strongest.
+_STEP_LEVELS: Sequence[StepLevel] = ("media", "preview", "line", "arguments", "folded")
 _TurnKey = tuple[int | None, str, str]
-"""The `seq`, the role and the call id of a turn; see `_turn_key`."""
+"""The `seq`, the role and the call id of a turn, which a rendered turn has in common with it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,39 +76,44 @@ class WorkingSets:
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
-        measured = await self._measure(project_id, session_id, query)
-        options = query.options
+        rendering = await self._measure(project_id, session_id, query)
 
-        def describe() -> bytes:
-            profile = measured.profile
-            system, turns = split_system_text(measured.resolved, profile)
+        def build_json() -> bytes:
+            profile = rendering.profile
+            system, turns = split_system_text(rendering.resolved, profile)
             return WorkingSet(
                 session_id=session_id,
                 target=profile.target,
                 profile=f"{profile.target}/{profile.version}",
                 tokens_est=profile.tokens.count_turns(turns, system),
-                max_tokens=options.max_tokens,
-                frontier=measured.frontier.wire(),
-                entries=tuple(measured.entries()),
-                pages=tuple(measured.pages()),
+                max_tokens=query.options.max_tokens,
+                frontier=rendering.frontier.wire(),
+                entries=tuple(rendering.take_entries()),
+                pages=tuple(rendering.list_pages()),
             ).encode()
 
-        return await self.renders.resolver.run(describe, turns=len(measured.resolved))
+        return await self.renders.resolver.run(build_json, turns=len(rendering.resolved))
 
     async def step_levels(
         self, project_id: str, session_id: str, query: RenderQuery
     ) -> Mapping[int, StepLevel]:
-        """Return the strongest level to which each entry was evicted, by `seq`.
+        """Return how far each entry of a session was evicted in a rendering, by `seq`.
+
+        If an entry has several turns, the strongest of their levels counts. Entries that were not
+        evicted are absent.
 
         Raises:
             Exception: See `get`.
         """
-        measured = await self._measure(project_id, session_id, query)
-        return await self.renders.resolver.run(measured.step_levels, turns=len(measured.resolved))
+        rendering = await self._measure(project_id, session_id, query)
+        return await self.renders.resolver.run(
+            rendering.find_step_levels, turns=len(rendering.resolved)
+        )
 
     async def _measure(
         self, project_id: str, session_id: str, query: RenderQuery
     ) -> "_MeasuredRendering":
+        """Load a session, fit it to the target of the query, and measure its turns."""
         renders, resolver = self.renders, self.renders.resolver
         profile, options = renders.check(query), query.options
 
@@ -130,7 +137,15 @@ class WorkingSets:
 
 
 class _MeasuredRendering:
-    """A rendered conversation, with the tokens and media of each turn."""
+    """A rendered conversation, with the tokens and media of each turn.
+
+    Args:
+        history: The whole conversation before eviction.
+        frontier: How far the conversation was evicted.
+        resolved: The turns as they are sent to the target.
+        profile: The limits and rules of the target.
+        prefix_summary: Counts of the folded beginning of the session, whose entries were not read.
+    """
 
     def __init__(
         self,
@@ -143,11 +158,12 @@ class _MeasuredRendering:
         self.frontier, self.resolved, self.profile = frontier, resolved, profile
         self._prefix_summary = prefix_summary
         self._history = history
-        self._floor = history.floor.indexes
+        self._never_evicted = history.floor.indexes
         self._passages = history.passages_at(frontier)
         self._rendered = {
-            index: turn for passage in self._passages for index, turn in self._turns_of(passage)
+            index: turn for passage in self._passages for index, turn in self._pair_turns(passage)
         }
+        # Counted by key, since the resolved turns have no indexes. Media may be fewer than before.
         self._tokens: Counter[_TurnKey] = Counter()
         self._media: Counter[_TurnKey] = Counter()
         self._media_tokens: Counter[_TurnKey] = Counter()
@@ -157,30 +173,32 @@ class _MeasuredRendering:
             media = [item for item in turn.items if isinstance(item, MediaItem)]
             self._media[key] += len(media)
             self._media_tokens[key] += sum(map(profile.tokens.count_medium, media))
-        self._calls: defaultdict[RecalledObject, list[int]] = defaultdict(list)
+        # The indexes of the turns that recall an object. Recalls in the prefix are in its summary.
+        self._recall_indexes: defaultdict[RecalledObject, list[int]] = defaultdict(list)
         for call_id, recall in history.recalls.items():
             if call_id not in prefix_summary.recall_counts:
-                self._calls[recall.target].append(recall.index)
+                self._recall_indexes[recall.target].append(recall.index)
 
-    def entries(self) -> Iterator[WorkingSetEntry]:
-        """Yield an entry for each turn, in order. Call it once: it consumes the counts.
+    def take_entries(self) -> Iterator[WorkingSetEntry]:
+        """Yield an entry for each turn, in order, and one for each run of folded turns.
 
-        A rendering may add turns with the same key. Their tokens and media count for the first one.
+        Call this once: it removes the counts. If several resolved turns have the same key, the
+        first entry with the key gets the tokens and media of all of them.
         """
         for passage in self._passages:
             if passage.fold is not None:
-                yield self._fold_entry(passage.fold, passage.turns[0])
+                yield self._take_fold_entry(passage.fold, passage.turns[0])
                 continue
-            for index, rendered in self._turns_of(passage):
-                yield self._entry(index, rendered)
+            for index, rendered in self._pair_turns(passage):
+                yield self._take_entry(index, rendered)
 
-    def _entry(self, index: int, rendered: ComposedTurn) -> WorkingSetEntry:
+    def _take_entry(self, index: int, rendered: ComposedTurn) -> WorkingSetEntry:
         turn, key = self._history.turns[index], _turn_key(rendered)
         media = self._media.pop(key, 0)
-        step_level = _step_level(rendered)
-        has_less = media < sum(isinstance(item, Medium) for item in turn.items)
+        step_level = _find_step_level(rendered)
+        has_fewer_media = media < sum(isinstance(item, Medium) for item in turn.items)
         level = _DETAIL_BY_STEP_LEVEL.get(
-            step_level or "", Level.REDUCED if has_less else Level.FULL
+            step_level or "", Level.REDUCED if has_fewer_media else Level.FULL
         )
         return WorkingSetEntry(
             seq=turn.seq,
@@ -194,11 +212,11 @@ class _MeasuredRendering:
             media=media,
             media_tokens=self._media_tokens.pop(key, 0),
             evicted=step_level is not None,
-            recalls=self._recalls(index),
-            priority=self._priority(index),
+            recalls=self._count_recalls(index),
+            priority=self._find_priority(index),
         )
 
-    def _fold_entry(self, fold: FoldSummary, rendered: ComposedTurn) -> WorkingSetEntry:
+    def _take_fold_entry(self, fold: FoldSummary, rendered: ComposedTurn) -> WorkingSetEntry:
         return WorkingSetEntry(
             seq=rendered.seq,
             from_seq=fold.from_seq,
@@ -210,88 +228,92 @@ class _MeasuredRendering:
             evicted=True,
         )
 
-    def _turns_of(self, passage: RenderedPassage) -> Iterator[tuple[int, ComposedTurn]]:
-        """Yield the index of each turn of a passage with its rendered form."""
-        passages = self._history.passages[passage.first : passage.stop]
-        indexes = [index for span in passages for index in range(span.start, span.stop)]
+    def _pair_turns(self, passage: RenderedPassage) -> Iterator[tuple[int, ComposedTurn]]:
+        """Yield the index in the history of each turn of a passage, with the rendered turn."""
+        originals = self._history.passages[passage.first : passage.stop]
+        indexes = [index for span in originals for index in range(span.start, span.stop)]
         if passage.fold is not None:
             yield from ((index, passage.turns[0]) for index in indexes)
         else:
-            # The call of a late result is rendered where it was made, in an earlier passage.
+            # A passage with a late result begins with a copy of its call. If the call is in a fold,
+            # the copy is not rendered.
             yield from zip(indexes[-len(passage.turns) :], passage.turns, strict=True)
 
-    def step_levels(self) -> Mapping[int, StepLevel]:
-        """Return the strongest level to which each entry was evicted, by `seq`."""
+    def find_step_levels(self) -> Mapping[int, StepLevel]:
+        """Return how far each entry was evicted; see `WorkingSets.step_levels`."""
         levels: dict[int, StepLevel] = {}
         for passage in self._passages:
             if passage.fold is not None:
                 first, last = passage.fold.from_seq or 0, passage.fold.to_seq or 0
-                levels |= dict.fromkeys(range(first, last + 1), _STRONGEST)
+                levels |= dict.fromkeys(range(first, last + 1), "folded")
                 continue
-            for index, rendered in self._turns_of(passage):
-                seq, level = self._history.turns[index].seq, _step_level(rendered)
+            for index, rendered in self._pair_turns(passage):
+                seq, level = self._history.turns[index].seq, _find_step_level(rendered)
                 if seq is not None and level is not None:
-                    levels[seq] = max(level, levels.get(seq, level), key=_BY_STRENGTH.index)
+                    levels[seq] = max(level, levels.get(seq, level), key=_STEP_LEVELS.index)
         return levels
 
-    def pages(self) -> Iterator[WorkingSetPage]:
+    def list_pages(self) -> Iterator[WorkingSetPage]:
         """Yield each page that was faulted in, in the order of the first faults."""
-        answers: defaultdict[str, list[tuple[int, Level]]] = defaultdict(list)
+        # The results with each page: the index of the turn, and the level of detail that remains.
+        results: defaultdict[str, list[tuple[int, Level]]] = defaultdict(list)
         for index, turn in enumerate(self._history.turns):
             recall = self._history.recall_of(turn)
             if recall is not None and recall.target.kind == "page" and not turn.is_error:
                 level = _DETAIL_BY_STEP_LEVEL.get(
-                    _step_level(self._rendered[index]) or "", Level.FULL
+                    _find_step_level(self._rendered[index]) or "", Level.FULL
                 )
-                answers[recall.target.name].append((index, max(recall.level, level)))
-        folded_answers = self._prefix_summary.page_results
-        folded_pages = (
+                results[recall.target.name].append((index, max(recall.level, level)))
+        prefix = self._prefix_summary
+        prefix_pages = (
             item.name
-            for item in self._prefix_summary.recall_totals
-            if item.kind == "page" and item.name in folded_answers
+            for item in prefix.recall_totals
+            if item.kind == "page" and item.name in prefix.page_results
         )
-        for page_id in dict.fromkeys(chain(folded_pages, answers)):
-            levels = answers[page_id]
-            newest = levels[-1][0] if levels else None
+        for page_id in dict.fromkeys(chain(prefix_pages, results)):
             target = RecalledObject("page", page_id)
-            total = self._prefix_summary.recall_totals.get(target, 0)
-            has_raised_priority = (
-                total >= RECALLS_FOR_RAISED_PRIORITY and self._history.options.adaptive
-            )
+            prefix_recalls = prefix.recall_totals.get(target, 0)
+            priority: Priority = "normal"
+            if results[page_id]:
+                newest_index, _ = results[page_id][-1]
+                seq = self._history.turns[newest_index].seq
+                priority = self._find_priority(newest_index)
+            else:
+                seq = prefix.page_results.get(page_id)
+                is_often_recalled = prefix_recalls >= RECALLS_FOR_RAISED_PRIORITY
+                if is_often_recalled and self._history.options.adaptive:
+                    priority = "raised"
             yield WorkingSetPage(
                 page_id=page_id,
-                seq=folded_answers.get(page_id)
-                if newest is None
-                else self._history.turns[newest].seq,
-                level=min((level for _, level in levels), default=Level.REFERENCE).name,
-                faults=total + len(self._calls.get(target, ())),
-                priority=self._priority(newest)
-                if newest is not None
-                else ("raised" if has_raised_priority else "normal"),
+                seq=seq,
+                level=min((level for _, level in results[page_id]), default=Level.REFERENCE).name,
+                faults=prefix_recalls + len(self._recall_indexes.get(target, ())),
+                priority=priority,
             )
 
-    def _priority(self, index: int) -> Priority:
-        if index in self._floor:
+    def _find_priority(self, index: int) -> Priority:
+        if index in self._never_evicted:
             return "stays"
         return (
             "raised" if self._history.has_raised_priority(self._history.turns[index]) else "normal"
         )
 
-    def _recalls(self, index: int) -> int:
-        """Count the later calls that recall something in a turn."""
-        turn, prefix_summary = self._history.turns[index], self._prefix_summary
-        names = set(_recall_names(self._history, turn))
-        is_in_prefix = turn.seq is not None and turn.seq <= prefix_summary.last_seq
-        folded = (
-            sum(prefix_summary.recall_totals.get(name, 0) for name in names) if is_in_prefix else 0
-        )
-        return folded + sum(
-            call_index > index for name in names for call_index in self._calls.get(name, ())
+    def _count_recalls(self, index: int) -> int:
+        """Count the later calls that recall a turn, or a page or medium in it."""
+        turn, prefix = self._history.turns[index], self._prefix_summary
+        targets = set(_list_recall_targets(self._history, turn))
+        prefix_recalls = 0
+        if turn.seq is not None and turn.seq <= prefix.last_seq:
+            prefix_recalls = sum(prefix.recall_totals.get(target, 0) for target in targets)
+        return prefix_recalls + sum(
+            recall_index > index
+            for target in targets
+            for recall_index in self._recall_indexes.get(target, ())
         )
 
 
-def _recall_names(history: EvictableTurns, turn: ComposedTurn) -> Iterator[RecalledObject]:
-    """Yield all names under which a turn, or something in it, can be recalled."""
+def _list_recall_targets(history: EvictableTurns, turn: ComposedTurn) -> Iterator[RecalledObject]:
+    """Yield the objects that a call can recall in a turn: its entry, its page and its media."""
     if turn.seq is not None:
         yield RecalledObject("entry", str(turn.seq))
     page_id = history.page_of(turn)
@@ -302,15 +324,15 @@ def _recall_names(history: EvictableTurns, turn: ComposedTurn) -> Iterator[Recal
             yield RecalledObject("medium", item.source.resource_id)
 
 
-def _step_level(rendered: ComposedTurn) -> StepLevel | None:
-    """Return the strongest level to which a turn was evicted, if it was."""
+def _find_step_level(rendered: ComposedTurn) -> StepLevel | None:
+    """Return the strongest level to which a rendered turn was evicted; `None` if it was not."""
     omissions = (item for item in rendered.items if isinstance(item, Omission))
-    omitted = {item.what for item in omissions if item.code in _EVICTION_CODES}
+    evicted = {item.what for item in omissions if item.code in _EVICTION_CODES}
     for what, level in _STEP_LEVELS_BY_OMISSION.items():
-        if what in omitted:
+        if what in evicted:
             return level
-    is_smaller = any(isinstance(item, Medium) and item.is_evicted for item in rendered.items)
-    return "media" if is_smaller else None
+    has_evicted_media = any(isinstance(item, Medium) and item.is_evicted for item in rendered.items)
+    return "media" if has_evicted_media else None
 
 
 def _turn_key(turn: ComposedTurn | ResolvedTurn) -> _TurnKey:

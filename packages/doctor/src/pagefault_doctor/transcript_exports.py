@@ -88,7 +88,7 @@ class TranscriptExports:
 
         async with self.renders.slots.slot(project_id):
             rendering = await self.renders.load_and_render(project_id, session_id, render, write)
-        return await self.renders.answers.build_body(project_id, rendering)
+        return await self.renders.tool_results.build_body(project_id, rendering)
 
 
 def _keep_response_members(profile: Profile) -> Profile:

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 import pytest
 
 from app.errors import FetchBlockedError
-from app.services.fetching.targets import parse_target, redirect_target
+from app.services.fetching.targets import parse_target, resolve_redirect
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def test_url_that_can_be_read_in_two_ways_is_refused(url: str) -> None:
 def test_redirect_is_relative_to_the_url_that_was_asked(
     origin: str, location: str, expected: str
 ) -> None:
-    assert redirect_target(parse_target(origin), location) == parse_target(expected)
+    assert resolve_redirect(parse_target(origin), location) == parse_target(expected)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_redirect_is_relative_to_the_url_that_was_asked(
 )
 def test_redirect_that_leaves_the_rules_is_refused(location: str) -> None:
     with pytest.raises(FetchBlockedError):
-        redirect_target(parse_target("https://origin.test/x"), location)
+        resolve_redirect(parse_target("https://origin.test/x"), location)
 
 
 @pytest.mark.parametrize(

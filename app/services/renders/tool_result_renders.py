@@ -1,7 +1,11 @@
-"""Renderings of answers to tool calls: stored entries, and texts that are not stored."""
+"""Renders the results of tool calls as messages for a model, each without the rest of its session.
+
+A result may be a stored record, or a text that is not stored.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from app.models.identity import is_id
 from app.services.inline_media.json_with_media import RenderedBody
@@ -24,16 +28,16 @@ from pagefault_dialects.turns.record_turns import make_tool_result_turn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswerRenders:
-    """Renders answers to tool calls."""
+class ToolResultRenders:
+    """Renders results of tool calls for a target."""
 
     records: Records
     blobs: BlobStore
     resolver: TurnResolver
-    """Resolves turns for a target."""
+    """Replaces media and texts that the target does not accept."""
 
     def find_profile(self, query: RenderQuery) -> Profile:
-        """Return the profile of the target of a query.
+        """Return the profile of a query's target: the limits and rules of its API.
 
         Raises:
             InvalidPayloadError: The target is unknown, or signed URLs need a public URL.
@@ -43,36 +47,49 @@ class AnswerRenders:
     async def render_tool_result(
         self, project_id: str, tool_result_id: str, query: RenderQuery
     ) -> RenderedBody:
-        """Render a tool result as the answer to its call.
+        """Render a stored tool result as the answer to its call.
+
+        Args:
+            project_id: The caller's project.
+            tool_result_id: The id of the record.
+            query: The target and the options.
 
         Raises:
             Exception: See `Renders.render_record`.
         """
         profile = self.find_profile(query)
-        found = None
+        record = None
         if is_id(tool_result_id):
-            found = await self.records.read(
+            record = await self.records.read(
                 project_id, lambda unit: unit[ToolResultRecords].find(tool_result_id)
             )
-        stored = require_found(found, "tool result")
-        sanitized = stored.sanitized
+        record = require_found(record, "tool result")
         options = query.options
-        # A handle is the short name of a text, and contains the `seq` of its entry.
-        seq = stored.seq if options.handles or options.max_text is not None else None
-        structured = await read_structured_contents(self.blobs, project_id, [sanitized])
-        origin, audience = f"/api/tool-results/{tool_result_id}", options.audience
-        turn = await self.resolver.run(
-            lambda: make_tool_result_turn(
-                sanitized, origin=origin, audience=audience, seq=seq, structured_contents=structured
-            )
+        # Handles of texts contain the `seq` of the entry, so they are the only use of it.
+        seq = record.seq if options.handles or options.max_text is not None else None
+        structured = await read_structured_contents(self.blobs, project_id, [record.sanitized])
+        build_turn = partial(
+            make_tool_result_turn,
+            record.sanitized,
+            origin=f"/api/tool-results/{tool_result_id}",
+            audience=options.audience,
+            seq=seq,
+            structured_contents=structured,
         )
-        turns = await self.resolver.limit_texts(project_id, stored.session_id, [turn], options)
+        turn = await self.resolver.run(build_turn)
+        turns = await self.resolver.limit_texts(project_id, record.session_id, [turn], options)
         return await self.render(project_id, turns, profile, query)
 
     async def render_entry(
         self, project_id: str, session_id: str, seq: int, query: RenderQuery
     ) -> RenderedBody:
-        """Render one entry of a session, which is the answer to a call.
+        """Render one entry of a session, a tool result or a page fault, as the answer to its call.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session.
+            seq: The `seq` of the entry.
+            query: The target and the options.
 
         Raises:
             Exception: See `Renders.render_record`.
@@ -88,20 +105,27 @@ class AnswerRenders:
     ) -> RenderedBody:
         """Return a stored tool result as JSON, with its rendering in the member `rendering`.
 
-        The record is stored already, so a failure must not fail the request: the member is null.
+        If the rendering fails, the member is null. The request that has stored the record succeeds
+        nevertheless.
+
+        Args:
+            project_id: The caller's project.
+            tool_result_id: The id of the record.
+            record: The record as JSON, an object.
+            query: The target and the options of the rendering.
         """
         try:
             rendered = await self.render_tool_result(project_id, tool_result_id, query)
         except PagefaultError:
             rendered = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
-        beginning = record.removesuffix(b"}") + b',"rendering":'
-        pieces = joined_pieces([beginning, *rendered.rendering.pieces, b"}"])
+        record_members = record.removesuffix(b"}") + b',"rendering":'
+        pieces = joined_pieces([record_members, *rendered.rendering.pieces, b"}"])
         return replace(rendered, rendering=Rendering(pieces))
 
     async def render_text(
         self, project_id: str, call_id: str, tool_name: str, text: str, query: RenderQuery
     ) -> RenderedBody:
-        """Render a text as the answer to a call that failed. The answer is not stored."""
+        """Render a text as the result of a tool call that failed. Nothing is stored."""
         turn: ComposedTurn = Turn(
             role="tool",
             items=(TextItem("", text),),
@@ -121,11 +145,11 @@ class AnswerRenders:
         *,
         on_delivery: Callable[[], None] | None = None,
     ) -> RenderedBody:
-        """Render turns that are only a part of a history.
+        """Render turns that are not a whole conversation, without evicting any of them.
 
         Args:
             project_id: The caller's project.
-            turns: The turns.
+            turns: The turns, in order.
             profile: The profile of the target.
             query: The target and the options.
             on_delivery: Called once the response has been sent.
@@ -145,7 +169,13 @@ class AnswerRenders:
     async def build_body(
         self, project_id: str, rendering: Rendering, on_delivery: Callable[[], None] | None = None
     ) -> RenderedBody:
-        """Return the body of a response, after a check that its files are in the blob store."""
+        """Return a rendering as the body of a response, after a check that its media are stored.
+
+        Args:
+            project_id: The caller's project.
+            rendering: The JSON, with references to media that are read while it is sent.
+            on_delivery: Called once the response has been sent.
+        """
         return await RenderedBody(
             self.blobs, project_id, rendering, on_delivery=on_delivery
         ).check()
