@@ -124,7 +124,7 @@ def _has_several(message: dict[str, Any]) -> bool:
 def _read_message(value: object) -> None:
     if isinstance(value, dict):
         entry = read_entry(value)
-        read_entry_turns(entry, 1, "", {}, audience="assistant", moved_out=frozenset())
+        read_entry_turns(entry, 1, "", {}, audience="assistant", moved_media_ids=frozenset())
 
 
 def _length(value: object) -> int:

@@ -112,7 +112,9 @@ def message_turns_of(source: EntrySource) -> Sequence[ComposedTurn] | None:
     with suppress(ValueError, RecursionError, InvalidPayloadError):
         reading = read_stored(parse_stored_json(sent), source.dialect, source.reading)
         seq = source.seq or 0
-        return read_entry_turns(reading, seq, "", {}, audience="everyone", moved_out=frozenset())
+        return read_entry_turns(
+            reading, seq, "", {}, audience="everyone", moved_media_ids=frozenset()
+        )
     return None
 
 

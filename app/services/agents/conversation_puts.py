@@ -348,7 +348,7 @@ class ConversationPuts:
 
         If the message is the last stored one with more blocks, only its new blocks are appended.
         """
-        has_new_blocks = index == comparison.grown
+        has_new_blocks = index == comparison.partly_stored
         key = (target.session_id, index, has_new_blocks)
         if key in put.prepared:
             return put.prepared[key]

@@ -28,7 +28,12 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 from pagefault_dialects.media.embedded_data_uris import MovableString
-from pagefault_dialects.messages.comparison import Unit, digest_bytes, record_unit, split_into_units
+from pagefault_dialects.messages.comparison import (
+    Unit,
+    digest_bytes,
+    make_record_unit,
+    split_into_units,
+)
 from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.entry_reading import EntryReading, read_entry, read_entry_turns
 from pagefault_dialects.model.resource import Resource
@@ -174,14 +179,14 @@ def make_units(reading: EntryReading, position: int, media: StreamedMedia) -> li
         media: The media of the request that are in temporary files.
     """
 
-    def digest_of(data: bytes) -> str:
+    def get_digest(data: bytes) -> str:
         string = media.get(data)
         return digest_bytes(data) if string is None else string.draft.digest()
 
     turns = read_entry_turns(
-        reading, 0, "", {}, audience="everyone", moved_out=frozenset(), finds_media=True
+        reading, 0, "", {}, audience="everyone", moved_media_ids=frozenset(), finds_media=True
     )
-    return split_into_units(turns, position, digest_of)
+    return split_into_units(turns, position, get_digest)
 
 
 def make_message_units(message: JsonObject, media: StreamedMedia) -> Sequence[Unit]:
@@ -347,10 +352,10 @@ def make_entry_units(entry: StoredEntry, resources: Mapping[str, Resource]) -> S
     A tool result or page fault is one unit, and an interaction has none.
     """
     if isinstance(entry, StoredMessage):
-        return [record_unit(entry.tool_call_id, entry.seq)]
+        return [make_record_unit(entry.tool_call_id, entry.seq)]
     if not isinstance(entry, StoredHistoryMessage):
         return []
     if entry.is_page_fault:
-        return [record_unit(entry.tool_call_id or "", entry.seq)]
+        return [make_record_unit(entry.tool_call_id or "", entry.seq)]
     turns = read_message_turns(entry, resources, audience="everyone", origin="", finds_media=True)
     return split_into_units(turns, entry.seq)

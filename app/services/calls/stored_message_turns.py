@@ -59,7 +59,7 @@ def _read_turns(
             origin,
             resources,
             audience=audience,
-            moved_out=find_moved_media_ids(entry),
+            moved_media_ids=find_moved_media_ids(entry),
             finds_media=finds_media,
         )
         return (
@@ -73,7 +73,7 @@ def _read_turns(
         origin,
         is_page_fault=entry.is_page_fault,
         page_fault=_page_fault(entry),
-        moved_out=find_moved_media_ids(entry),
+        moved_media_ids=find_moved_media_ids(entry),
     )
     return make_message_turns(read, resources, audience=audience, finds_media=finds_media)
 

@@ -30,7 +30,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
 from pagefault_dialects.json.values import JsonObject, JsonValue, iterate_values, parse_json
-from pagefault_dialects.messages.entry_reading import entry_calls, is_flat, read_entry
+from pagefault_dialects.messages.entry_reading import find_entry_calls, is_flat, read_entry
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.normalized import BodyWarning, NormalizedToolResult
@@ -221,7 +221,7 @@ def _makes_call(request: ToolResultRequest) -> bool:
     message = request.call_message
     if message is None:
         return False
-    return request.tool_call_id in {call.call_id for call in entry_calls(read_entry(message))}
+    return request.tool_call_id in {call.call_id for call in find_entry_calls(read_entry(message))}
 
 
 @dataclass(frozen=True, slots=True)

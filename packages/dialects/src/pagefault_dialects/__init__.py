@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pagefault_dialects.dialects.foreign_message import ForeignMessage
     from pagefault_dialects.errors import (
         Fault,
         InvalidJsonError,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         PayloadTooLargeError,
     )
     from pagefault_dialects.messages.healing import heal
-    from pagefault_dialects.messages.histories import ForeignMessage
     from pagefault_dialects.messages.reading import ReadHistory, read_messages
     from pagefault_dialects.model.conversation import ComposedTurn
     from pagefault_dialects.model.loss import LossEntry
@@ -54,7 +54,7 @@ _MODULES = {
     "TARGETS": "targets.table",
     "ComposedTurn": "model.conversation",
     "Fault": "errors",
-    "ForeignMessage": "messages.histories",
+    "ForeignMessage": "dialects.foreign_message",
     "InvalidJsonError": "errors",
     "InvalidPayloadError": "errors",
     "LossEntry": "model.loss",

@@ -9,7 +9,7 @@ from pagefault_dialects.messages.comparison import (
     Unit,
     compare,
     keep_new_blocks,
-    record_unit,
+    make_record_unit,
     split_into_units,
 )
 from pagefault_dialects.messages.conversation_reading import read_conversation
@@ -32,7 +32,7 @@ def units(*messages: JsonObject, first: int = 0) -> list[Unit]:
     found: list[Unit] = []
     for position, (_, _, entry) in enumerate(read_conversation([*messages]).entries, first):
         turns = read_entry_turns(
-            entry, 0, "", {}, audience="everyone", moved_out=frozenset(), finds_media=True
+            entry, 0, "", {}, audience="everyone", moved_media_ids=frozenset(), finds_media=True
         )
         found += split_into_units(turns, position)
     return found
@@ -107,13 +107,13 @@ def test_list_that_lacks_only_results_is_the_same() -> None:
 
 
 def test_record_of_a_result_matches_any_text_at_any_place() -> None:
-    stored = [record_unit("c1", 1), *units(USER, CALLING, first=2)]
+    stored = [make_record_unit("c1", 1), *units(USER, CALLING, first=2)]
     preview = {**ANSWER, "content": "Te…"}
     assert compared(stored, USER, CALLING, preview, SAID) == Comparison((3,))
 
 
 def test_record_without_its_call_in_the_list_is_no_difference() -> None:
-    stored = [*units(USER, first=1), record_unit("c9", 2)]
+    stored = [*units(USER, first=1), make_record_unit("c9", 2)]
     assert compared(stored, USER, SAID) == Comparison((1,))
 
 
@@ -161,7 +161,7 @@ def test_last_message_may_grow() -> None:
     grown = {**begun, "parts": [text, done, {"type": "text", "text": "It is ten."}]}
     user = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "What time is it?"}]}
     stored = units(user, begun, first=1)
-    assert compared(stored, user, grown) == Comparison((1,), grown=1)
+    assert compared(stored, user, grown) == Comparison((1,), partly_stored=1)
     rest = keep_new_blocks(grown, _units_of_one, stored)
     assert rest == {**begun, "parts": [done, {"type": "text", "text": "It is ten."}]}
     assert compared([*stored, *units(rest, first=3)], user, grown) == Comparison()
@@ -174,7 +174,7 @@ def _units_of_one(message: JsonObject) -> list[Unit]:
         "",
         {},
         audience="everyone",
-        moved_out=frozenset(),
+        moved_media_ids=frozenset(),
         finds_media=True,
     )
     return split_into_units(turns, 0)
@@ -184,5 +184,5 @@ def test_calls_beside_a_text_grow() -> None:
     begun = {"role": "assistant", "content": "Let me look."}
     grown = {**begun, "tool_calls": [CALL]}
     stored = units(USER, begun, first=1)
-    assert compared(stored, USER, grown) == Comparison((1,), grown=1)
+    assert compared(stored, USER, grown) == Comparison((1,), partly_stored=1)
     assert keep_new_blocks(grown, _units_of_one, stored) == {**grown, "content": None}

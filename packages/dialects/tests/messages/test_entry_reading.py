@@ -41,7 +41,7 @@ def turns(message: Json) -> list[ComposedTurn]:
         "",
         {},
         audience="assistant",
-        moved_out=frozenset(),
+        moved_media_ids=frozenset(),
         finds_media=True,
     )
 
@@ -147,7 +147,7 @@ def test_stored_block_of_one_provider_is_described_in_words() -> None:
     block = {"type": "web_search_tool_result", "tool_use_id": "s_1", "content": [found]}
     message = {"role": "assistant", "content": [block, {"type": "text", "text": "Snow."}]}
     read = read_stored(message, "anthropic", READER_VERSION)
-    stored = read_entry_turns(read, 1, "", {}, audience="assistant", moved_out=frozenset())
+    stored = read_entry_turns(read, 1, "", {}, audience="assistant", moved_media_ids=frozenset())
     assert stored == turns(message)
     [kept, description] = stored[0].items
     assert isinstance(kept, ProviderBlock)

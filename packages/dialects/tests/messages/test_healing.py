@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from packages.dialects.tests.targets.histories import histories
 from pagefault_dialects import heal, render
+from pagefault_dialects.dialects.foreign_message import DIALECTS, Dialect
 from pagefault_dialects.messages.diagnosis import diagnose, has_target_form
 from pagefault_dialects.messages.histories import (
-    DIALECTS,
-    Dialect,
     find_body_dialect,
     list_sent_messages,
 )

@@ -33,7 +33,7 @@ def turns(body: Json) -> list[ComposedTurn]:
         (turn, entry.continues_turn)
         for index, (_, _, entry) in enumerate(read.entries)
         for turn in read_entry_turns(
-            entry, index + 1, "", {}, audience="assistant", moved_out=frozenset()
+            entry, index + 1, "", {}, audience="assistant", moved_media_ids=frozenset()
         )
     )
 

@@ -75,7 +75,7 @@ DOCUMENT = {
 def test_document_of_a_message_has_its_title_before_it() -> None:
     (message,) = read_messages([DOCUMENT]).messages
     reading = read_entry(message.message or {})
-    turns = read_entry_turns(reading, 1, "", {}, audience="assistant", moved_out=frozenset())
+    turns = read_entry_turns(reading, 1, "", {}, audience="assistant", moved_media_ids=frozenset())
     read = render_text(turns)
     assert (read.count("The rules"), read.index("The rules") < read.index("Be kind.")) == (1, True)
 

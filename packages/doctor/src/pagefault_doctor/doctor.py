@@ -20,6 +20,7 @@ from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
+from pagefault_dialects.dialects.foreign_message import Dialect, ForeignMessage
 from pagefault_dialects.dialects.message_registry import read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
@@ -32,13 +33,11 @@ from pagefault_dialects.json.values import (
 )
 from pagefault_dialects.messages.diagnosis import (
     diagnose,
-    entry_pointer,
     has_target_form,
+    make_entry_pointer,
     remove_sent_messages,
 )
 from pagefault_dialects.messages.histories import (
-    Dialect,
-    ForeignMessage,
     find_body_dialect,
     find_main_dialect,
     list_sent_messages,
@@ -237,7 +236,7 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
 
 def _entry_message(entry: StoredHistoryMessage) -> ForeignMessage:
     """Return the first message of an entry in common form, with its dialect and its pointer."""
-    pointer = entry_pointer(entry.seq)
+    pointer = make_entry_pointer(entry.seq)
     reading = load_reading(entry)
     if reading is None:
         return read_message(parse_stored_json(entry.message), pointer)[0]

@@ -23,8 +23,8 @@ from app.http.problem_types import (
 from app.http.render_queries import OptionsQuery
 from app.http.rendered_responses import rendered_response
 from app.wire.renders import Target
+from pagefault_dialects.dialects.foreign_message import Dialect
 from pagefault_dialects.json.values import JsonObject
-from pagefault_dialects.messages.histories import Dialect
 from pagefault_dialects.model.base import ClientId, WireModel
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry

@@ -20,11 +20,11 @@ from app.cli.error_output import EXIT_CANNOT_START, print_error
 from app.cli.terminal import ERR, CommandError, known_error_message, one_line, print_line
 from app.config.settings import Settings
 from app.features import FEATURES, open_services
+from pagefault_dialects.dialects.foreign_message import Dialect
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, repair_surrogates
 from pagefault_dialects.messages.histories import (
     SYSTEM_NAMES,
-    Dialect,
     find_list_name,
     list_sent_messages,
 )

@@ -174,7 +174,7 @@ DIALECT = Dialect(
             read=_read_lines,
             is_list=True,
             is_skipped=_is_skipped,
-            messages_in="anthropic",
+            message_dialect="anthropic",
         ),
     ),
 )

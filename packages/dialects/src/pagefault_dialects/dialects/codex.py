@@ -91,7 +91,7 @@ DIALECT = Dialect(
             read=read_items,
             is_list=True,
             is_skipped=lambda line: not _is_item(line),
-            messages_in="openai-responses",
+            message_dialect="openai-responses",
         ),
     ),
 )

@@ -88,5 +88,5 @@ class ConversationForm:
     """Returns whether an item of the list is no message; such items are only counted."""
     prompt: Callable[[JsonValue], JsonObject] | None = None
     """Returns system, instructions, tools and model, if they have other names in the dialect."""
-    messages_in: str | None = None
+    message_dialect: str | None = None
     """The dialect of the messages, if it is not that of the body."""

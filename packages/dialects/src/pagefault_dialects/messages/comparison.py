@@ -1,12 +1,12 @@
-"""Comparison of a sent conversation with the stored one, to find the messages that are new.
+"""Compares a sent conversation with the stored one, to find the messages that are new.
 
 Both conversations are split into units: a text or a medium with its role; a call with its id, name
-and arguments; a result with the id of its call. Units do not contain ids of messages, times, usage,
-reasoning and cache marks, nor where a message ends.
+and arguments; a result with the id of its call. Ids of messages, times, usage, reasoning, cache
+marks and the borders between messages are not compared.
 
-Texts and media are compared in order, and calls are, too. A result is compared with the stored
-result of the same call, whatever their positions. If the service stored the result itself, as a
-record, any sent result of the call is equal.
+Texts and media are compared in their order, and calls in theirs. A result is compared with the
+stored result of the same call, whatever their positions. If the stored result is a record that the
+service made of a tool result, any sent result of the call is equal.
 """
 
 import hashlib
@@ -31,16 +31,16 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.streams.json_digests import json_digest
 
 UnitKind: TypeAlias = Literal["said", "call", "answer"]
-DigestOf: TypeAlias = Callable[[bytes], str]
+GetDigest: TypeAlias = Callable[[bytes], str]
 """A function that returns the SHA-256 of a medium in hex, given its bytes in the message."""
 
-RECORD = b""
-"""The digest in the unit of a stored tool result, which is equal to any sent result."""
+_ANY_RESULT = b""
+"""The digest in the unit of a record, which is equal to any sent result of the call."""
 _DIGEST_BYTES = 16
 # The ids that `message_calls` gives to calls without one. They contain the position of the message,
 # which changes when the message is stored.
 _GENERATED_ID = re.compile(r"^call_[0-9]{1,19}_[0-9]{1,9}$")
-_BLOCKS = ("content", "parts")
+_CONTENT_NAMES = ("content", "parts")
 
 
 class Unit(NamedTuple):
@@ -49,11 +49,12 @@ class Unit(NamedTuple):
     kind: UnitKind
     """`said` for a text or a medium."""
     digest: bytes
-    """The digest of everything that is compared."""
+    """The digest of all that is compared: units with equal digests are equal."""
     position: int
     """The `seq` of a stored entry, or the index of a sent message."""
     call_id: str = ""
     is_system: bool = False
+    """True if the unit is of a system prompt."""
     pointer: str = ""
     """The JSON pointer to the text or the medium in the message."""
 
@@ -75,9 +76,9 @@ class Comparison:
     """The new messages of a conversation, or its first difference from the stored one."""
 
     new: Sequence[int] = ()
-    """The indexes of the sent messages that are to be appended."""
-    grown: int | None = None
-    """The index of the first message in `new` of which the beginning is stored already."""
+    """The indexes of the sent messages that are not stored, and are to be appended."""
+    partly_stored: int | None = None
+    """The index of the first message in `new` whose beginning is stored already."""
     difference: Difference | None = None
 
 
@@ -87,18 +88,18 @@ def digest_bytes(data: bytes) -> str:
 
 
 def split_into_units(
-    turns: Iterable[ComposedTurn], position: int, digest_of: DigestOf = digest_bytes
+    turns: Iterable[ComposedTurn], position: int, get_digest: GetDigest = digest_bytes
 ) -> list[Unit]:
     """Return the units of the turns of one message.
 
     Args:
         turns: The turns.
         position: The `seq` of the stored entry, or the index of the sent message.
-        digest_of: Returns the digest of a medium in the message.
+        get_digest: Returns the digest of a medium in the message.
     """
     units: list[Unit] = []
     for turn in turns:
-        contents = [value for item in turn.items for value in _describe_item(item, digest_of)]
+        contents = [value for item in turn.items for value in _describe_item(item, get_digest)]
         if turn.role == "tool":
             digest = _digest("answer", turn.call_id, *(content for _, content in contents))
             units.append(Unit("answer", digest, position, turn.call_id))
@@ -115,13 +116,13 @@ def split_into_units(
     return units
 
 
-def record_unit(call_id: str, seq: int) -> Unit:
-    """Return the unit of a stored tool result."""
-    return Unit("answer", RECORD, seq, call_id)
+def make_record_unit(call_id: str, seq: int) -> Unit:
+    """Return the unit of a record of a tool result."""
+    return Unit("answer", _ANY_RESULT, seq, call_id)
 
 
-def _describe_item(item: Item, digest_of: DigestOf) -> Iterator[tuple[str, str]]:
-    """Yield the pointer of an item and its content, if it has any."""
+def _describe_item(item: Item, get_digest: GetDigest) -> Iterator[tuple[str, str]]:
+    """Yield the pointer of an item and what is compared of it; nothing for notes and thoughts."""
     match item:
         case TextItem(pointer, text):
             if text:
@@ -131,60 +132,64 @@ def _describe_item(item: Item, digest_of: DigestOf) -> Iterator[tuple[str, str]]
         case Medium(pointer, StoredBytes(digest=digest)):
             yield pointer, f"medium {digest}"
         case Medium(pointer, InlineBytes(data)):
-            yield pointer, f"medium {digest_of(data)}"
+            yield pointer, f"medium {get_digest(data)}"
         case Medium(pointer, Address(url)):
             yield pointer, f"address {url}"
         case _:
             return
 
 
-def _digest(*words: str) -> bytes:
+def _digest(*texts: str) -> bytes:
     sha256 = hashlib.sha256()
-    for word in words:
-        encoded = word.encode("utf-8", "surrogatepass")
+    for text in texts:
+        encoded = text.encode("utf-8", "surrogatepass")
         sha256.update(b"%d:" % len(encoded))
         sha256.update(encoded)
     return sha256.digest()[:_DIGEST_BYTES]
 
 
 def compare(
-    stored: Sequence[Unit], sent: Sequence[Unit], messages: int, *, continues: bool = False
+    stored: Sequence[Unit], sent: Sequence[Unit], message_count: int, *, continues: bool = False
 ) -> Comparison:
     """Compare sent messages with stored ones.
 
     Args:
         stored: The units of all stored messages and tool results, in the order of `seq`.
         sent: The units of the sent messages.
-        messages: The number of sent messages, some of which may have no units.
+        message_count: The number of sent messages, some of which may have no units.
         continues: Whether the sent messages follow the stored ones. Otherwise they are the whole
             conversation.
     """
-    return _Comparer(stored, sent, messages).run(continues=continues)
+    return _Comparer(stored, sent, message_count).run(continues=continues)
 
 
-class _Stream:
+class _StoredUnits:
     """The stored units of one kind, and the position of the next one to compare."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         self.units = units
         self.position = 0
         self.has_differed = False
+        """True after the first unit that differed from the sent one."""
 
     @property
-    def next(self) -> Unit | None:
+    def next_unit(self) -> Unit | None:
+        """The next unit to compare; `None` after the last one."""
         return self.units[self.position] if self.position < len(self.units) else None
 
 
 @dataclass(slots=True)
-class _Message:
+class _UnitCounts:
     """The numbers of stored and of new units of a sent message."""
 
     stored: int = 0
     """Texts, media and calls that are stored."""
     stored_results: int = 0
+    """Results that are stored."""
     new: int = 0
     """Texts, media and calls that are not stored."""
     new_results: int = 0
+    """Results that are not stored."""
     first_seq: int | None = None
     """The `seq` of the entry with the first stored unit."""
 
@@ -195,32 +200,39 @@ class _Comparer:
 
     stored: Sequence[Unit]
     sent: Sequence[Unit]
-    count: int
+    message_count: int
     """The number of sent messages."""
-    messages: dict[int, _Message] = field(default_factory=lambda: defaultdict(_Message))
+    counts: dict[int, _UnitCounts] = field(default_factory=lambda: defaultdict(_UnitCounts))
+    """The numbers of units, by the index of the sent message."""
 
     def run(self, *, continues: bool) -> Comparison:
         stored = [*remove_repeated_calls(_remove_prompt(self.stored))]
         sent = [*remove_repeated_calls(self.sent)]
         kinds: Sequence[UnitKind] = ("said", "call")
-        streams = {kind: _Stream([item for item in stored if item.kind == kind]) for kind in kinds}
+        stored_by_kind = {
+            kind: _StoredUnits([item for item in stored if item.kind == kind]) for kind in kinds
+        }
         if continues:
-            start = _find_tail(stored, sent)
-            for kind, stream in streams.items():
-                stream.position = sum(item.kind == kind for item in stored[:start])
+            # A client may send the last stored messages once more.
+            start = _find_repeated_end(stored, sent)
+            for kind, units in stored_by_kind.items():
+                units.position = sum(item.kind == kind for item in stored[:start])
         results: dict[str, deque[Unit]] = defaultdict(deque)
         for item in stored:
             if item.kind == "answer":
                 results[item.call_id].append(item)
         if continues:
-            _drop_results_of_repeated_ids(streams["call"], sent, results)
+            _drop_results_of_repeated_ids(stored_by_kind["call"], sent, results)
         differences = [
             difference
             for unit in sent
-            if (difference := self._compare_unit(unit, streams, results)) is not None
+            if (difference := self._compare_unit(unit, stored_by_kind, results)) is not None
         ]
-        missing = (stream.next for stream in streams.values())
-        differences += (Difference(self.count, "", item.position) for item in missing if item)
+        # Stored units that are left over were not sent.
+        unsent = (units.next_unit for units in stored_by_kind.values())
+        differences += (
+            Difference(self.message_count, "", item.position) for item in unsent if item
+        )
         if differences:
             # Content and calls are compared separately, and either may differ first.
             first = min(differences, key=lambda difference: difference.position)
@@ -229,79 +241,83 @@ class _Comparer:
         return self._find_new_messages()
 
     def _compare_unit(
-        self, unit: Unit, streams: dict[UnitKind, _Stream], results: dict[str, deque[Unit]]
+        self,
+        unit: Unit,
+        stored_by_kind: dict[UnitKind, _StoredUnits],
+        results: dict[str, deque[Unit]],
     ) -> Difference | None:
-        """Compare a unit with the next stored one of its kind; return the difference, if any.
+        """Compare a sent unit with the next stored one of its kind; return the difference, if any.
 
         After the first difference of a kind, its other units are not compared.
         """
-        message = self.messages[unit.position]
+        counts = self.counts[unit.position]
         if unit.kind == "answer":
             return self._compare_result(unit, results[unit.call_id])
-        stream = streams[unit.kind]
-        stored = stream.next
+        stored_units = stored_by_kind[unit.kind]
+        stored = stored_units.next_unit
         if stored is None:
-            message.new += 1
-        elif stream.has_differed:
+            counts.new += 1
+        elif stored_units.has_differed:
             return None
         elif stored.digest == unit.digest:
-            stream.position += 1
-            message.stored += 1
-            message.first_seq = message.first_seq or stored.position
+            stored_units.position += 1
+            counts.stored += 1
+            counts.first_seq = counts.first_seq or stored.position
         else:
-            stream.has_differed = True
+            stored_units.has_differed = True
             return Difference(unit.position, unit.pointer, stored.position)
         return None
 
     def _compare_result(self, unit: Unit, stored_results: deque[Unit]) -> Difference | None:
-        message = self.messages[unit.position]
+        """Compare a result with the stored results of its call, the oldest first."""
+        counts = self.counts[unit.position]
         if not stored_results:
-            message.new_results += 1
+            counts.new_results += 1
             return None
         stored = stored_results.popleft()
-        message.stored_results += 1
-        is_same = stored.digest in (RECORD, unit.digest)
+        counts.stored_results += 1
+        is_same = stored.digest in (_ANY_RESULT, unit.digest)
         return None if is_same else Difference(unit.position, unit.pointer, stored.position)
 
     def _find_new_messages(self) -> Comparison:
         """Return the new messages, or a difference if a stored message follows a new one."""
-        with_stored = [index for index, value in self.messages.items() if value.stored]
+        with_stored = [index for index, counts in self.counts.items() if counts.stored]
         last_stored = max(with_stored, default=-1)
         new: list[int] = []
-        for index in sorted(self.messages):
-            message = self.messages[index]
-            if not (message.new or message.new_results):
+        for index in sorted(self.counts):
+            counts = self.counts[index]
+            if not (counts.new or counts.new_results):
                 continue
             # A message with only new results may precede stored ones.
-            if index < last_stored and (message.new or message.stored):
+            if index < last_stored and (counts.new or counts.stored):
                 later = min(item for item in with_stored if item > index)
-                seq = self.messages[later].first_seq or 0
+                seq = self.counts[later].first_seq or 0
                 return Comparison(difference=Difference(index, "", seq))
             new.append(index)
-        grown = next((index for index in new if self.messages[index].stored), None)
+        partly_stored = next((index for index in new if self.counts[index].stored), None)
         first_new = min(new, default=0)
         stored = [
             index
-            for index, value in self.messages.items()
-            if value.stored or (value.stored_results and index < first_new)
+            for index, counts in self.counts.items()
+            if counts.stored or (counts.stored_results and index < first_new)
         ]
         # A message without units, such as reasoning, is new if the message after it is new.
         before_newest = range(max(stored, default=-1) + 1, max(new, default=-1))
-        new += (index for index in before_newest if index not in self.messages)
-        return Comparison(tuple(sorted(new)), grown)
+        new += (index for index in before_newest if index not in self.counts)
+        return Comparison(tuple(sorted(new)), partly_stored)
 
 
 def _drop_results_of_repeated_ids(
-    calls: _Stream, sent: Sequence[Unit], results: dict[str, deque[Unit]]
+    calls: _StoredUnits, sent: Sequence[Unit], results: dict[str, deque[Unit]]
 ) -> None:
     """Remove the stored result of each stored call whose id a new call uses again.
 
     A sent result with the id then belongs to the new call.
 
     Args:
-        calls: The stored calls. Those from its position on are sent once more.
+        calls: The stored calls. Those from its position on were sent once more.
         sent: The sent units.
-        results: The stored results by the ids of their calls.
+        results: The stored results by the ids of their calls. Results are removed from it.
     """
     resent_count = len(calls.units) - calls.position
     sent_calls = [item for item in sent if item.kind == "call"]
@@ -311,22 +327,22 @@ def _drop_results_of_repeated_ids(
             results[call.call_id].popleft()
 
 
-def _find_tail(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
-    """Return the index of the stored units from which on they equal all sent units.
+def _find_repeated_end(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
+    """Return the index from which on the stored units equal all sent units.
 
-    If the sent units do not repeat the end of the stored ones, the index is their number. Results
-    are not compared, and neither is the order between content and calls.
+    If the sent units do not repeat the end of the stored ones, return the number of stored units.
+    Results are not compared, and the order between content and calls does not count.
     """
     count = sum(item.kind != "answer" for item in sent)
     indexes = [index for index, item in enumerate(stored) if item.kind != "answer"]
     start = indexes[-count] if 0 < count <= len(indexes) else len(stored)
 
-    def digests(units: Sequence[Unit], kind: UnitKind) -> list[bytes]:
+    def list_digests(units: Sequence[Unit], kind: UnitKind) -> list[bytes]:
         return [item.digest for item in units if item.kind == kind]
 
-    tail = stored[start:]
+    end = stored[start:]
     kinds: Sequence[UnitKind] = ("said", "call")
-    is_same = all(digests(tail, kind) == digests(sent, kind) for kind in kinds)
+    is_same = all(list_digests(end, kind) == list_digests(sent, kind) for kind in kinds)
     return start if is_same else len(stored)
 
 
@@ -337,7 +353,10 @@ def _remove_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
 
 
 def remove_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
-    """Yield units without the calls that are repeated before their result."""
+    """Yield units without calls that repeat a call without a result.
+
+    Cumulative streams and some proxies send calls twice.
+    """
     open_calls: dict[str, bytes] = {}
     for unit in units:
         if unit.kind == "answer":
@@ -356,20 +375,20 @@ def keep_new_blocks(
 
     Args:
         message: A message whose beginning is stored.
-        split: A function that returns the units of a message.
-        stored: The units of the stored beginning, and stored results.
+        split: Returns the units of a message.
+        stored: The units of the stored beginning, and of stored results.
     """
     stored_units = {(unit.kind, unit.call_id or unit.digest) for unit in stored}
 
-    def is_stored(head: JsonObject) -> bool:
-        return all((unit.kind, unit.call_id or unit.digest) in stored_units for unit in split(head))
+    def is_stored(beginning: JsonObject) -> bool:
+        units = split(beginning)
+        return all((unit.kind, unit.call_id or unit.digest) in stored_units for unit in units)
 
-    for name in _BLOCKS:
+    for name in _CONTENT_NAMES:
         blocks = message.get(name)
         if not isinstance(blocks, list):
             continue
-        # If the first blocks up to a number are not all stored, neither are those up to a larger
-        # number, so the largest stored number is found by bisection.
+        # The stored blocks come before the new ones, so their number is found by bisection.
         counts = range(1, len(blocks))
         stored_count = bisect_left(
             counts, True, key=lambda count: not is_stored({**message, name: blocks[:count]})

@@ -18,6 +18,7 @@ from pagefault_dialects.messages.histories import (
     merge_config,
 )
 
+# The members of a request that are kept as its prompt.
 _PROMPT_NAMES = (*SYSTEM_NAMES, "tools", "toolConfig", "tool_config", "model", "modelId")
 # Members of a request that refer to a conversation at the provider.
 _CONTINUATION_NAMES = ("previous_response_id", "conversation")
@@ -31,6 +32,7 @@ class ConversationEntry(NamedTuple):
     message: JsonObject
     """The message as it was sent."""
     reading: EntryReading
+    """The message in common form, with its dialect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class ConversationReading:
     entries: tuple[ConversationEntry, ...]
     """The messages in order."""
     dialect: str | None
-    """The dialect of the body."""
+    """The dialect of the body; `None` if it could be of any dialect."""
     prompt: JsonObject
     """The members beside the messages, unchanged: system, instructions, tools, model."""
     continues: bool
@@ -58,21 +60,21 @@ def read_conversation(value: JsonValue) -> ConversationReading:
         InvalidPayloadError: No dialect has such a body. `faults` has pointers to the errors.
     """
     messages = find_messages(value)
-    is_message = messages is None and read_message(value, "")[0].message is not None
-    entries = _read_entries([("", value)] if is_message else messages)
-    name = find_list_name(value)
-    body = value[name] if name is not None else value
-    conversation = find_conversation(body) if name is None or isinstance(body, list) else None
-    is_response = is_message or (conversation is not None and conversation[1].is_response)
-    dialect = _find_dialect(value, [entry.reading for entry in entries], conversation)
+    is_single_message = messages is None and read_message(value, "")[0].message is not None
+    entries = _read_entries([("", value)] if is_single_message else messages)
+    list_name = find_list_name(value)
+    body = value[list_name] if list_name is not None else value
+    has_form = list_name is None or isinstance(body, list)
+    form_dialect, form = (find_conversation(body) if has_form else None) or (None, None)
+    dialect = form_dialect or _find_dialect(value, [entry.reading for entry in entries])
+    is_response = is_single_message or (form is not None and form.is_response)
     request = merge_config(value) if isinstance(value, dict) and not is_response else {}
     continues = is_response or any(request.get(name) for name in _CONTINUATION_NAMES)
     prompt = {name: request[name] for name in _PROMPT_NAMES if request.get(name) is not None}
     passed_over = 0
     message_dialect = dialect
-    if conversation is not None:
-        _, form = conversation
-        message_dialect = form.messages_in or dialect
+    if form is not None:
+        message_dialect = form.message_dialect or dialect
         prompt |= form.prompt(body) if form.prompt is not None else {}
         passed_over = _count_passed_over(body, form)
     entries_in_dialect = tuple(
@@ -84,6 +86,11 @@ def read_conversation(value: JsonValue) -> ConversationReading:
 def _read_entries(
     messages: Sequence[tuple[str, JsonValue]] | None,
 ) -> list[ConversationEntry]:
+    """Read the messages of a body, each given with its pointer.
+
+    Raises:
+        InvalidPayloadError: There are none, or some are of no dialect.
+    """
     if messages is None:
         raise InvalidPayloadError(
             "There is no conversation in this: send a list of messages, the request of a provider, "
@@ -107,19 +114,17 @@ def _read_entries(
 
 
 def _count_passed_over(body: JsonValue, form: ConversationForm) -> int:
+    """Return the number of elements of a list that are no messages in the form of the list."""
     if form.is_skipped is None or not isinstance(body, list):
         return 0
     return sum(isinstance(item, dict) and form.is_skipped(item) for item in body)
 
 
-def _find_dialect(
-    value: JsonValue,
-    entries: Sequence[EntryReading],
-    conversation: tuple[str, ConversationForm] | None,
-) -> str | None:
-    """Return the dialect of a body: that of its form, its other members, or most messages."""
-    if conversation is not None:
-        return conversation[0]
+def _find_dialect(value: JsonValue, entries: Sequence[EntryReading]) -> str | None:
+    """Return the dialect of a body without a form of its own, or the one of most of its messages.
+
+    The result is `None` if all messages could be of any dialect.
+    """
     messages = [message for entry in entries for message in entry.messages]
     if (dialect := find_body_dialect(value, messages)) is not None:
         return dialect
@@ -128,6 +133,6 @@ def _find_dialect(
 
 
 def _set_dialect(reading: EntryReading, dialect: str | None) -> EntryReading:
-    """Return a reading with a dialect, if the message could be of any dialect."""
+    """Return a reading with the dialect of the body, if the message could be of any dialect."""
     is_plain = not any(message.dialect_name for message in reading.messages)
     return replace(reading, dialect=dialect) if is_plain and dialect is not None else reading

@@ -138,6 +138,7 @@ def make_reading(
 
 
 def _find_faults(foreign: ForeignMessage, *, may_be_empty: bool) -> list[Fault]:
+    """Return the reasons why a value is no message; an empty list for a message."""
     message = foreign.message
     if message is None:
         return [Fault(foreign.pointer, "is no message")]
@@ -152,7 +153,10 @@ def _find_faults(foreign: ForeignMessage, *, may_be_empty: bool) -> list[Fault]:
 
 
 def _find_role(messages: Sequence[ForeignMessage]) -> EntryRole:
-    """Return the first role that is not `system`, if there is one; `tool` for results only."""
+    """Return the role of an entry: the first role of its messages, if possible not `system`.
+
+    The role is `tool` if all messages have only results.
+    """
     readable = [message.message for message in messages if message.message is not None]
     roles = [
         _ROLES.get(message["role"], "user") for message in readable if not has_only_results(message)
@@ -187,18 +191,18 @@ def read_entry_turns(
     resources: Mapping[str, Resource],
     *,
     audience: Audience,
-    moved_out: frozenset[str],
+    moved_media_ids: frozenset[str],
     finds_media: bool = False,
 ) -> list[ComposedTurn]:
     """Return a message as turns, with pointers into the original.
 
     Args:
         entry: The message.
-        seq: Its number in its session.
+        seq: The number of the message in its session.
         origin: The path of the message.
-        resources: The resources that it refers to, by id.
-        audience: The reader of the turns.
-        moved_out: The ids of media that were moved out of its texts when it was stored.
+        resources: The resources that the message refers to, by id.
+        audience: The reader of the turns. Blocks for other audiences are omitted with a note.
+        moved_media_ids: The ids of media that were moved out of its texts when it was stored.
         finds_media: Whether texts are searched for base64. Stored texts have none, because it was
             moved out of them.
     """
@@ -208,7 +212,7 @@ def read_entry_turns(
         origin=origin,
         resources=resources,
         audience=audience,
-        moved_out=moved_out,
+        moved_media_ids=moved_media_ids,
         finds_media=finds_media,
     )
     return join_turns(
@@ -216,10 +220,10 @@ def read_entry_turns(
     )
 
 
-def entry_calls(entry: EntryReading) -> Iterator[TurnCall]:
+def find_entry_calls(entry: EntryReading) -> Iterator[TurnCall]:
     """Yield the tool calls in a message."""
     turns = read_entry_turns(
-        entry, 0, "", _NO_RESOURCES, audience="everyone", moved_out=frozenset()
+        entry, 0, "", _NO_RESOURCES, audience="everyone", moved_media_ids=frozenset()
     )
     for turn in turns:
         yield from turn.calls
@@ -232,12 +236,12 @@ def read_turns(
     resources: Mapping[str, Resource] = _NO_RESOURCES,
     *,
     audience: Audience = "assistant",
-    moved_out: frozenset[str] = frozenset(),
+    moved_media_ids: frozenset[str] = frozenset(),
     finds_media: bool = True,
 ) -> list[ComposedTurn]:
     """Return the turns of one message in common form. For the arguments see `read_entry_turns`."""
     message = foreign.message or {}
-    entry = MessageEntry(message, seq, origin, moved_out=moved_out, keeps_blocks=True)
+    entry = MessageEntry(message, seq, origin, moved_media_ids=moved_media_ids, keeps_blocks=True)
     common_turns = make_message_turns(
         entry, resources, audience=audience, finds_media=finds_media, describes_blocks=True
     )
@@ -245,7 +249,7 @@ def read_turns(
     for common_turn in common_turns:
         is_empty = not common_turn.items and not common_turn.calls
         if len(common_turns) > 1 and common_turn.role == "assistant" and is_empty:
-            # A message with only results also yields an empty assistant turn; drop it.
+            # For a message with only results, there is an empty turn of the assistant as well.
             continue
         turn = _restore_pointers(common_turn, foreign)
         if any(isinstance(item, ProviderBlock) for item in turn.items):
@@ -260,7 +264,9 @@ def read_turns(
         turns.append(turn)
     turns = [*link_native_blocks(turns, foreign)]
     native = make_native_message(foreign, turns)
-    return turns if native is None else [replace(turn, native_messages=(native,)) for turn in turns]
+    if native is None:
+        return turns
+    return [replace(turn, native_messages=(native,)) for turn in turns]
 
 
 def _restore_pointers(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
@@ -281,10 +287,11 @@ def _restore_pointer(item: Item, foreign: ForeignMessage) -> Item:
 def join_turns(
     turns: Iterable[tuple[ComposedTurn, bool]], *, joins_calls: bool = False
 ) -> list[ComposedTurn]:
-    """Join turns of the assistant that were sent as several items of one message.
+    """Join consecutive turns of the assistant that belong to one turn.
 
     Args:
-        turns: The turns in order, each with a flag whether it continues the turn before it.
+        turns: The turns in order, each with a flag whether it continues the turn before it. Items
+            of one message that were sent separately have the flag.
         joins_calls: Whether a turn with calls also continues a turn with calls before it.
     """
     joined: list[ComposedTurn] = []
@@ -294,27 +301,28 @@ def join_turns(
         is_assistant = bool(run) and run[0].role == "assistant" == turn.role
         continues_calls = joins_calls and has_calls and turn.calls
         if not (is_assistant and (continues_turn or continues_calls)):
-            joined += _merge_run(run)
+            joined += _merge_turns(run)
             run, has_calls = [], False
         run.append(turn)
         has_calls = has_calls or bool(turn.calls)
-    return [*joined, *_merge_run(run)]
+    return [*joined, *_merge_turns(run)]
 
 
-def _merge_run(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
-    if len(run) < 2:
-        return run
-    first = run[0]
+def _merge_turns(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
+    """Return one turn with the content of several; no turn if there are none."""
+    if len(turns) < 2:
+        return turns
+    first = turns[0]
     items = tuple(
         item if turn.seq == first.seq else in_entry(item, turn.seq)
-        for turn in run
+        for turn in turns
         for item in turn.items
     )
-    is_one_entry = all(turn.seq == first.seq for turn in run)
-    calls = (call for turn in run for call in turn.calls) if is_one_entry else locate_calls(run)
-    native_messages = tuple(native for turn in run for native in turn.native_messages)
-    # Only in OpenAI's Responses may one turn consist of several native items. Otherwise the joined
-    # turn has no native form.
+    is_one_entry = all(turn.seq == first.seq for turn in turns)
+    calls = (call for turn in turns for call in turn.calls) if is_one_entry else locate_calls(turns)
+    native_messages = tuple(native for turn in turns for native in turn.native_messages)
+    # In OpenAI's Responses, one turn may consist of several items, which can be sent as they were.
+    # In other dialects, no single message is that of the joined turn.
     are_items = all(native.dialect == "openai-responses" for native in native_messages)
     return [
         replace(

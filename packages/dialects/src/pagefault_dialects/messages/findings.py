@@ -1,15 +1,15 @@
-"""Faults of a history that its rendering repairs, as findings of a diagnosis.
+"""Finds the faults of a history that its rendering repairs.
 
-Most faults are entries in the loss account of the rendering. Others are repaired without loss, and
-are found by comparing the turns with the rules of the target. `message_faults` has faults that
-turns do not show.
+Most of these faults are entries in the loss account of the rendering. Others are repaired without
+loss, and are found by comparing the turns with the rules of the target. `message_faults` finds
+faults that turns do not show.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
+from pagefault_dialects.dialects.foreign_message import Dialect
 from pagefault_dialects.media.headers import read_hints
-from pagefault_dialects.messages.histories import Dialect
 from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
@@ -27,7 +27,7 @@ from pagefault_dialects.targets.rules import RULES, Rule, make_finding, shorten_
 
 _PAIR_RULES = ("no-call", "late-answer", "no-answer")
 _DUPLICATE = "duplicate-answer"
-# Codes in the loss account for which other functions make findings with more details.
+# Codes in the loss account for which other functions yield findings, with more details.
 _OTHER_CODES = frozenset({*_PAIR_RULES, _DUPLICATE, "empty-content", "not-a-message"})
 # Dialects in which the result of a failed call can only be a text.
 _TEXT_ERROR_DIALECTS = ("anthropic", "bedrock")
@@ -47,8 +47,8 @@ def find_lossy_faults(
         profile: The target.
         dialect: The dialect of the history; `None` if the target is of another dialect.
     """
-    media = _group_media(turns)
-    all_media = [item for group in media.values() for item in group]
+    media_by_pointer = _group_media(turns)
+    all_media = [item for group in media_by_pointer.values() for item in group]
     reported: set[tuple[int | None, str, str]] = set()
     for entry in loss:
         key = (entry.seq, entry.pointer, entry.code)
@@ -56,10 +56,11 @@ def find_lossy_faults(
         if key in reported or not rule.is_fault or entry.code in _OTHER_CODES:
             continue
         reported.add(key)
-        at_pointer = media.get((entry.seq, entry.pointer), ())
-        # All media of a result have one pointer, and only the reason names the type of the medium.
-        of_type = (medium for medium in at_pointer if medium.mime_type in entry.reason)
-        medium = next(of_type, next(iter(at_pointer), None))
+        # All media of a result have the pointer of the result. If there are several, the medium of
+        # the entry is found by its type, which is in the reason.
+        candidates = media_by_pointer.get((entry.seq, entry.pointer), ())
+        of_type = (medium for medium in candidates if medium.mime_type in entry.reason)
+        medium = next(of_type, next(iter(candidates), None))
         if dialect is not None and medium is not None and _is_untyped_link(medium, profile):
             continue
         if medium is None:
@@ -77,7 +78,7 @@ def find_lossy_faults(
 
 
 def _group_media(turns: Sequence[ComposedTurn]) -> dict[tuple[int | None, str], list[Medium]]:
-    """Return media by entry and pointer; all media of a result have the same pointer."""
+    """Return media by the number of their entry and their pointer."""
     media: dict[tuple[int | None, str], list[Medium]] = {}
     for turn in turns:
         for item in turn.items:
@@ -87,7 +88,7 @@ def _group_media(turns: Sequence[ComposedTurn]) -> dict[tuple[int | None, str], 
 
 
 def _is_untyped_link(medium: Medium, profile: Profile) -> bool:
-    """Return whether a medium is a link of an unknown type, which the target loads by itself."""
+    """Return whether a medium is a link of unknown type that the provider loads by itself."""
     rule = profile.find_media_rule(medium.kind)
     loads_link = isinstance(medium.source, Address) and rule and rule.accepts_url(medium.source.url)
     return bool(loads_link) and medium.mime_type == "application/octet-stream"
@@ -96,22 +97,28 @@ def _is_untyped_link(medium: Medium, profile: Profile) -> bool:
 def _find_limit(
     rule: Rule, medium: Medium, profile: Profile, actual: int | str
 ) -> int | str | None:
-    """Return the limit of the target that a medium exceeds.
+    """Return the limit of the target that a medium exceeds; `None` if the rule has no limit.
 
     Several allowed types or schemes are returned as one text.
+
+    Args:
+        rule: The violated rule, whose `limit` names a field of the target's rule for media.
+        medium: The medium.
+        profile: The target.
+        actual: The property of the medium that exceeds the limit.
     """
-    media = profile.find_media_rule(medium.kind)
-    if rule.limit is None or media is None:
+    media_rule = profile.find_media_rule(medium.kind)
+    if rule.limit is None or media_rule is None:
         return None
-    value = getattr(media, rule.limit)
+    value = getattr(media_rule, rule.limit)
     if (
         rule.limit == "max_side"
-        and media.max_side_of_many
+        and media_rule.max_side_of_many
         and isinstance(actual, int)
         and actual <= value
     ):
         # If there are many images, the limit of each is lower.
-        return media.max_side_of_many[1]
+        return media_rule.max_side_of_many[1]
     return value if isinstance(value, int) or value is None else ", ".join(sorted(value))
 
 
@@ -150,10 +157,10 @@ def find_repaired_faults(
         yield from _check_items(turn, profile, dialect)
 
 
-def find_unpaired(
+def find_unpaired_calls(
     conversation: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Iterator[Finding]:
-    """Yield calls without a result, results without a call, and second results of a call.
+    """Yield a finding for each call without a result, result without a call, or second result.
 
     Args:
         conversation: The history after pairing, with added calls and results.
@@ -170,6 +177,7 @@ def find_unpaired(
                 continue
             call_id, source = turn.call_id, turn
             if note.what == "call":
+                # Pairing may have added a number to the id of the result.
                 added_id = turn.calls[0].call_id
                 sent_ids = (item.call_id for item in turns if item.seq == note.seq)
                 call_id = next(
@@ -177,19 +185,19 @@ def find_unpaired(
                 )
             if note.what == "answer":
                 # A call that was joined to an earlier turn is reported at the turn that had it.
-                calling = (
+                calling_turns = (
                     item
                     for item in turns_by_call.get(call_id, ())
                     if (item.seq or 0) >= (note.seq or 0)
                 )
-                source = next(calling, turn)
+                source = next(calling_turns, turn)
             yield make_finding(note.code, source.origin, seq=source.seq, call_id=call_id)
 
 
 def _find_second_results(
     conversation: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Iterator[Finding]:
-    """Yield the results that were omitted as duplicates, with the ids of their calls."""
+    """Yield a finding for each result that was omitted because its call has another result."""
     call_ids = {
         (turn.seq, item.pointer): turn.call_id
         for turn in turns
@@ -210,11 +218,12 @@ def _is_numbered(added_id: str, call_id: str) -> bool:
 
 
 def _check_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Finding]:
-    used: set[str] = set()
+    """Yield a finding for each id and tool name that the target does not accept."""
+    used_ids: set[str] = set()
     for turn in turns:
         for call in turn.calls:
             path, seq, call_id = turn.origin, turn.seq, shorten_quote(call.call_id)
-            if call.call_id in used:
+            if call.call_id in used_ids:
                 yield make_finding("duplicate-id", path, actual=call_id, call_id=call_id, seq=seq)
             elif profile.call_id.fit(call.call_id) != call.call_id:
                 rule = _describe_rule(profile.call_id)
@@ -227,7 +236,7 @@ def _check_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Fi
                 yield make_finding(
                     "bad-name", path, limit=rule, actual=name, seq=seq, call_id=call.call_id
                 )
-            used.add(call.call_id)
+            used_ids.add(call.call_id)
 
 
 def _describe_rule(rule: IdRule) -> str:
@@ -235,7 +244,7 @@ def _describe_rule(rule: IdRule) -> str:
 
 
 def _check_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
-    """Yield results before their calls. The loss account has results that come too late."""
+    """Yield a finding for each result before its call. The loss account has the late results."""
     call_indexes: dict[str, int] = {}
     for index, turn in enumerate(turns):
         for call in turn.calls:
@@ -255,13 +264,15 @@ def _check_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
 def _check_items(
     turn: ComposedTurn, profile: Profile, dialect: Dialect | None
 ) -> Iterator[Finding]:
+    """Yield findings for empty content, and for media that cannot stay where they are."""
     is_result = turn.role == "tool"
     is_text_error = is_result and turn.is_error and dialect in _TEXT_ERROR_DIALECTS
     if not turn.items and not turn.calls and (is_text_error or not is_result):
         yield make_finding("empty-content", turn.origin, seq=turn.seq)
     for item in turn.items:
         if isinstance(item, TextItem) and _is_omitted(item.text, profile):
-            # SDKs write an empty text as the content beside calls, and of empty results.
+            # SDKs write an empty text as the whole content of a result, or beside calls. That is no
+            # fault, but an empty block is.
             is_block = item.pointer.rpartition("/")[2].isdigit()
             if is_block or is_text_error or not (turn.calls or is_result):
                 yield make_finding(
@@ -269,13 +280,15 @@ def _check_items(
                 )
         elif isinstance(item, Medium):
             yield from _check_medium(turn, item)
-            if is_result and not item.is_in_text:
-                rule = "media-in-error" if is_text_error else "media-in-result"
-                if is_text_error or dialect == "openai-chat":
-                    kind, call_id = item.mime_type, turn.call_id
-                    yield make_finding(
-                        rule, item.pointer, actual=kind, seq=turn.seq, call_id=call_id
-                    )
+            is_refused = is_text_error or (is_result and dialect == "openai-chat")
+            if is_refused and not item.is_in_text:
+                yield make_finding(
+                    "media-in-error" if is_text_error else "media-in-result",
+                    item.pointer,
+                    actual=item.mime_type,
+                    seq=turn.seq,
+                    call_id=turn.call_id,
+                )
 
 
 def _is_omitted(text: str, profile: Profile) -> bool:

@@ -35,16 +35,16 @@ def heal(
     """
     is_valid_unicode = not has_lone_surrogate(history)
     repaired = history if is_valid_unicode else repair_surrogates(history, keeps_spelling=True)
-    read = read_messages(repaired, closes_calls=True)
-    dialect = find_body_dialect(history, read.messages)
+    reading = read_messages(repaired, closes_calls=True)
+    dialect = find_body_dialect(history, reading.messages)
     profile = find_profile(target or dialect or "openai-chat", options)
-    rendered = render(read.turns, profile.target, options)
+    rendered = render(reading.turns, profile.target, options)
     sent = list_sent_messages(history)
-    findings = diagnose(read, profile, rendered.loss, dialect, sent=sent)
-    is_unchanged = is_valid_unicode and replace(options, max_tokens=None) == _DEFAULTS
-    if not findings and is_unchanged and has_target_form(read, profile.target, dialect):
+    findings = diagnose(reading, profile, rendered.loss, dialect, sent=sent)
+    may_stay = is_valid_unicode and replace(options, max_tokens=None) == _DEFAULTS
+    if not findings and may_stay and has_target_form(reading, profile.target, dialect):
         return replace(rendered, messages=sent, loss=())
     if findings:
-        # A sent message may have the faults, so none is copied to the rendering.
-        rendered = render(remove_sent_messages(read.turns), profile.target, options)
-    return replace(rendered, loss=tuple(locate_loss(rendered.loss, read.messages)))
+        # A rendering copies sent messages that are unchanged, with their faults.
+        rendered = render(remove_sent_messages(reading.turns), profile.target, options)
+    return replace(rendered, loss=tuple(locate_loss(rendered.loss, reading.messages)))

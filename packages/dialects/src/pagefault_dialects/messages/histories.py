@@ -8,24 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pagefault_dialects.dialects.foreign_message import DIALECTS, Dialect, ForeignMessage
+from pagefault_dialects.dialects.foreign_message import Dialect, ForeignMessage
 from pagefault_dialects.dialects.message_registry import find_conversation, read_message
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-__all__ = [
-    "DIALECTS",
-    "SYSTEM_NAMES",
-    "Dialect",
-    "ForeignMessage",
-    "find_body_dialect",
-    "find_list_name",
-    "find_main_dialect",
-    "list_sent_messages",
-    "merge_config",
-    "read_history_messages",
-]
-
 _LIST_NAMES = ("messages", "input", "contents", "history")
+# The dialects of requests, by the name of their list.
 _LIST_DIALECTS: Mapping[str, Dialect] = {"input": "openai-responses", "contents": "gemini"}
 SYSTEM_NAMES = (
     *("system", "instructions", "systemInstruction", "system_instruction"),
@@ -57,7 +45,9 @@ def read_history_messages(value: JsonValue) -> list[ForeignMessage] | None:
 
 
 def find_messages(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
-    """Return the messages in a body as they were sent, each with its pointer.
+    """Return the messages in a body, each with its pointer, as a reader of messages expects them.
+
+    A text in place of a list is a message of the user, and so is a text in Gemini's `contents`.
 
     Args:
         value: A list of messages, or an object that has one.
@@ -82,7 +72,11 @@ def find_messages(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
 
 
 def list_sent_messages(value: JsonValue) -> list[JsonValue]:
-    """Return the messages of a body as they were sent; a single text is a message of the user."""
+    """Return the messages of a body as they were sent.
+
+    A text in place of a list is a message of the user. Elements of the list that are no messages
+    are returned as well.
+    """
     name = find_list_name(value)
     body = value if name is None else value[name]
     if name == "contents" and not isinstance(body, list):
@@ -95,12 +89,12 @@ def list_sent_messages(value: JsonValue) -> list[JsonValue]:
 
 
 def _as_content(value: JsonValue) -> JsonValue:
-    """Return a `Content` of Gemini for a text, which Gemini's SDK accepts, too."""
+    """Return a text as a `Content` of Gemini, and other values unchanged. SDKs accept both."""
     return {"role": "user", "parts": [{"text": value}]} if isinstance(value, str) else value
 
 
 def find_list_name(value: JsonValue) -> str | None:
-    """Return the name of the member of a body with the messages; `None` if it has none."""
+    """Return the name of the member of a body with the messages; `None` if there is none."""
     if not isinstance(value, dict):
         return None
     name = next((name for name in _LIST_NAMES if isinstance(value.get(name), list | str)), None)
@@ -130,6 +124,7 @@ def find_body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> D
 
 
 def _are_typed(blocks: JsonValue) -> bool:
+    """Return whether a value is a list of blocks with a `type`, which Bedrock's blocks lack."""
     return isinstance(blocks, list) and all(
         isinstance(block, dict) and isinstance(block.get("type"), str) for block in blocks
     )
@@ -150,9 +145,11 @@ def _read_system_prompts(request: JsonObject) -> Iterator[ForeignMessage]:
             continue
         pointer = f"/{name}" if name in request else f"/config/{name}"
         parts = prompt.get("parts") if isinstance(prompt, dict) else None
-        content, inner = (prompt, "") if parts is None else (parts, "/parts")
+        content, content_pointer = (prompt, "") if parts is None else (parts, "/parts")
         count = len(content) if isinstance(content, list) else 0
-        block_pointers = {f"/content/{index}": f"{inner}/{index}" for index in range(count)}
+        block_pointers = {
+            f"/content/{index}": f"{content_pointer}/{index}" for index in range(count)
+        }
         message = {"role": "system", "content": content}
         yield ForeignMessage(
             pointer,
@@ -163,9 +160,9 @@ def _read_system_prompts(request: JsonObject) -> Iterator[ForeignMessage]:
 
 
 def find_main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:
-    """Return the most frequent dialect of messages; `None` if all are in the form of any dialect.
+    """Return the most frequent dialect of messages; `None` if all could be of any dialect.
 
-    Of equally frequent dialects, that of the first message is returned.
+    Of equally frequent dialects, the one that occurs first is returned.
     """
     counts = Counter(message.dialect for message in messages if message.dialect is not None)
     # Results of MCP sampling have the form of Anthropic's.

@@ -1,9 +1,9 @@
-"""Tool calls and tool results in messages, in the shapes of all dialects.
+"""Reads tool calls and tool results in messages, in the shapes of all dialects.
 
 OpenAI and LangChain list calls beside the content: `list_calls` finds them, and `read_listed_call`
 reads one. Anthropic, Bedrock, Gemini and the Vercel AI SDK have blocks for calls and results, which
-`read_call` and `read_tool_result` read. Some dialects have the members of a call in the block
-itself, others in an object inside it, such as `{"toolUse": {…}}`.
+`read_call` and `read_tool_result` read. The members of a call are in the block itself, or in an
+object inside the block, such as `{"toolUse": {…}}`.
 
 The `note_unread_…` functions list the members that the readers ignore, for the loss account.
 """
@@ -37,14 +37,15 @@ _RESULT_TYPES = frozenset(
 _CALL_MEMBERS = ("toolUse", "functionCall", "function_call")
 _RESULT_MEMBERS = ("toolResult", "functionResponse", "function_response")
 
-# Spellings of members, by priority: the first that is present is read.
-_IDS = ("toolCallId", "tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
-_NAMES = ("toolName", "name")
-_ARGUMENTS = ("input", "args", "arguments")
-_CONTENTS = ("content", "output", "result", "response")
-# The member of a result with what people see; the model gets the other members.
+# The names of a member in different dialects. The first name with a value is read.
+_ID_NAMES = ("toolCallId", "tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
+_TOOL_NAMES = ("toolName", "name")
+_ARGUMENT_NAMES = ("input", "args", "arguments")
+_CONTENT_NAMES = ("content", "output", "result", "response")
+# The member of a result that is shown to people only. The model gets the other members.
 _DISPLAY = "_display"
-_CONTENT_WRAPPERS = frozenset({"value", "reason", "output", "result", "error"})
+# Members of an object around the content that `_unwrap_content` reads.
+_WRAPPED_NAMES = frozenset({"value", "reason", "output", "result", "error"})
 
 _SURROGATE_ESCAPE = "\\ud"
 _MAX_DEPTH = 1_024
@@ -63,13 +64,13 @@ class ToolResultBlock:
     """A text, a list of blocks, or any JSON value."""
     is_error: bool = False
     parts: tuple[JsonValue, ...] = ()
-    """Blocks beside the content."""
+    """Blocks of the result that are not in its content."""
     structured: tuple[JsonValue] | None = None
     """The `structuredContent` of an MCP result in a tuple of one; `None` if it has none."""
 
 
 def read_call(block: JsonValue, seq: int, index: int) -> TurnCall | None:
-    """Return the call in a block; `None` if the block is no call.
+    """Return the call in a block; `None` if the block has none.
 
     Args:
         block: The block.
@@ -85,7 +86,7 @@ def read_call(block: JsonValue, seq: int, index: int) -> TurnCall | None:
 def note_unread_call_members(block: dict[str, JsonValue], pointer: str) -> Iterator[Omission]:
     """Yield a note for each member of a call in a block that `read_call` ignores."""
     members = _find_members(block, _CALL_TYPES, _CALL_MEMBERS) or {}
-    yield from _note_unread(block, members, _read_names(members, _ARGUMENTS), pointer)
+    yield from _note_unread(block, members, _find_read_names(members, _ARGUMENT_NAMES), pointer)
 
 
 def list_calls(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValue]]]:
@@ -103,31 +104,31 @@ def list_calls(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValu
 
 def read_listed_call(block: dict[str, JsonValue], seq: int, index: int) -> TurnCall:
     """Return the call in an element of `list_calls`. For the other arguments see `read_call`."""
-    return _make_call({**block, **_inner_object(block)}, seq, index)
+    return _make_call({**block, **_find_function(block)}, seq, index)
 
 
 def note_unread_listed_call_members(
     block: dict[str, JsonValue], pointer: str
 ) -> Iterator[Omission]:
     """Yield a note for each member of a listed call that `read_listed_call` ignores."""
-    inner = _inner_object(block)
-    read_names = _read_names({**block, **inner}, _ARGUMENTS)
-    inner_names = _names_of(block, inner)
-    yield from note_unread_members(block, (read_names - inner.keys()) | inner_names, pointer)
-    for name in inner_names:
-        yield from note_unread_members(inner, read_names, child_pointer(pointer, name))
+    function = _find_function(block)
+    read_names = _find_read_names({**block, **function}, _ARGUMENT_NAMES)
+    function_names = _find_names(block, function)
+    yield from note_unread_members(block, (read_names - function.keys()) | function_names, pointer)
+    for name in function_names:
+        yield from note_unread_members(function, read_names, child_pointer(pointer, name))
 
 
 def read_tool_result(block: JsonValue) -> ToolResultBlock | None:
-    """Return the tool result in a block; `None` if the block is none."""
+    """Return the tool result in a block; `None` if the block has none."""
     members = _find_members(block, _RESULT_TYPES, _RESULT_MEMBERS)
     if members is None:
         return None
     content, is_error = _unwrap_content(members)
     parts = members.get("parts")
     result = ToolResultBlock(
-        call_id=_id_text(_first_value(members, _IDS)),
-        name=_id_text(_first_value(members, _NAMES)),
+        call_id=_find_id(members, _ID_NAMES),
+        name=_find_id(members, _TOOL_NAMES),
         content=content,
         is_error=is_error or has_error_mark(members),
         parts=tuple(parts) if isinstance(parts, list) else (),
@@ -135,6 +136,7 @@ def read_tool_result(block: JsonValue) -> ToolResultBlock | None:
     mcp_result = _read_mcp_result(content)
     if mcp_result is None:
         return result
+    # `toolResult` has the result in the first version of MCP.
     extras = (mcp_result.get("toolResult"), mcp_result.extras or None)
     structured = mcp_result.get("structuredContent")
     return replace(
@@ -148,23 +150,23 @@ def read_tool_result(block: JsonValue) -> ToolResultBlock | None:
 
 def has_id(call: Mapping[str, JsonValue]) -> bool:
     """Return whether a call or a tool result was sent with an id."""
-    return bool(_id_text(_first_value(call, _IDS)))
+    return bool(_find_id(call, _ID_NAMES))
 
 
 def note_unread_result_members(block: dict[str, JsonValue], pointer: str) -> Iterator[Omission]:
     """Yield a note for each member of a tool result that `read_tool_result` ignores."""
     members = _find_members(block, _RESULT_TYPES, _RESULT_MEMBERS) or {}
-    read_names = _read_names(members, _CONTENTS) | (
+    read_names = _find_read_names(members, _CONTENT_NAMES) | (
         {"parts"} if isinstance(members.get("parts"), list) else set()
     )
     yield from _note_unread(block, members, read_names, pointer)
-    wrapper, (content, _) = _first_value(members, _CONTENTS), _unwrap_content(members)
-    content_pointer = child_pointer(
-        _pointer_to(block, members, pointer), _first_name(members, _CONTENTS)
-    )
+    content_name = _find_first_name(members, _CONTENT_NAMES)
+    content_pointer = child_pointer(_find_pointer(block, members, pointer), content_name)
+    wrapper = members.get(content_name)
+    content, _ = _unwrap_content(members)
     if is_object(wrapper) and content is not wrapper:
-        yield from note_unread_members(wrapper, _CONTENT_WRAPPERS, content_pointer)
-        content_pointer = _pointer_to(wrapper, content, content_pointer)
+        yield from note_unread_members(wrapper, _WRAPPED_NAMES, content_pointer)
+        content_pointer = _find_pointer(wrapper, content, content_pointer)
     if is_object(content) and _read_mcp_result(content) is not None:
         read_names = frozenset(content.keys() - {_DISPLAY})
         yield from note_unread_members(content, read_names, content_pointer)
@@ -193,7 +195,8 @@ def _find_members(
 ) -> dict[str, JsonValue] | None:
     """Return the object with the members of a call or a result; `None` if the block has neither.
 
-    The object is the block itself, if it has one of the types, or the value of one of the names.
+    The object is the block itself if it has one of the types. Otherwise it is the member of the
+    block with one of the names.
     """
     if not is_object(block):
         return None
@@ -210,26 +213,32 @@ def _note_unread(
 ) -> Iterator[Omission]:
     """Yield notes for the unread members of a block, and of the object `members` inside it."""
     if members is not block:
-        yield from note_unread_members(block, _names_of(block, members), pointer)
-    yield from note_unread_members(members, read_names, _pointer_to(block, members, pointer))
+        yield from note_unread_members(block, _find_names(block, members), pointer)
+    yield from note_unread_members(members, read_names, _find_pointer(block, members, pointer))
 
 
-def _pointer_to(block: dict[str, JsonValue], inner: JsonValue, pointer: str) -> str:
-    """Return the pointer of an object in a block; that of the block, if they are the same."""
-    return next((child_pointer(pointer, name) for name in _names_of(block, inner)), pointer)
+def _find_pointer(block: dict[str, JsonValue], inner: JsonValue, pointer: str) -> str:
+    """Return the pointer to a member of a block; the pointer to the block, if it is the block.
+
+    Args:
+        block: The block.
+        inner: The value of the member, or the block.
+        pointer: The pointer to the block.
+    """
+    return next((child_pointer(pointer, name) for name in _find_names(block, inner)), pointer)
 
 
-def _names_of(block: dict[str, JsonValue], inner: JsonValue) -> frozenset[str]:
-    """Return the names of the members of a block whose value is an inner object."""
+def _find_names(block: dict[str, JsonValue], inner: JsonValue) -> frozenset[str]:
+    """Return the names of the members of a block that have this very value."""
     return frozenset(name for name, value in block.items() if value is inner)
 
 
 def _unwrap_content(members: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
-    """Return the content of a tool result without a wrapper, and whether the wrapper is an error.
+    """Return the content of a tool result, and whether an object around it marks an error.
 
-    The Vercel AI SDK and Gemini wrap the content in an object that says whether it is an error.
+    The Vercel AI SDK and Gemini wrap the content in an object that may mark it as an error.
     """
-    value = _first_value(members, _CONTENTS)
+    value = members.get(_find_first_name(members, _CONTENT_NAMES))
     if not is_object(value):
         return value, False
     content: dict[str, JsonValue] = value
@@ -247,15 +256,16 @@ def _unwrap_content(members: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
 
 
 def _read_mcp_result(content: JsonValue) -> CallToolResult | None:
-    """Return the MCP result that is the content of a tool result; `None` if it is none."""
+    """Return the content of a tool result as a result of MCP; `None` if it is something else."""
     if not is_object(content):
         return None
     return read_call_tool_result({key: content[key] for key in content if key != _DISPLAY})
 
 
-def _inner_object(listed_call: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    inner = listed_call.get("function") or listed_call.get("custom")
-    return inner if is_object(inner) else {}
+def _find_function(listed_call: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the object with name and arguments in a listed call; an empty object without one."""
+    function = listed_call.get("function") or listed_call.get("custom")
+    return function if is_object(function) else {}
 
 
 def _make_call(
@@ -264,16 +274,24 @@ def _make_call(
     index: int,
     block: Mapping[str, JsonValue] | None = None,
 ) -> TurnCall:
-    arguments = _first_value(members, _ARGUMENTS)
+    """Return a call.
+
+    Args:
+        members: The members of the call.
+        seq: The number of the entry.
+        index: The index of the call in the message.
+        block: The block around the members, which may have the signature of the call.
+    """
+    arguments = members.get(_find_first_name(members, _ARGUMENT_NAMES))
     if isinstance(arguments, str):
         arguments = _parse_arguments(arguments)
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"input": arguments}
-    call_id = _id_text(_first_value(members, _IDS)) or f"call_{seq}_{index + 1}"
+    call_id = _find_id(members, _ID_NAMES) or f"call_{seq}_{index + 1}"
     cache_control = members.get("cache_control")
     return TurnCall(
         call_id,
-        _id_text(_first_value(members, _NAMES)),
+        _find_id(members, _TOOL_NAMES),
         arguments,
         thought_signature=find_call_signature(block or members),
         cache_control=cache_control if is_object(cache_control) else None,
@@ -296,30 +314,32 @@ def _parse_arguments(text: str) -> JsonValue:
         return text
 
 
-def _read_names(members: Mapping[str, JsonValue], contents: tuple[str, ...]) -> frozenset[str]:
-    """Return the names of the members from which id, tool and content are read.
+def _find_read_names(
+    members: Mapping[str, JsonValue], content_names: tuple[str, ...]
+) -> frozenset[str]:
+    """Return the names of the members from which id, tool, and arguments or content are read.
 
     Args:
         members: The members of a call or a tool result.
-        contents: The spellings of the member with the arguments or the content.
+        content_names: The names of the member with the arguments or the content.
     """
-    names = (_first_name(members, spellings) for spellings in (_IDS, _NAMES))
-    return frozenset(
-        {*(name for name in names if _id_text(members.get(name))), _first_name(members, contents)}
-    )
+    names = (_find_first_name(members, names) for names in (_ID_NAMES, _TOOL_NAMES))
+    read_names = {name for name in names if _format_id(members.get(name))}
+    return frozenset({*read_names, _find_first_name(members, content_names)})
 
 
-def _first_name(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> str:
-    """Return the first of some names that has a value, or an empty text."""
+def _find_first_name(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> str:
+    """Return the first of some names that has a value; an empty string if none has one."""
     return next((name for name in names if members.get(name) is not None), "")
 
 
-def _first_value(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> JsonValue:
-    return members.get(_first_name(members, names))
+def _find_id(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> str:
+    """Return the id or the tool under one of some names; an empty string without one."""
+    return _format_id(members.get(_find_first_name(members, names)))
 
 
-def _id_text(value: JsonValue) -> str:
-    """Return an id or a name as text. Some hosts use numbers; other values have no text."""
+def _format_id(value: JsonValue) -> str:
+    """Return an id or a name as text, also a number; an empty string for other values."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) else ""

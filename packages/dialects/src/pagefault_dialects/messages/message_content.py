@@ -1,16 +1,15 @@
-"""The content of a message as items: texts and media, notes of omitted members, provider blocks.
+"""Reads the content of a message as items: texts, media, notes of omitted members, provider blocks.
 
-`ContentReader` reads a content. Blocks are read like blocks of tool results, so messages and tool
-results support the same dialects.
+`ContentReader` reads the value of a member such as `content`. Blocks are read like blocks of tool
+results, so messages and tool results support the same dialects.
 
 When a message is stored, its media are moved out of its texts, so stored texts are not searched for
 media again. A text that is a reference to a resource is replaced by the medium, and a medium that
 was moved out of a text follows the text. Texts that were not searched yet, such as those of
 interactions, are read like tool results.
 
-Any other member of a block is either part of its frame or omitted with a note. The frame belongs to
-the dialect and the host: types, ids, states, counts and times. No rendering has it, and omitting it
-is no loss.
+Any other member of a block is omitted with a note, unless it is one of `_FRAME_NAMES`: types, ids,
+states, counts and times. These belong to the dialect and the host; omitting them is no loss.
 """
 
 import re
@@ -69,7 +68,7 @@ _TEXT_NAMES = frozenset({"text"})
 _MEMBERS_OF_UNTYPED_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
 
 # Members of a message or a block that no rendering has, and whose omission is no loss.
-_FRAME = frozenset(
+_FRAME_NAMES = frozenset(
     {
         *("type", "id", "object", "index", "role", "status", "phase", "example", "annotations"),
         *("created", "created_at", "createdAt", "timestamp", "model", "container", "logprobs"),
@@ -95,14 +94,14 @@ class ContentReader:
     """The resources that the contents refer to, by id."""
     audience: Audience
     """The reader of the items. Blocks for other audiences are omitted with a note."""
-    moved_ids: frozenset[str] = frozenset()
+    moved_media_ids: frozenset[str] = frozenset()
     """The ids of media that the service has moved out of texts."""
     finds_media: bool = False
     """True if texts are searched for base64."""
     describes_blocks: bool = False
-    """True if a block that only one provider has is described in words, not shown as JSON."""
+    """True if a block that only one provider has is described in a text, and not shown as JSON."""
     keeps_blocks: bool = False
-    """True if a block that only one provider has is a `ProviderBlock`."""
+    """True if a block that only one provider has becomes a `ProviderBlock`."""
 
     def read_unsearched(self, value: JsonValue, pointer: str) -> Iterator[Item]:
         """Yield the items of a value from which no media were moved out.
@@ -124,8 +123,8 @@ class ContentReader:
         Args:
             content: A text, a block, a list of them, or any other value.
             pointer: The pointer to the content in the message.
-            is_of_dialect: True if a single block is a block of a dialect; False if it may be a
-                value that a tool returned.
+            is_of_dialect: Whether an object is a block of a dialect. Otherwise it may be a value
+                that a tool returned.
         """
         if content is None or content == []:
             return
@@ -149,7 +148,7 @@ class ContentReader:
             yield from self._read_data(content, pointer)
 
     def _read_data(self, value: JsonValue, pointer: str) -> Iterator[Item]:
-        """Yield the items of a value that is no content of a dialect, as of a tool's result."""
+        """Yield the items of a value that is no content of a dialect, read as a tool result."""
         # A list is passed as it is: in a content, its elements would be read as blocks.
         as_content = value if isinstance(value, list) else {"content": [value]}
         normalized = normalize(as_content, is_message=True)
@@ -157,6 +156,7 @@ class ContentReader:
             yield from self._read_part(part, normalized.media, pointer)
 
     def _read_block(self, block: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
+        """Yield the items of a block. A medium gets the `detail` of the block."""
         members = {name: value for name, value in block.items() if value is not None}
         detail = _find_detail(members)
         if _is_speech(members):
@@ -177,6 +177,7 @@ class ContentReader:
             yield replace(item, words=words) if isinstance(item, Medium) else item
 
     def _read_members(self, members: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
+        """Yield the items of a block without null members: a text, a refusal or a medium."""
         if _is_text(members):
             if allows_audience(members.get("annotations"), self.audience):
                 yield from self._read_text(members["text"], pointer)
@@ -194,32 +195,39 @@ class ContentReader:
     def _describe_block(
         self, block: dict[str, JsonValue], pointer: str, items: Iterator[Item]
     ) -> Iterator[Item]:
-        """Yield the items of a block; words or a `ProviderBlock` if only one provider has it.
+        """Yield the items of a block. A block that only one provider has is treated by the options.
 
-        Readers of tool results show such a block as JSON. Messages that were stored before their
-        dialect was stored with them keep the JSON: none of the options is set for them.
+        The readers of tool results show such a block as JSON. It becomes a `ProviderBlock` with
+        `keeps_blocks`, and a text with `describes_blocks`. Messages that were stored before their
+        dialect was stored with them are read without these options, so they keep the JSON.
+
+        Args:
+            block: The block.
+            pointer: The pointer to the block.
+            items: The items that the readers of tool results made of the block.
         """
         if self.keeps_blocks and not _is_text(block):
             yield from self._keep_provider_block(block, pointer, [*items])
             return
-        keeps_items = not (self.finds_media or self.describes_blocks) or _is_text(block)
-        shows_medium = False
+        if _is_text(block) or not (self.finds_media or self.describes_blocks):
+            yield from items
+            return
+        has_medium = False
         for item in items:
-            if keeps_items or isinstance(item, Omission | SyntheticNote):
-                yield item
-            elif isinstance(item, Medium):
-                shows_medium = True
+            if isinstance(item, Medium):
+                has_medium = True
                 yield replace(item, is_in_text=False)
-            elif isinstance(item, ProviderBlock) or (
+            elif isinstance(item, Omission | SyntheticNote | ProviderBlock) or (
                 isinstance(item, TextItem) and not _is_object_text(item.text)
             ):
                 yield item
             else:
+                # The JSON of the block.
                 kind = _find_kind(block)
                 text = item.text if isinstance(item, TextItem) else json_text(item.value)
-                moved = [*self._find_moved_media(text, pointer)]
-                yield from (replace(value, is_in_text=False) for value in moved)
-                if not (shows_medium or moved):
+                moved_media = [*self._find_moved_media(text, pointer)]
+                yield from (replace(medium, is_in_text=False) for medium in moved_media)
+                if not (has_medium or moved_media):
                     yield TextItem(pointer, _describe(kind, block))
                 yield note_no_place(pointer, kind)
 
@@ -228,42 +236,46 @@ class ContentReader:
     ) -> Iterator[Item]:
         """Yield a `ProviderBlock` if only one provider has a block, otherwise the block's items.
 
-        The items of a block that other dialects lack are its JSON, or a note that its data are
-        unreadable.
+        Args:
+            block: The block.
+            pointer: The pointer to the block.
+            items: The items that the readers of tool results made of the block. If they do not know
+                the block, they return its JSON, or a note that its data could not be read.
         """
         kind = _find_kind(block)
-        visible: list[Item] = []
+        read_items: list[Item] = []
         is_unknown = is_provider_block(kind, block) and any(map(_is_refused, items))
         for item in items:
             if is_unknown and _is_refused(item):
                 continue
             if isinstance(item, TextItem) and _is_object_text(item.text):
                 is_unknown = True
-                moved = self._find_moved_media(item.text, pointer)
-                visible += (replace(value, is_in_text=False) for value in moved)
+                moved_media = self._find_moved_media(item.text, pointer)
+                read_items += (replace(medium, is_in_text=False) for medium in moved_media)
             elif isinstance(item, Medium):
-                visible.append(replace(item, is_in_text=False))
+                read_items.append(replace(item, is_in_text=False))
             else:
-                visible.append(item)
-        if not is_unknown and any(isinstance(item, TextItem | Medium) for item in visible):
-            yield from visible
-        elif any(isinstance(item, Medium) for item in visible):
-            yield from visible
+                read_items.append(item)
+        if not is_unknown and any(isinstance(item, TextItem | Medium) for item in read_items):
+            yield from read_items
+        elif any(isinstance(item, Medium) for item in read_items):
+            yield from read_items
             yield note_no_place(pointer, kind)
         elif is_provider_block(kind, block):
             yield make_provider_block(block, pointer, kind, _describe(kind, block))
         else:
             # A damaged block of a type that all dialects have.
-            yield from visible
+            yield from read_items
             yield TextItem(pointer, _describe(kind, block))
             yield replace(note_no_place(pointer, kind), to="text")
 
     def _read_text(self, text: str, pointer: str) -> Iterator[Item]:
+        """Yield the medium to which a text refers; or the text, and media that were moved out."""
         resource_id = parse_resource_id(text) if text.startswith("@blob:") else None
         resource = self.resources.get(resource_id) if resource_id else None
         if resource is not None:
             yield replace(
-                stored_medium(resource, pointer), is_in_text=resource_id in self.moved_ids
+                stored_medium(resource, pointer), is_in_text=resource_id in self.moved_media_ids
             )
             return
         if self.finds_media and len(text) >= _MIN_BASE64_CHARS:
@@ -275,14 +287,18 @@ class ContentReader:
 
     def _find_moved_media(self, text: str, pointer: str) -> Iterator[Medium]:
         """Yield the media that the service moved out of a text, in order."""
-        for resource_id in _REFERENCE.findall(text) if self.moved_ids else ():
-            if resource_id in self.moved_ids and resource_id in self.resources:
+        for resource_id in _REFERENCE.findall(text) if self.moved_media_ids else ():
+            if resource_id in self.moved_media_ids and resource_id in self.resources:
                 medium = stored_medium(self.resources[resource_id], pointer)
                 yield replace(medium, is_in_text=True)
 
     def _read_part(
         self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
     ) -> Iterator[Item]:
+        """Yield the item of a part, with its name and URI.
+
+        They are the item's label with `describes_blocks`, and otherwise a text after the item.
+        """
         provenance = part.provenance
         if not allows_audience(provenance.annotations, self.audience):
             yield note_other_audience(pointer, "part", provenance.annotations)
@@ -304,6 +320,7 @@ class ContentReader:
     def _make_item(
         self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
     ) -> TextItem | Medium:
+        """Return a part as an item. A reference to an unknown resource is a text."""
         if isinstance(part, NormalizedText):
             # The media of a template are parts of their own, which follow the text.
             texts = (item if isinstance(item, str) else "[medium]" for item in part.template)
@@ -354,6 +371,7 @@ def _find_kind(block: Mapping[str, JsonValue]) -> str:
 
 
 def _is_refused(item: Item) -> bool:
+    """Return whether an item is the note that the data of a block could not be read."""
     return isinstance(item, TextItem) and is_refused_note(item.text)
 
 
@@ -367,24 +385,27 @@ def _describe(kind: str, block: Mapping[str, JsonValue]) -> str:
     members = inner if is_object(inner) else block
     labels, content = _find_labels(members), members.get("content")
     texts = [item for item in (members.get("text"), content) if isinstance(item, str) and item]
-    nested = [content] if is_object(content) else content if isinstance(content, list) else []
-    lists = (members.get(name) for name in _NESTED_LIST_NAMES)
-    nested = [*nested, *(item for value in lists if isinstance(value, list) for item in value)]
-    for part in filter(is_object, nested):
-        part_labels, text = ", ".join(_find_labels(part)), part.get("text")
-        texts += [part_labels] if part_labels else []
-        texts += [text] if isinstance(text, str) and text else []
-    head = f"[{kind}: {', '.join(labels)}]" if labels else "" if texts else f"[block: {kind}]"
-    return "\n".join([head, *texts] if head else texts)
+    lists = [[content] if is_object(content) else content]
+    lists += (members.get(name) for name in _NESTED_LIST_NAMES)
+    for nested in (item for value in lists if isinstance(value, list) for item in value):
+        if is_object(nested):
+            nested_labels, text = ", ".join(_find_labels(nested)), nested.get("text")
+            texts += [nested_labels] if nested_labels else []
+            texts += [text] if isinstance(text, str) and text else []
+    if labels:
+        return "\n".join([f"[{kind}: {', '.join(labels)}]", *texts])
+    return "\n".join(texts) or f"[block: {kind}]"
 
 
 def _find_labels(block: Mapping[str, JsonValue]) -> list[str]:
+    """Return the title, name and URLs of a block, without data URIs."""
     labels = [*(block.get(name) for name in _LABEL_NAMES), value_at(block, _S3_URI_PATH)]
     texts = (label for label in labels if isinstance(label, str))
     return [text for text in texts if text and not text.startswith("data:")]
 
 
 def _is_text(block: Mapping[str, JsonValue]) -> bool:
+    """Return whether a block is a text block."""
     if not isinstance(block.get("text"), str):
         return False
     if "type" in block:
@@ -394,15 +415,17 @@ def _is_text(block: Mapping[str, JsonValue]) -> bool:
 
 def _find_detail(block: Mapping[str, JsonValue]) -> ImageDetail | None:
     """Return the `detail` of the image of a block, in OpenAI's two spellings."""
-    holder = block["image_url"] if is_object(block.get("image_url")) else block
+    members = block["image_url"] if is_object(block.get("image_url")) else block
     details: tuple[ImageDetail, ...] = ("low", "high", "auto", "original")
-    return next((detail for detail in details if detail == holder.get("detail")), None)
+    return next((detail for detail in details if detail == members.get("detail")), None)
 
 
 def _find_medium_member(block: Mapping[str, JsonValue]) -> str | None:
-    """Return the name of the member with the medium, if a block has one beside other members."""
+    """Return the name of the member with the medium, for a block without a type."""
+    if "type" in block:
+        return None
     names = block_table.BLOCK_TABLE.first_keys_with_other_members
-    return None if "type" in block else next((n for n in names if is_object(block.get(n))), None)
+    return next((name for name in names if is_object(block.get(name))), None)
 
 
 def _remove_empty_members(value: JsonValue) -> JsonValue:
@@ -414,7 +437,7 @@ def _remove_empty_members(value: JsonValue) -> JsonValue:
 def note_unread_members(
     members: Mapping[str, JsonValue], read_names: frozenset[str], pointer: str
 ) -> Iterator[Omission]:
-    """Yield a note for each member of a message or a block that is neither read nor in its frame.
+    """Yield a note for each member of a message or a block that is omitted, if that is a loss.
 
     Args:
         members: The message or the block.
@@ -426,7 +449,7 @@ def note_unread_members(
             continue
         if name in _REASONING_NAMES:
             yield note_reasoning(child_pointer(pointer, name))
-        elif name not in _FRAME or (name == "annotations" and isinstance(value, list)):
+        elif name not in _FRAME_NAMES or (name == "annotations" and isinstance(value, list)):
             # `annotations` of MCP is an object, and read; a list of them has OpenAI's citations.
             yield note_no_place(child_pointer(pointer, name), name)
 

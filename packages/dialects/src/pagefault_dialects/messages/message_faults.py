@@ -1,17 +1,17 @@
-"""Faults of messages as they were sent, which turns do not show any more.
+"""Finds the faults of messages as they were sent, which are lost when messages become turns.
 
-Most faults violate the rules of one provider, and are looked for in histories of its dialect only.
-Renderings for other providers repair them.
+Most faults violate the rules of one provider, and are looked for only in histories of its dialect.
+A rendering for any target repairs the faults.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
+from pagefault_dialects.dialects.foreign_message import Dialect, ForeignMessage
 from pagefault_dialects.json.surrogates import has_lone_surrogate
 from pagefault_dialects.json.values import json_text, text_member
-from pagefault_dialects.messages.histories import Dialect, ForeignMessage
 from pagefault_dialects.messages.message_calls import (
     has_id,
     list_calls,
@@ -27,20 +27,25 @@ _ARGUMENT_TEXTS: frozenset[Dialect] = frozenset(("openai-chat", "openai-response
 _SYSTEM_BESIDE_MESSAGES: frozenset[Dialect] = frozenset(("anthropic", "gemini", "bedrock", "mcp"))
 _RESULTS_FIRST: frozenset[Dialect] = frozenset(("anthropic", "bedrock"))
 _CALL_IDS: frozenset[Dialect] = _ARGUMENT_TEXTS | _RESULTS_FIRST
-# The sides between which Anthropic and Bedrock alternate, for the roles that are no side.
+# Anthropic and Bedrock require that the sides `user` and `assistant` alternate. These are the sides
+# of other roles.
 _SIDES = {"model": "assistant", "tool": "user", "function": "user"}
+_ID_NAMES = ("toolCallId", "toolUseId", "tool_call_id", "call_id", "id")
+_ARGUMENT_NAMES = ("arguments", "input", "args")
+# Members of a block whose value is an object with the call.
+_CALL_MEMBERS = ("toolUse", "functionCall", "function_call")
 
 
 def find_message_faults(
-    messages: Sequence[ForeignMessage], main: Dialect | None
+    messages: Sequence[ForeignMessage], main_dialect: Dialect | None
 ) -> Iterator[Finding]:
     """Yield the faults of messages.
 
     Args:
         messages: The messages of a history, in order.
-        main: The dialect of the history; `None` if all messages could be of any dialect.
+        main_dialect: The dialect of the history; `None` if all messages could be of any dialect.
     """
-    dialect: Dialect = main or "openai-chat"
+    dialect: Dialect = main_dialect or "openai-chat"
     for message in messages:
         if message.unknown_role is not None:
             yield make_finding(
@@ -52,10 +57,10 @@ def find_message_faults(
             yield make_finding("not-a-message", message.pointer)
             continue
         # Calls and results of MCP sampling have the same form as Anthropic's.
-        is_mcp_sampling = (message.dialect, main) == ("anthropic", "mcp")
-        if message.dialect not in (None, main) and not is_mcp_sampling:
+        is_mcp_sampling = (message.dialect, main_dialect) == ("anthropic", "mcp")
+        if message.dialect not in (None, main_dialect) and not is_mcp_sampling:
             yield make_finding(
-                "mixed-dialects", message.pointer, limit=main, actual=message.dialect
+                "mixed-dialects", message.pointer, limit=main_dialect, actual=message.dialect
             )
         yield from _check_types(message)
         yield from _check_media(message)
@@ -76,6 +81,7 @@ def find_call_faults(foreign: ForeignMessage) -> Iterator[Finding]:
 
 
 def _check_types(foreign: ForeignMessage) -> Iterator[Finding]:
+    """Yield the blocks whose `type` is no text, or empty."""
     content = (foreign.message or {}).get("content")
     for index, block in enumerate(content if isinstance(content, list) else ()):
         if isinstance(block, dict) and "type" in block and not text_member(block, "type"):
@@ -84,19 +90,25 @@ def _check_types(foreign: ForeignMessage) -> Iterator[Finding]:
 
 
 def _check_media(foreign: ForeignMessage) -> Iterator[Finding]:
-    """Yield the media without bytes, which turns show as a text."""
+    """Yield the media without bytes. In turns, they are texts."""
     content = (foreign.message or {}).get("content")
-    for pointer, block in _blocks(content, "/content"):
+    for pointer, block in _list_blocks(content, "/content"):
         inner = block.get("content") if block.get("type") == "tool_result" else None
-        is_unmoved = foreign.original_pointer(pointer) == foreign.pointer + pointer
-        for item_pointer, item in [(pointer, block), *_blocks(inner, f"{pointer}/content")]:
+        is_as_sent = foreign.original_pointer(pointer) == foreign.pointer + pointer
+        for item_pointer, item in [(pointer, block), *_list_blocks(inner, f"{pointer}/content")]:
             if _is_empty_medium(item):
-                # If the block was converted from another form, its inner pointers are unknown.
-                found_at = foreign.original_pointer(item_pointer if is_unmoved else pointer)
-                yield make_finding("unreadable", found_at, actual="no bytes")
+                # If the block was converted to common form, the pointers inside it are unknown.
+                original = foreign.original_pointer(item_pointer if is_as_sent else pointer)
+                yield make_finding("unreadable", original, actual="no bytes")
 
 
-def _blocks(content: Any, pointer: str) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401 - a value of JSON
+def _list_blocks(content: object, pointer: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the blocks of a content, each with its pointer.
+
+    Args:
+        content: The content; only a list has blocks.
+        pointer: The pointer to the content.
+    """
     for index, block in enumerate(content if isinstance(content, list) else ()):
         if isinstance(block, dict):
             yield f"{pointer}/{index}", block
@@ -111,17 +123,26 @@ def _is_empty_medium(block: dict[str, Any]) -> bool:
 
 
 def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:
-    message = foreign.message or {}
-    for pointer, call, arguments, name in _find_calls(message):
-        call_pointer = foreign.original_pointer(pointer)
-        call_id = next((value for key in _IDS if isinstance(value := call.get(key), str)), None)
-        if not has_id(call) and dialect in _CALL_IDS:
+    """Yield the calls without an id, or whose arguments are no JSON object, by the dialect's rules.
+
+    Args:
+        foreign: The message.
+        dialect: The dialect whose rules apply.
+    """
+    for call in _find_calls(foreign.message or {}):
+        arguments = call.arguments
+        call_pointer = foreign.original_pointer(call.pointer)
+        ids = (call.members.get(name) for name in _ID_NAMES)
+        call_id = next((value for value in ids if isinstance(value, str)), None)
+        if not has_id(call.members) and dialect in _CALL_IDS:
             yield make_finding("no-id", call_pointer)
-        arguments_pointer = foreign.original_pointer(f"{pointer}/{name}") if name else call_pointer
+        arguments_pointer = call_pointer
+        if call.arguments_path:
+            arguments_pointer = foreign.original_pointer(f"{call.pointer}/{call.arguments_path}")
         if isinstance(arguments, str) and (
-            name.endswith("arguments") or dialect in _ARGUMENT_TEXTS
+            call.arguments_path.endswith("arguments") or dialect in _ARGUMENT_TEXTS
         ):
-            if not _is_object(arguments):
+            if not _is_json_object(arguments):
                 yield make_finding(
                     "bad-arguments",
                     arguments_pointer,
@@ -142,22 +163,25 @@ def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]
             yield make_finding("bad-arguments", arguments_pointer, actual=text, call_id=call_id)
 
 
-_IDS = ("toolCallId", "toolUseId", "tool_call_id", "call_id", "id")
-_ARGUMENTS = ("arguments", "input", "args")
-_WRAPPERS = ("toolUse", "functionCall", "function_call")
+class _SentCall(NamedTuple):
+    """A call in a message, with its arguments as they were sent."""
+
+    pointer: str
+    """The pointer to the call in the message."""
+    members: dict[str, Any]
+    arguments: Any
+    arguments_path: str
+    """The pointer from the call to the arguments without the first slash; empty without any."""
 
 
-def _find_calls(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any, str]]:
-    """Yield the calls of a message.
-
-    Each is a tuple: the pointer to the call, the call, its arguments, and the pointer to them in
-    the call, without the first slash.
-    """
+def _find_calls(message: dict[str, Any]) -> Iterator[_SentCall]:
+    """Yield the calls of a message, except those of custom tools, whose input is any text."""
     for pointer, call in list_calls(message):
-        if isinstance(inner := call.get("function"), dict):
-            yield pointer, {**inner, **call}, inner.get("arguments"), "function/arguments"
+        if isinstance(function := call.get("function"), dict):
+            arguments = function.get("arguments")
+            yield _SentCall(pointer, {**function, **call}, arguments, "function/arguments")
         elif "custom" not in call:
-            yield pointer, call, *_find_arguments(call)
+            yield _SentCall(pointer, call, *_find_arguments(call))
     if message.get("role") not in ("assistant", "model"):
         return
     for name in ("content", "parts"):
@@ -165,19 +189,20 @@ def _find_calls(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], 
         for index, block in enumerate(blocks if isinstance(blocks, list) else []):
             if read_call(block, 0, 0) is None or block.get("type") == "custom_tool_call":
                 continue
-            key = next(
-                (wrapper for wrapper in _WRAPPERS if isinstance(block.get(wrapper), dict)), None
+            member = next(
+                (member for member in _CALL_MEMBERS if isinstance(block.get(member), dict)), None
             )
-            call, pointer = (block, "") if key is None else (block[key], f"/{key}")
-            yield f"/{name}/{index}{pointer}", call, *_find_arguments(call)
+            call, call_path = (block, "") if member is None else (block[member], f"/{member}")
+            yield _SentCall(f"/{name}/{index}{call_path}", call, *_find_arguments(call))
 
 
 def _find_arguments(call: dict[str, Any]) -> tuple[Any, str]:
-    name = next((argument for argument in _ARGUMENTS if argument in call), "")
+    """Return the arguments of a call and the name of their member; `None` and `""` without any."""
+    name = next((name for name in _ARGUMENT_NAMES if name in call), "")
     return call.get(name), name
 
 
-def _is_object(text: str) -> bool:
+def _is_json_object(text: str) -> bool:
     """Return whether a text is a JSON object without `NaN` and `Infinity`."""
     try:
         return isinstance(json.loads(text, parse_constant=_refuse_constant), dict)
@@ -200,7 +225,7 @@ def _check_system(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
 
 
 def _find_side(foreign: ForeignMessage) -> str | None:
-    """Return the role of a message, with tool results on the side of the user."""
+    """Return the side of a message: its role, where tool results count as the user's."""
     if foreign.message is None:
         return None
     role: str = foreign.message["role"]
@@ -208,7 +233,10 @@ def _find_side(foreign: ForeignMessage) -> str | None:
 
 
 def _check_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
-    """Yield results after other content. Consecutive messages of one side count as one message."""
+    """Yield the results that follow other content in the same message of the user.
+
+    Consecutive messages of one side count as one message.
+    """
     called_ids: set[str] = set()
     for side, run in groupby(messages, _find_side):
         if side != "user":

@@ -1,4 +1,4 @@
-"""Finds the strings with media in a message, which are moved to the store when it is stored.
+"""Finds the strings with media in a message. They are moved to the store with the message.
 
 Dialects have media as data URIs, or as base64 in a block that declares the type: `{media_type,
 data}`, `{mimeType, data}`, `{audio: {data, format}}`, `{format, source: {bytes}}`. Undeclared
@@ -57,7 +57,10 @@ def find_media(value: JsonValue) -> list[MovableString]:
 
 
 def find_declared_media(value: JsonValue, messages: Iterable[JsonValue]) -> list[MovableString]:
-    """Return the strings of a message that contain media, also those only its dialect declares.
+    """Return the strings of a message that contain media.
+
+    Some blocks declare their medium in a way that only the reader of their dialect knows. These
+    media are found in the message in common form first, and then by the same base64 in `value`.
 
     Args:
         value: The message as it was sent.
@@ -70,29 +73,37 @@ def find_declared_media(value: JsonValue, messages: Iterable[JsonValue]) -> list
         for path, text, _ in find_strings(value)
         if len(text) >= CERTAIN_BASE64_CHARS
         and text not in found_texts
-        and not _begins_as_words(text)
+        and not _begins_with_words(text)
     ]
     if not candidates:
         return found
     uris = (medium.uri for message in messages for medium in find_media(message))
-    declared = {uri.payload: uri for uri in uris if uri is not None}
+    uris_by_base64 = {uri.payload: uri for uri in uris if uri is not None}
     return found + [
-        MovableString(pointer_of_path(path), text, replace(declared[text], head="", is_base64=True))
+        MovableString(
+            pointer_of_path(path), text, replace(uris_by_base64[text], head="", is_base64=True)
+        )
         for path, text in candidates
-        if text in declared
+        if text in uris_by_base64
     ]
 
 
-def _begins_as_words(text: str) -> bool:
+def _begins_with_words(text: str) -> bool:
     """Return whether there is a space in the beginning of a text, so that it is not base64."""
     return " " in text[:80].strip()
 
 
 def _find_in_block(holder: JsonValue, path: ValuePath | None, text: str) -> SplitDataUri | None:
-    """Return the medium of a base64 text, if its block declares one or its bytes are a file."""
-    if _begins_as_words(text):
+    """Return the medium of a base64 text, if its block declares one or its bytes are a file.
+
+    Args:
+        holder: The object or list that contains the text.
+        path: The path of the text in the message.
+        text: The text.
+    """
+    if _begins_with_words(text):
         return None
-    declared = _declared_type(holder, path)
+    declared = _find_declared_type(holder, path)
     data = decode_undeclared(text) if declared is None else decode_base64(text)
     sniffed = None if data is None else sniff(data[:512])
     is_recording = sniffed is not None and resource_kind(sniffed) in PLAYABLE_KINDS
@@ -115,7 +126,7 @@ def _find_in_text(text: str) -> tuple[DataUriSpan, ...]:
     )
 
 
-def _declared_type(holder: JsonValue, path: ValuePath | None) -> str | None:
+def _find_declared_type(holder: JsonValue, path: ValuePath | None) -> str | None:
     """Return the MIME type that a block declares for its base64.
 
     Args:
@@ -127,20 +138,22 @@ def _declared_type(holder: JsonValue, path: ValuePath | None) -> str | None:
     """
     if not isinstance(holder, dict) or path is None:
         return None
-    parent = path.parent.key if path.parent else None
-    is_of_shape = (parent, path.key) in block_table.BLOCK_TABLE.base64_path_suffixes
+    parent_key = path.parent.key if path.parent else None
+    is_in_table = (parent_key, path.key) in block_table.BLOCK_TABLE.base64_path_suffixes
     if path.key == "audio" and holder.get("type") in block_table.REALTIME_PARTS:
         return block_table.REALTIME_TYPE
-    if not is_of_shape and path.key not in BASE64_NAMES:
+    if not is_in_table and path.key not in BASE64_NAMES:
         return None
     for name in block_table.BLOCK_TABLE.mime_type_members:
-        if isinstance(claim := holder.get(name), str):
-            return canonical_mime_type(";".join((claim, *format_members(claim, holder).values())))
-    if isinstance(audio := holder.get("format"), str) and (
-        mime_type := AUDIO_FORMATS.get(audio) or type_of_format(audio)
+        if isinstance(mime_type := holder.get(name), str):
+            # The parameters of raw audio, such as the rate, may be members beside the type.
+            parameters = format_members(mime_type, holder).values()
+            return canonical_mime_type(";".join((mime_type, *parameters)))
+    if isinstance(audio_format := holder.get("format"), str) and (
+        audio_type := AUDIO_FORMATS.get(audio_format) or type_of_format(audio_format)
     ):
-        return mime_type
-    is_medium = is_of_shape or parent in MEDIUM_NAMES or path.key in MEDIA_ONLY_NAMES
+        return audio_type
+    is_medium = is_in_table or parent_key in MEDIUM_NAMES or path.key in MEDIA_ONLY_NAMES
     return "" if is_medium else None
 
 

@@ -1,8 +1,9 @@
-"""Finds the references of a message to stored files. A handle within a text is no reference.
+"""Finds the references of a message to stored files, such as `@blob:…` in place of base64.
 
-Files that a message refers to become files of its session, so their handles work there. Clients
-refer to files in the media of messages and in texts of people. Texts of models and tools do not
-count as references. Otherwise a model could open a file of another session with a single call.
+Files that a message refers to become files of its session, and models of that session can then open
+them by their handles. A reference is a whole string: in a block with a medium, or written by a
+person. Strings of models and tools do not count, since a model could otherwise open a file of
+another session with a single call.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from pagefault_dialects.model.resource import parse_resource_id
 
 _MAX_REFERENCE_CHARS = 40
 _ROLES_OF_PEOPLE = frozenset({"user", "system", "developer"})
-# Members with output: arguments of calls, also as parsed by SDKs, and data of tools.
+# Members with output of models and tools: arguments of calls, also as parsed by SDKs, and data.
 _OUTPUT_NAMES = frozenset(
     {
         *("arguments", "input", "args", "parameters", "parsed_arguments", "action", "parsed"),
@@ -65,19 +66,20 @@ class _Path(NamedTuple):
 
 
 def find_message_references(message: dict[str, Any]) -> set[str]:
-    """Return the ids of the resources to which a message refers, without texts of tools."""
-    is_of_people = message.get("role") in _ROLES_OF_PEOPLE
+    """Return the ids of the resources to which a message refers."""
+    is_by_person = message.get("role") in _ROLES_OF_PEOPLE
     found: set[str] = set()
     pending: list[tuple[JsonValue, _Path]] = [(message, _Path())]
     while pending:
         node, path = pending.pop()
         if isinstance(node, dict):
-            pending += [(node[key], path.descend(key)) for key in node.keys() - _output_keys(node)]
+            keys = node.keys() - _find_output_names(node)
+            pending += [(node[key], path.descend(key)) for key in keys]
         elif isinstance(node, list):
             pending += [(item, path.descend(index)) for index, item in enumerate(node)]
         elif isinstance(node, str) and (resource_id := _parse_reference(node)) is not None:
-            is_text_of_people = is_of_people and not path.is_in_result
-            if is_text_of_people or not (path.is_data or path.name in _TEXT_NAMES):
+            is_text_by_person = is_by_person and not path.is_in_result
+            if is_text_by_person or not (path.is_data or path.name in _TEXT_NAMES):
                 found.add(resource_id)
     return found
 
@@ -88,13 +90,13 @@ def find_references(value: JsonValue) -> set[str]:
     return {resource_id for resource_id in resource_ids if resource_id is not None}
 
 
-def _output_keys(block: dict[str, JsonValue]) -> frozenset[str]:
-    """Return the keys under which an object has output of a model or a tool."""
+def _find_output_names(block: dict[str, JsonValue]) -> frozenset[str]:
+    """Return the names of the members in which a block has output of a model or a tool."""
     is_json = block.get("type") in ("json", "error-json")
     return _OUTPUT_NAMES | {"value"} if is_json else _OUTPUT_NAMES
 
 
 def _parse_reference(text: str) -> str | None:
-    """Return the id of the resource to which a whole text refers; `None` for any other text."""
+    """Return the id of the resource, if a text is a reference or the URI of a resource."""
     may_refer = len(text) <= _MAX_REFERENCE_CHARS and text.startswith(("@blob:", "blob:"))
     return parse_resource_id(text) if may_refer else None

@@ -1,8 +1,8 @@
-"""One message of any model dialect as turns of a conversation.
+"""Makes turns of a conversation from one message in common form.
 
-Clients store messages in the dialect of their model. `message_calls` recognizes calls and results
-by their shape, and `message_content` reads other blocks. Reasoning, which only its own provider
-accepts, and members that other dialects lack are omitted, each with a note for the loss account.
+`message_calls` recognizes calls and results by their shape, and `message_content` reads other
+blocks. Members that other dialects lack are omitted, each with a note for the loss account. So is
+reasoning, unless blocks of one provider are kept: only the provider that wrote it accepts it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ _AUDIO_NAMES = ("data", "transcript")
 # Members beside the content that are read, if their value is an object or a text.
 _OBJECT_NAMES = frozenset({"audio", "function_call"})
 _TEXT_NAMES = frozenset({"refusal", "tool_call_id", "name"})
-# Blocks between a host and its user, which are no part of the conversation.
+# Blocks between a host and its user. The model does not get them.
 _APPROVAL_TYPES = ("tool-approval-request", "tool-approval-response")
 _CACHE_MARKS = frozenset({"cachePoint"})
 _NO_RESULT = ToolResultBlock("", "", None)
@@ -84,9 +84,10 @@ class MessageEntry:
     origin: str = ""
     """The path of the message."""
     is_page_fault: bool = False
+    """True if the message is the result of a page fault."""
     page_fault: PageFaultCall | None = None
     """The page and the level of a page fault, if they were stored."""
-    moved_out: frozenset[str] = frozenset()
+    moved_media_ids: frozenset[str] = frozenset()
     """The ids of media that were moved out of its texts to the store."""
     keeps_blocks: bool = False
     """True if blocks of one provider are kept for it. `False` for messages that were stored before
@@ -94,7 +95,7 @@ class MessageEntry:
 
 
 def is_cache_block(block: JsonValue) -> bool:
-    """Return whether a block is Bedrock's mark for the cache, which is no content."""
+    """Return whether a block is Bedrock's mark for the cache, or an empty object."""
     if not is_object(block):
         return False
     present = {name for name, value in block.items() if value is not None}
@@ -111,19 +112,19 @@ def make_message_turns(
 ) -> list[ComposedTurn]:
     """Return a message as turns.
 
-    There is one turn for each tool result, and one for the other content. Results come first,
-    except for those after calls of the same message.
+    There is one turn for each tool result, and one for the other content. Results come first. In a
+    message with calls and their results, the results follow their calls.
 
     Args:
         entry: The message.
-        resources: The resources that it refers to, by id.
-        audience: The reader of the turns.
-        finds_media: Whether texts are searched for base64, which is moved out of stored ones.
-        describes_blocks: Whether blocks of one provider are described in words, as they are with
-            `finds_media`.
+        resources: The resources that the message refers to, by id.
+        audience: The reader of the turns. Blocks for other audiences are omitted with a note.
+        finds_media: Whether texts are searched for base64. Stored texts have none.
+        describes_blocks: Whether blocks of one provider are described in words. With `finds_media`,
+            they always are.
     """
     content_reader = ContentReader(
-        *(resources, audience, entry.moved_out, finds_media, describes_blocks),
+        *(resources, audience, entry.moved_media_ids, finds_media, describes_blocks),
         keeps_blocks=entry.keeps_blocks,
     )
     return _MessageReader(entry, content_reader).read_turns()
@@ -139,7 +140,7 @@ class _Segment:
 
 
 class _MessageReader:
-    """Reads one message."""
+    """Reads one message, whose calls and results are collected in segments."""
 
     def __init__(self, entry: MessageEntry, content_reader: ContentReader) -> None:
         self._entry = entry
@@ -153,6 +154,7 @@ class _MessageReader:
         self._call_count = 0
 
     def read_turns(self) -> list[ComposedTurn]:
+        """Return the turns of the message. May be called once."""
         for name in _CONTENT_NAMES:
             self._read_content(self._message.get(name), f"/{name}")
         self._read_members()
@@ -192,14 +194,18 @@ class _MessageReader:
             self._current_segment().items.extend(items)
 
     def _read_approval(self, block: dict[str, JsonValue], pointer: str) -> None:
-        """Read an approval request or response. A denial is the result of its call."""
+        """Read an approval request or response. A response becomes a result of its call.
+
+        The result of a denial is a text for the model; that of a permission has only a note.
+        """
         note = note_no_place(pointer, str(block["type"]))
         if not self._content_reader.describes_blocks:
-            # Messages that were stored before their dialect was stored with them keep the note.
+            # Messages that were stored before their dialect was stored with them get only the note.
             self._current_segment().items.append(note)
             return
         if request := read_approval_request(block):
-            self._approval_ids.update([request])
+            call_id, approval_id = request
+            self._approval_ids[call_id] = approval_id
         response = None if self._role == "assistant" else read_approval_response(block)
         if response is None:
             self._current_segment().items.append(note)
@@ -212,7 +218,7 @@ class _MessageReader:
 
     def _add_call(self, call: TurnCall) -> None:
         if not self._entry.keeps_blocks and call.thought_signature is not None:
-            # Messages that were stored before their dialect was stored with them have none.
+            # In messages that were stored before their dialect was, signatures were not read.
             call = replace(call, thought_signature=None)
         segment = self._current_segment()
         segment.calls.append(call)
@@ -247,7 +253,8 @@ class _MessageReader:
     def _add_call_notes(self, call: TurnCall, notes: Iterator[Omission]) -> None:
         """Add the notes of unread members of a call.
 
-        The note of a signature does not count for targets that write the signature of the call.
+        The note of a member with the signature of the call is no loss for the targets that write
+        the signature.
         """
         has_signature = self._entry.keeps_blocks and call.thought_signature is not None
         self._current_segment().items.extend(
@@ -258,14 +265,14 @@ class _MessageReader:
         )
 
     def _keep_thought(self, note: Omission) -> Item:
-        """Return the block of a thought beside the content, or the note if it is not kept."""
+        """Return the block of a thought in a member of the message; its note, if it is not kept."""
         name = note.pointer.removeprefix("/")
         if note.code != "reasoning" or not self._entry.keeps_blocks:
             return note
         return make_thought_member(name, self._message.get(name), note.pointer) or note
 
     def _find_read_names(self) -> frozenset[str]:
-        """Return the names of the members that are read: those whose value has the right type."""
+        """Return the names of the members that are read. Members with other types are omitted."""
         message = self._message
         texts = _TEXT_NAMES if self._is_result() else _TEXT_NAMES - {"name"}
         is_assistant = self._role == "assistant"
@@ -278,7 +285,10 @@ class _MessageReader:
         return frozenset(names)
 
     def _read_listed_calls(self) -> None:
-        """Read the calls beside the content. LangChain repeats the calls of blocks there."""
+        """Read the calls beside the content. They replace the same calls in blocks of the content.
+
+        LangChain writes each call in both.
+        """
         calls_of_blocks = {
             call.call_id: (segment, index)
             for segment in self._segments
@@ -307,6 +317,7 @@ class _MessageReader:
             yield replace(item, words=words) if isinstance(item, Medium) else item
 
     def _make_assistant_turns(self, segment: _Segment) -> Iterator[ComposedTurn]:
+        """Yield the turn with the content and calls of a segment, and the turns of its results."""
         if segment.items or segment.calls or not segment.results:
             calls = [
                 replace(call, approval_id=self._approval_ids.get(call.call_id, ""))
@@ -316,7 +327,10 @@ class _MessageReader:
         yield from segment.results
 
     def _make_other_turns(self, segment: _Segment) -> list[ComposedTurn]:
-        """Return the turns of results, which must follow their calls, and then other content."""
+        """Return the turns of a message that is not the assistant's: results, then other content.
+
+        Results come first because they have to follow their calls directly.
+        """
         results, items = segment.results, segment.items
         if results and all(isinstance(item, Omission) or is_cache_mark(item) for item in items):
             # There is no other content, so the last result gets the notes.

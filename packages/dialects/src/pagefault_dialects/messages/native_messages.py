@@ -1,10 +1,11 @@
-"""Messages and blocks as they were sent, which turns and items keep beside their common form.
+"""Adds sent messages and blocks to turns and items. Targets of the same dialect copy these.
 
-`Turn.native_messages` has the sent message, for renderings in the dialect of the message.
+`Turn.native_messages` has the sent message, which a target copies if its turns are unchanged.
 
-Items lack some members of their block: citations, the context of a document, marks for the cache.
-Such items refer to the block. A rewritten message of the same dialect has the block itself if its
-items are unchanged.
+If the turns have changed, the target writes the message anew from its items. Some blocks have
+members that no item has, such as citations, the context of a document, and marks for the cache. The
+items of these blocks refer to their block (`NativeBlock`), which the target copies if its items are
+unchanged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,21 +37,22 @@ from pagefault_dialects.results.parts import is_undecodable_note
 _OPENAI_COMPAT = "openai-compat"
 _ANTHROPIC = "anthropic"
 _BLOCK_TYPES = frozenset({"text", "image", "document", "tool_result"})
-# Members of blocks that no item has.
+# The members of blocks that no item has.
 _UNREAD_MEMBERS = ("cache_control", "citations", "context", "title")
 
 
 def make_native_message(
     foreign: ForeignMessage, turns: Sequence[ComposedTurn]
 ) -> NativeMessage | None:
-    """Return a message as it was sent, with its turns.
+    """Return a message as it was sent, with the turns that were read from it.
 
     Args:
         foreign: The message.
         turns: The turns that were read from the message.
 
     Returns:
-        `None` if the message was only a part of what was sent, or if providers would refuse it.
+        `None` if the message was only a part of what was sent, or has faults, so that providers
+        would refuse it.
     """
     is_valid = foreign.unknown_role is None and not any(find_call_faults(foreign))
     if not isinstance(foreign.sent, dict) or not is_valid or any(map(_has_undecodable, turns)):
@@ -77,17 +79,18 @@ def add_provider_forms(
         is_in_result: Whether the block is in a tool result. Its pointer is then that of the result.
     """
     if _OPENAI_COMPAT in block.forms:
+        # A thought that is a member of the message has its forms already.
         return replace(block, model=find_model(foreign.message or {}))
     message: Mapping[str, Any] = foreign.sent if isinstance(foreign.sent, dict) else {}
     pointer = block.pointer.removeprefix(foreign.pointer)
     original = None if is_in_result else _find_block(message, pointer)
-    [common] = block.forms.values()
-    sent = common if original is None else original
-    is_mistral = _is_mistral_thought(sent)
-    dialect = "mistral" if is_mistral else _find_dialect(foreign) or _guess_dialect(sent)
-    forms = {} if dialect is None else {dialect: sent}
+    [common_form] = block.forms.values()
+    sent_block = common_form if original is None else original
+    is_mistral = _is_mistral_thought(sent_block)
+    dialect = "mistral" if is_mistral else _find_dialect(foreign) or _guess_dialect(sent_block)
+    forms = {} if dialect is None else {dialect: sent_block}
     if block.code == "reasoning":
-        forms |= find_anthropic_form(sent, message)
+        forms |= find_anthropic_form(sent_block, message)
         if not has_anthropic_signature(forms.get("anthropic")):
             # Anthropic refuses thoughts without its signature.
             forms.pop("anthropic", None)
@@ -104,6 +107,7 @@ def _find_block(message: Mapping[str, Any], pointer: str) -> JsonObject | None:
 
 
 def _find_dialect(foreign: ForeignMessage) -> str | None:
+    """Return the dialect of a message; `None` if it could be of any dialect."""
     return foreign.dialect or foreign.dialect_name or None
 
 
@@ -113,23 +117,24 @@ def _is_mistral_thought(block: JsonObject) -> bool:
 
 
 def _guess_dialect(block: JsonObject) -> str | None:
-    """Return the dialect of a block in a message that could be of any dialect, if it is known."""
+    """Return the dialect of a block by its shape; `None` if the shape is that of no dialect."""
     kind = block.get("type")
     if kind == "reasoning":
         return "vercel"
     if isinstance(kind, str):
         return "anthropic"
-    is_union = len(block) == 1 and all(isinstance(item, dict) for item in block.values())
-    return "bedrock" if is_union else None
+    # A block of Bedrock has one member, such as `{"cachePoint": {…}}`.
+    has_one_object = len(block) == 1 and all(isinstance(item, dict) for item in block.values())
+    return "bedrock" if has_one_object else None
 
 
 def link_native_blocks(
     turns: Sequence[ComposedTurn], foreign: ForeignMessage
 ) -> Sequence[ComposedTurn]:
-    """Return turns whose items refer to their block, if the block has members that they lack.
+    """Return turns whose items refer to their block, if the block has members that no item has.
 
     Args:
-        turns: The turns of a message, with pointers into the original.
+        turns: The turns of a message, with pointers into the message as it was sent.
         foreign: The message.
     """
     blocks = _find_native_blocks(foreign)
@@ -137,9 +142,17 @@ def link_native_blocks(
 
 
 def _link_items(turn: ComposedTurn, blocks: Mapping[int, JsonObject], pointer: str) -> ComposedTurn:
+    """Return a turn whose items refer to their block.
+
+    Args:
+        turn: The turn.
+        blocks: The blocks to refer to, by their index in the content of the message.
+        pointer: The pointer to the message.
+    """
     items: list[Item] = []
     for index, group in groupby(turn.items, lambda item: _find_block_index(item, pointer)):
         block_items, block = [*group], blocks.get(index)
+        # The target replaces all items of a block by the block, so none of them may be missing.
         if turn.role == "tool":
             is_whole = len(block_items) == len(turn.items)
         else:
@@ -161,7 +174,7 @@ def _find_native_blocks(foreign: ForeignMessage) -> Mapping[int, JsonObject]:
     """Return the blocks of a message with members that their items lack, by index."""
     sent: Mapping[str, Any] = foreign.sent if isinstance(foreign.sent, dict) else {}
     content = sent.get("content")
-    dialect = foreign.dialect or foreign.dialect_name or _ANTHROPIC
+    dialect = _find_dialect(foreign) or _ANTHROPIC
     if dialect != _ANTHROPIC or not isinstance(content, list):
         return {}
     return {index: block for index, block in enumerate(content) if _has_unread_members(block)}
@@ -171,19 +184,19 @@ def _has_unread_members(block: JsonValue) -> bool:
     """Return whether a block, or a block inside it, has members that are in no item."""
     if not isinstance(block, dict) or text_member(block, "type") not in _BLOCK_TYPES:
         return False
-    # A document may consist of texts, and its items then lack the document around them.
+    # The items of a document may be texts, which lack the document around them.
     is_unread = block["type"] == "document" or next(_find_unread_members(block), None) is not None
-    return is_unread or any(map(_has_unread_members, _inner_blocks(block)))
+    return is_unread or any(map(_has_unread_members, _list_inner_blocks(block)))
 
 
 def _find_unread_members(block: JsonObject) -> Iterator[str]:
     """Yield the names of members that are in no item, of a block and of the blocks inside it."""
     yield from (name for name in _UNREAD_MEMBERS if has_content(block.get(name)))
-    for inner_block in _inner_blocks(block):
+    for inner_block in _list_inner_blocks(block):
         yield from _find_unread_members(inner_block)
 
 
-def _inner_blocks(block: JsonObject) -> Sequence[JsonObject]:
+def _list_inner_blocks(block: JsonObject) -> Sequence[JsonObject]:
     """Return the blocks in the content of a tool result."""
     content = block.get("content") if block.get("type") == "tool_result" else None
     return [item for item in content if isinstance(item, dict)] if isinstance(content, list) else ()

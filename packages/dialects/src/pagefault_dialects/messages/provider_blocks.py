@@ -1,7 +1,7 @@
-"""Blocks of a message that only one provider has: thoughts, files by id, searches, cache marks.
+"""Makes items of blocks that only one provider has: thoughts, files by id, searches, cache marks.
 
-The `make_…` functions return a `ProviderBlock`. At first, it has the block in the common form under
-an empty name of a dialect; `native_messages.add_provider_forms` replaces the name, and adds the
+The `make_…` functions return a `ProviderBlock`. Its `forms` has the block in common form, under an
+empty string in place of the dialect. Then `native_messages.add_provider_forms` replaces that by the
 forms that the block has in requests of its provider.
 """
 
@@ -17,7 +17,7 @@ DIALECTS_WITH_SIGNATURES = frozenset({"gemini", "openai-compat"})
 SIGNATURE_MEMBERS = frozenset({"reasoning", "extra_content", "providerOptions", "providerMetadata"})
 """Members with the signature of a call, as notes of omitted members name them."""
 
-# Members with a thought beside the content, in requests of the dialect `openai-compat`.
+# Members of a message with a thought, in requests of the dialect `openai-compat`.
 _THOUGHT_MEMBERS = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking"})
 _OLLAMA_THOUGHT = "thinking"
 _OPTION_NAMES = ("providerOptions", "providerMetadata", "callProviderMetadata")
@@ -40,13 +40,14 @@ _FILE_MEMBERS = frozenset({"file_id", "fileId", "s3Location", "fileUri", "file_u
 _RESOURCE_CONTENTS = frozenset({"text", "blob"})
 _TYPE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
 _COMPACTION_REASON = " What was said before it is gone."
+_THOUGHT_REASON = "Only the model that thought it takes it back."
 _UNKNOWN_DIALECT = ""
 
 
 def make_thought_block(block: JsonObject, pointer: str) -> ProviderBlock:
     """Return the provider block of a thought."""
-    reason = "Only the model that thought it takes it back."
-    return ProviderBlock(pointer, {_UNKNOWN_DIALECT: block}, "reasoning", "reasoning", reason)
+    forms = {_UNKNOWN_DIALECT: block}
+    return ProviderBlock(pointer, forms, "reasoning", "reasoning", _THOUGHT_REASON)
 
 
 def make_cache_mark(block: JsonObject, pointer: str) -> ProviderBlock:
@@ -56,7 +57,7 @@ def make_cache_mark(block: JsonObject, pointer: str) -> ProviderBlock:
 
 
 def make_thought_member(name: str, value: JsonValue, pointer: str) -> ProviderBlock | None:
-    """Return the provider block of a thought that is a member beside the content.
+    """Return the provider block of a thought that is a member of the message, and not a block.
 
     Args:
         name: The name of the member.
@@ -68,11 +69,10 @@ def make_thought_member(name: str, value: JsonValue, pointer: str) -> ProviderBl
     """
     if name not in _THOUGHT_MEMBERS:
         return None
-    reason = "Only the model that thought it takes it back."
     forms: dict[str, JsonObject] = {"openai-compat": {name: value}}
     if name == _OLLAMA_THOUGHT:
         forms["ollama"] = {name: value}
-    return ProviderBlock(pointer, forms, "reasoning", "reasoning", reason)
+    return ProviderBlock(pointer, forms, "reasoning", "reasoning", _THOUGHT_REASON)
 
 
 def make_provider_block(block: JsonObject, pointer: str, kind: str, words: str) -> ProviderBlock:
@@ -82,7 +82,7 @@ def make_provider_block(block: JsonObject, pointer: str, kind: str, words: str) 
         block: The block.
         pointer: The pointer to the block.
         kind: The type of the block.
-        words: The text for all other providers.
+        words: The text that replaces the block for other providers.
     """
     reason = f"Other dialects have no place for `{kind}`."
     if "compaction" in kind:
@@ -91,9 +91,9 @@ def make_provider_block(block: JsonObject, pointer: str, kind: str, words: str) 
 
 
 def is_provider_block(kind: str, block: JsonObject) -> bool:
-    """Return whether only one provider has a block that its readers could not read.
+    """Return whether a block that could not be read is one that only one provider has.
 
-    Otherwise the block is a damaged block of a type that every dialect has.
+    Otherwise it is a damaged block of a type that every dialect has.
     """
     if kind not in _COMMON_TYPES:
         has_type = "type" in block or _is_object(block.get(kind))
@@ -103,8 +103,10 @@ def is_provider_block(kind: str, block: JsonObject) -> bool:
         return block.keys() >= {"uri", "name"}
     if kind == "resource":
         return _is_object(inner) and "uri" in inner and not _RESOURCE_CONTENTS.isdisjoint(inner)
-    holders = (block, inner, *(item.get("source") for item in (block, inner) if _is_object(item)))
-    return any(_is_object(holder) and not _FILE_MEMBERS.isdisjoint(holder) for holder in holders)
+    # A file at the provider is named in the block, in the object inside it, or in their `source`.
+    objects = [item for item in (block, inner) if _is_object(item)]
+    objects += [source for item in objects if _is_object(source := item.get("source"))]
+    return any(not _FILE_MEMBERS.isdisjoint(item) for item in objects)
 
 
 def _is_object(value: JsonValue) -> TypeGuard[JsonObject]:
@@ -114,30 +116,31 @@ def _is_object(value: JsonValue) -> TypeGuard[JsonObject]:
 def find_model(message: Mapping[str, Any]) -> str | None:
     """Return the model that wrote a message, if the message names it."""
     metadata = message.get("response_metadata")
-    holders = (message, metadata if isinstance(metadata, dict) else {})
-    names = (holder.get(name) for holder in holders for name in _MODEL_NAMES)
-    return next((name for name in names if isinstance(name, str) and name), None)
+    objects = (message, metadata if isinstance(metadata, dict) else {})
+    models = (item.get(name) for item in objects for name in _MODEL_NAMES)
+    return next((model for model in models if isinstance(model, str) and model), None)
 
 
 def find_call_signature(call: Mapping[str, Any]) -> str | None:
     """Return Gemini's signature of a call, which may be sent in any dialect; `None` without it."""
-    extra = call.get("extra_content")
-    google = extra.get("google") if isinstance(extra, dict) else None
-    holders = [call, google, *(_find_options(call, "google", name) for name in _OPTION_NAMES)]
+    google_options = (
+        _find_options(call, "google", name) for name in ("extra_content", *_OPTION_NAMES)
+    )
+    objects = [item for item in (call, *google_options) if isinstance(item, dict)]
     names = ("thoughtSignature", "thought_signature")
-    values = (holder.get(name) for holder in holders if isinstance(holder, dict) for name in names)
+    values = (item.get(name) for item in objects for name in names)
     return next((item for item in values if isinstance(item, str) and item), None)
 
 
 def find_anthropic_form(block: JsonObject, message: Mapping[str, Any]) -> dict[str, JsonObject]:
-    """Return the Anthropic block of a thought that was sent by a framework.
+    """Return the block that Anthropic's requests have for a thought in the form of a framework.
 
     Args:
         block: The thought in the form of the framework, such as LangChain or the Vercel AI SDK.
         message: The message, which may name the provider.
 
     Returns:
-        The block by the name of its dialect; empty if the thought is not from Anthropic.
+        A map from `anthropic` to the block; empty if the thought is not from Anthropic.
     """
     text = next(
         (value for name in _THOUGHT_TEXT_NAMES if isinstance(value := block.get(name), str)), ""
@@ -163,6 +166,7 @@ def has_anthropic_signature(thought: JsonObject | None) -> bool:
     return bool(thought and (thought.get("signature") or thought.get("data")))
 
 
-def _find_options(holder: Mapping[str, Any], provider: str, name: str) -> JsonValue:
-    options = holder.get(name)
+def _find_options(block: Mapping[str, Any], provider: str, name: str) -> JsonValue:
+    """Return the value for a provider in the member of a block that has options of providers."""
+    options = block.get(name)
     return options.get(provider) if isinstance(options, dict) else None

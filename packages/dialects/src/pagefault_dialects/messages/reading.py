@@ -1,12 +1,13 @@
-"""Reading of a whole history of any dialect as a conversation."""
+"""Reads a whole history of any dialect as a conversation in which calls and results are paired."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.messages.entry_reading import join_turns, read_turns
-from pagefault_dialects.messages.histories import ForeignMessage, read_history_messages
+from pagefault_dialects.messages.histories import read_history_messages
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.targets.rules import code_and_reason
@@ -50,11 +51,11 @@ def read_messages(value: JsonValue, *, closes_calls: bool = False) -> ReadHistor
 def pair_turns(
     messages: Sequence[ForeignMessage], recorded: Sequence[ComposedTurn], *, closes_calls: bool
 ) -> ReadHistory:
-    """Return the reading of a history whose turns were read already.
+    """Pair the calls and results of a history whose messages were read as turns already.
 
     Args:
-        messages: The messages. The number of the first is 1.
-        recorded: The turns of the messages; `seq` is the number of the message.
+        messages: The messages of the history.
+        recorded: The turns of the messages. `seq` is the number of the message, from 1 on.
         closes_calls: Whether calls without a result at the end get a note in its place.
     """
     turns_with_flags = ((turn, messages[(turn.seq or 1) - 1].continues_turn) for turn in recorded)
@@ -64,7 +65,10 @@ def pair_turns(
 
 
 def _remove_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
-    """Return a turn with each call once. Proxies and cumulative streams repeat calls."""
+    """Return a turn with each call once. Proxies and cumulative streams repeat calls.
+
+    Calls are the same if their ids, names and arguments are equal.
+    """
     if len({call.call_id for call in turn.calls}) == len(turn.calls):
         return turn
     calls = {(call.call_id, call.name, json_text(call.arguments)): call for call in turn.calls}
@@ -82,8 +86,9 @@ def locate_loss(
 ) -> Iterator[LossEntry]:
     """Yield the entries of a loss account with pointers into the history as it was sent.
 
-    Entries with the number of a message get its pointer. What a rendering omits is restored from
-    the history itself. A value that is no message gets an entry of its own, at the beginning.
+    The pointer to a message replaces its number. The pointer to an omitted value replaces the
+    request that reads it, since the caller has the history. Each value in the history that is no
+    message gets an entry, before all others.
     """
     for foreign in messages:
         if foreign.message is None:
@@ -100,8 +105,8 @@ def locate_loss(
         if entry.from_seq is not None and entry.to_seq is not None:
             run = messages[entry.from_seq - 1 : entry.to_seq]
             pointer, restore = run[0].pointer, f"{run[0].pointer} to {run[-1].pointer}"
-            located = {"from_seq": None, "to_seq": None, "pointer": pointer, "restore": restore}
-            yield entry.model_copy(update=located)
+            changes = {"from_seq": None, "to_seq": None, "pointer": pointer, "restore": restore}
+            yield entry.model_copy(update=changes)
             continue
         pointer = entry.pointer or messages[(entry.seq or 1) - 1].pointer
         restore = pointer if entry.restore.startswith("GET /") else entry.restore
