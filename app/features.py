@@ -162,7 +162,7 @@ FEATURES = (
         name="operations",
         routers=("app.routers.operations:router",),
         services=("app.wiring.maintenance_services:SERVICES",),
-        repositories=("app.stores.records.project_totals:ProjectTotalsRepository",),
+        repositories=("app.stores.records.project_totals:ProjectTotalRecords",),
         commands=dict.fromkeys(
             ("serve", "migrate", "status", "gc", "fsck", "stats"), "app.cli.commands:commands"
         ),

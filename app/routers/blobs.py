@@ -74,7 +74,7 @@ async def get_blob(
     if match is None:
         raise NotFoundError("blob", detail=_ADDRESS_SYNTAX)
     resource = await resources.get_by_digest(api_request.project_id, match[1])
-    source = sources.of(api_request.project_id, resource.digest)
+    source = sources.make_source(api_request.project_id, resource.digest)
     return content_response(
         api_request.request.headers,
         api_request.request.method,

@@ -349,7 +349,7 @@ async def get_resource_content(
     resource = await resources.get(access.project_id, uri)
     content = resource_content(resource, access.disposition, access.filename)
     if audio_format == "wav":
-        wav = sources.wav_of(access.project_id, resource)
+        wav = sources.make_wav_source(access.project_id, resource)
         return content_response(
             request.headers,
             request.method,
@@ -357,7 +357,7 @@ async def get_resource_content(
             open_range=wav.open,
             resource_policy=access.resource_policy,
         )
-    source = sources.of(access.project_id, resource.digest)
+    source = sources.make_source(access.project_id, resource.digest)
     if access.page_headers is not None and resource.mime_type == HTML:
         size_bytes = resource.size_bytes
         return whole_response(request.method, size_bytes, source.open, access.page_headers)
@@ -508,5 +508,5 @@ async def get_resource_poster(
     if poster is None:
         return Response(status_code=204)
     content = resource_content(poster.resource, "inline")
-    source = sources.of(api_request.project_id, poster.resource.digest)
+    source = sources.make_source(api_request.project_id, poster.resource.digest)
     return content_response(api_request.request.headers, "GET", content, open_range=source.open)

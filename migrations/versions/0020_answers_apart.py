@@ -1,6 +1,6 @@
-"""Add `is_apart`: false if a result was sent in one list with others, true if it was sent alone.
+"""Add `is_apart`: whether a request stored a result alone, or in a list with others.
 
-The column is null in rows that an earlier version has written.
+`app.stores.records.tables` explains the values. Rows of earlier versions have null.
 """
 
 import sqlalchemy as sa

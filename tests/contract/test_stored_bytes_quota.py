@@ -68,7 +68,7 @@ class Project:
 def total_of(settings: Settings, project: str) -> StoredTotal:
     async def ask() -> StoredTotal:
         records = Records(open_database(settings))
-        total = await records.write(project, lambda unit: unit[StoredBlobRecords].total())
+        total = await records.write(project, lambda unit: unit[StoredBlobRecords].lock_total())
         await records.close()
         return total
 

@@ -47,7 +47,7 @@ class Bench:
 
     async def total(self, project: str = PROJECT) -> StoredTotal:
         return await self.stores.records.write(
-            project, lambda unit: unit[StoredBlobRecords].total()
+            project, lambda unit: unit[StoredBlobRecords].lock_total()
         )
 
     async def put(self, data: bytes) -> StoredBlob:

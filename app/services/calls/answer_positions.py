@@ -151,7 +151,9 @@ def _is_called_again(unit: UnitOfWork, session_id: str, newest: RecordedAnswer) 
         return False
     previous_seq = 0
     if newest.answer_number > 1:
-        earlier = unit[AnsweredCallRecords].answer(session_id, call_id, newest.answer_number - 1)
+        earlier = unit[AnsweredCallRecords].find_answer(
+            session_id, call_id, newest.answer_number - 1
+        )
         previous_seq = earlier.seq if earlier else 0
     calls = _find_calls(unit, session_id, call_id, after_seq=previous_seq, to=newest.seq - 1)
     # If no call precedes the answer, it answers the first call after it.

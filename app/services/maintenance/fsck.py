@@ -168,7 +168,7 @@ class BlobCheck:
         # A row may be deleted between the checks, and its blob with it. So only rows that exist
         # after both checks count.
         existing = await self.records.read(
-            self.project_id, lambda unit: set(unit[BlobReferenceRecords].of([digest]))
+            self.project_id, lambda unit: set(unit[BlobReferenceRecords].find([digest]))
         )
         affected = [row for row in affected if row in existing]
         if kind is None or not affected:
@@ -267,7 +267,7 @@ async def list_references(
 
     def find(unit: UnitOfWork) -> Sequence[BlobReference]:
         digests = unit[BlobReferenceRecords].digests(after=after, limit=limit)
-        return unit[BlobReferenceRecords].of(
+        return unit[BlobReferenceRecords].find(
             [digest for digest in digests if end is None or digest < end]
         )
 

@@ -1,7 +1,7 @@
 """Counts the records and bytes of a project."""
 
 from app.models.project import ProjectTotals
-from app.stores.records.project_totals import ProjectTotalsRepository
+from app.stores.records.project_totals import ProjectTotalRecords
 from app.stores.records.records import Records
 
 
@@ -11,4 +11,4 @@ async def count_project(records: Records, project_id: str) -> ProjectTotals:
     Raises:
         StoreUnavailableError: The database did not answer.
     """
-    return await records.read(project_id, lambda unit: unit[ProjectTotalsRepository].count())
+    return await records.read(project_id, lambda unit: unit[ProjectTotalRecords].count())

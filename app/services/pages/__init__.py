@@ -1,1 +1,1 @@
-"""Memory pages: written, changed, read at a level, faulted, found, downloaded."""
+"""Memory pages: writes, changes, reads at a level, page faults, searches and downloads."""

@@ -93,7 +93,7 @@ class ContentResolver:
         Raises:
             InvalidPayloadError: The content does not fit the modality.
             PayloadTooLargeError: The text or a medium is above its limit.
-            StoreUnavailableError: The blob store did not answer.
+            StoreUnavailableError: The blob store did not respond.
         """
         if content is None:
             return ResolvedContent(Body("none"))
@@ -163,6 +163,7 @@ class ContentResolver:
         return await self._resolve_text_with_media(content)
 
     async def _resolve_text_with_media(self, content: str) -> ResolvedContent:
+        """Resolve a text, and move the media in it to the blob store."""
         spans = await run_in_loop_if(self.is_quick, find_media_in_text, content)
         if not spans:
             self._check_length(content)
@@ -196,8 +197,8 @@ class ContentResolver:
     async def _resolve_json(self, content: JsonValue) -> ResolvedContent:
         """Resolve a JSON value, and move all data URIs in it.
 
-        If the content is a string of JSON text, it is parsed. If a medium is moved out of it, the
-        original string is stored as well.
+        If the content is a string of JSON text, it is parsed. If a medium is moved out of this
+        text, the original string is stored as well.
         """
         value, is_embedded = await run_in_loop_if(self.is_quick, self._parse_embedded, content)
         movable = await run_in_loop_if(self.is_quick, find_movable_media, value)

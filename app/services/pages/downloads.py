@@ -92,7 +92,7 @@ class PageDownloads:
             FetchesBusyError: The project has too many fetches at the same time.
             ConflictError: The page was changed while its file was fetched.
             OverloadedError: There is not enough memory for the file.
-            StoreUnavailableError: A store did not answer.
+            StoreUnavailableError: A store did not respond.
         Source: spec 000, "`/memory page <id> --download`".
         """
         view = await self.views.view(project_id, page_id, level)
@@ -119,7 +119,10 @@ class PageDownloads:
     async def _file_as_sent(
         self, project_id: str, view: PageView, body: Body, stored: bytes
     ) -> PageFile:
-        """Return the content as the client sent it: references are only of use in this service."""
+        """Return the content as the client sent it, with media in place of references.
+
+        References are useless outside of this service.
+        """
         rendering = Rendering(await view.media.restore_content(stored))
         memory = None
         with ExitStack() as on_error:
@@ -161,7 +164,7 @@ class PageDownloads:
     async def _fetch_once(self, project_id: str, view: PageView, url: str) -> Resource:
         """Fetch and store the file at the URL of a level, unless that was done before.
 
-        Only the URL of the content is fetched once. Those of other levels are fetched each time.
+        Only the URL of the content is fetched once. The URL of another level is fetched each time.
         """
         is_content = url == view.page.full.value
         fetched_id = view.stored.fetched_resource_id
@@ -235,8 +238,8 @@ def _file_of_uri(view: PageView, uri: SplitDataUri, data: bytes, mime_type: str)
 def _file_in_text(view: PageView, body: Body) -> PageFile | None:
     """Return the file in a text or JSON string that is a data URI; `None` for all other text.
 
-    A text is no data URI if it cannot be decoded. It is a sentence, and no data URI, if it begins
-    with `data:,` or `data:text/plain,` and has blanks, which a URI would have as `%20`.
+    A text whose payload cannot be decoded is not a data URI. Nor is a sentence that begins with
+    `data:,` or `data:text/plain,` and has spaces, which a URI would have as `%20`.
     """
     is_content = view.level is Level.FULL or body.value == view.page.full.value
     text = body.value
@@ -272,11 +275,11 @@ def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
     is_data = body.kind == "json"
     text = _encode_string(str(body.value)) if is_data else str(body.value)
     is_content = view.level is Level.FULL and view.page.fields.modality in ("text", "structured")
-    claims = (page_type, _find_uri_type(view)) if is_content else ()
-    textual = next((claim for claim in claims if claim and is_textual(claim)), None)
+    declared_types = (page_type, _find_uri_type(view)) if is_content else ()
+    text_type = next((item for item in declared_types if item and is_textual(item)), None)
     extension = _JSON_EXTENSION if is_data else _TEXT_EXTENSION
-    name = _code_file_name(view) or download_name(view.page.page_id, textual, otherwise=extension)
-    mime_type = textual or ("application/json" if is_data else "text/plain")
+    name = _code_file_name(view) or download_name(view.page.page_id, text_type, otherwise=extension)
+    mime_type = text_type or ("application/json" if is_data else "text/plain")
     return _file_in_memory(text.encode(), mime_type, name, view.stored)
 
 

@@ -1,9 +1,10 @@
-"""Page faults: return a page to a model as a tool message, and append this to the session.
+"""Page faults: return a page to a model as a tool message, and append the message to the session.
 
 The stored message has references instead of data URIs. The page is never changed.
 
-An error has a tool message for the model, with the reason, and the call to send instead. If a page
-id is in quotes or in a citation (`[ref: img_001]`), the error names the page.
+An error has a tool message for the model, with the reason, and the call to send instead. If a model
+has sent a page id in quotes or as a citation (`[ref: img_001]`), the error names the page with this
+id.
 """
 
 import hashlib
@@ -133,14 +134,14 @@ def missing_page_error(
     """Return the error for an unknown or invalid page id.
 
     Args:
-        page_id: The page id.
-        existing: The ids of existing pages in it, which the error suggests.
+        page_id: The page id that the model sent.
+        existing: The ids of existing pages in the text of `page_id`, which the error suggests.
         request: The page fault.
     """
-    instead = _suggest_calls(existing, request.target_level)
+    suggestion = _suggest_calls(existing, request.target_level)
     if is_page_id(page_id):
         error = f"There is no page {page_id} in this project."
-        error += f" {instead}" if instead else ""
+        error += f" {suggestion}" if suggestion else ""
         return NotFoundError(
             "page", members=make_failure_members(page_id, error, request.tool_call_id)
         )
@@ -149,7 +150,7 @@ def missing_page_error(
         if page_id
         else "The page id is empty."
     )
-    error = f"{reason} {instead or _ID_RULE}"
+    error = f"{reason} {suggestion or _ID_RULE}"
     return InvalidPayloadError(
         "The page id is invalid; `content` is the tool message for the model.",
         members=make_failure_members(page_id, error, request.tool_call_id),
@@ -161,15 +162,15 @@ def argument_error(
     page_id: str, faults: Sequence[Fault], *, tool_call_id: str | None
 ) -> InvalidPayloadError:
     """Return the error for a page fault with invalid arguments."""
-    wrong = ", and ".join(
+    reasons = ", and ".join(
         f"{fault.pointer[1:] or 'the body'}: {fault.detail}" for fault in faults[:3]
     )
     call = f"page_fault({quote(page_id)}, target_level=0)" if is_page_id(page_id) else ""
-    instead = f" For the full content, send {call}." if call else ""
+    suggestion = f" For the full content, send {call}." if call else ""
     return InvalidPayloadError(
         "The body is not what the route takes; `errors` says where.",
         members=make_failure_members(
-            page_id, f"The page was not faulted in. {wrong}.{instead}", tool_call_id
+            page_id, f"The page was not faulted in. {reasons}.{suggestion}", tool_call_id
         ),
         faults=faults,
     )
@@ -189,6 +190,7 @@ def make_failure_members(page_id: str, error: str, tool_call_id: str | None) -> 
 
 
 def _suggest_calls(existing: Sequence[str], level: Level) -> str | None:
+    """Return a sentence with the page faults that the model may have meant, if there are any."""
     if not existing:
         return None
     calls = [f"page_fault({quote(item)}, target_level={int(level)})" for item in existing]
@@ -217,7 +219,7 @@ class _FaultCall:
 
 @dataclass(frozen=True, slots=True)
 class PageFaults:
-    """Returns pages to models that fault them."""
+    """Handles the page faults of models."""
 
     records: Records
     views: PageViews
@@ -231,7 +233,7 @@ class PageFaults:
         Raises:
             NotFoundError: The project has no such page; nothing was appended.
             InvalidPayloadError: The page id is invalid; nothing was appended.
-            ConflictError: The call of the session already has another answer.
+            ConflictError: The tool call already has another result in the session.
             PayloadTooLargeError: The medium is too large for a response.
         Source: spec 000, "Multi-block Tool Results".
         """
@@ -261,8 +263,8 @@ class PageFaults:
     ) -> "PreparedFault":
         """Return a fault that the caller's transaction appends to the session.
 
-        A text longer than `max_tokens` is cut to its beginning and end. A line between them names
-        the call that reads the rest.
+        If the text of the page is longer than `max_tokens`, only its beginning and its end are
+        returned, and a line between them that names the call to read the rest.
 
         Raises:
             Exception: See `fault`; nothing was appended.
@@ -320,8 +322,13 @@ class PageFaults:
         return encoded, mime_type
 
     async def find_mentioned_pages(self, project_id: str, page_id: str) -> list[str]:
-        """Return the ids of existing pages in the text of a page id; an exact match comes first."""
-        candidates = [page_id] * is_page_id(page_id) + find_candidate_ids(page_id)
+        """Return the ids of existing pages in the text that a model sent as a page id.
+
+        If the whole text is the id of a page, this id comes first.
+        """
+        candidates = find_candidate_ids(page_id)
+        if is_page_id(page_id):
+            candidates = [page_id, *candidates]
         if not candidates:
             return []
         return await self.records.read(
@@ -360,14 +367,17 @@ class PreparedFault:
         return replace(self, is_apart=None)
 
     def find_existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
-        """Return the stored message that answers the call, if any; see `PreparedEntry`."""
+        """Return the stored result of the tool call, if there is one; see `PreparedEntry`."""
         return _find_existing(unit, self.call)[0]
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
-        """Append the message, unless an equal one is stored; return it, and True if it is new.
+        """Append the message, unless an equal one is stored.
+
+        Returns:
+            The stored message, and True if it is new.
 
         Raises:
-            ConflictError: The call has another answer, or the page was changed.
+            ConflictError: The tool call has another result, or the page was changed.
         """
         call, message, message_id = self.call, self.message, new_id()
         unit[SessionRecords].ensure(call.session_id, call.now)
@@ -427,10 +437,12 @@ def _make_event(
 
 
 def _find_existing(unit: UnitOfWork, call: _FaultCall) -> tuple[StoredHistoryMessage | None, int]:
-    """Return the stored answer of a call, if any, and the number of the answer.
+    """Return the stored result of a tool call, if there is one, and the number of the result.
+
+    Results of calls with the same id are numbered from 1.
 
     Raises:
-        ConflictError: The stored answer is not that of an equal request.
+        ConflictError: The stored result is that of a different request.
     """
     position = find_answer_position(unit, call.session_id, call.request.tool_call_id)
     if position.existing is None:

@@ -45,7 +45,7 @@ async def insert_images(
     Raises:
         NotFoundError: An image was deleted.
         PayloadTooLargeError: The images are larger than `limit_bytes`.
-        StoreUnavailableError: The store did not answer.
+        StoreUnavailableError: The store did not respond.
     """
     if _REFERENCE not in message:
         return [message]

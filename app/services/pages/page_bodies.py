@@ -55,7 +55,7 @@ async def read_referenced_text(
 
     Raises:
         PayloadTooLargeError: The text is larger than the limit.
-        StoreUnavailableError: The store did not answer.
+        StoreUnavailableError: The store did not respond.
     """
     if not refers_to_text(modality, body):
         return None

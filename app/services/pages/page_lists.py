@@ -130,7 +130,7 @@ class PageLists:
         cursors = SearchCursors("page-search", text, filters.session_id, filters.modality)
         last, weights = cursors.decode(cursor)
 
-        def search(
+        def find(
             unit: UnitOfWork,
         ) -> tuple[RankedMatches, Sequence[RankedMatch], list[StoredPage]]:
             index = narrow_page_index(unit, filters.session_id, filters.modality)
@@ -144,7 +144,7 @@ class PageLists:
                 [*read_pages(unit, numbers, content_up_to=_MAX_SNIPPET_SOURCE_BYTES)],
             )
 
-        found, matches, pages = await self.records.read(project_id, search)
+        found, matches, pages = await self.records.read(project_id, find)
         counted = [self.accesses.add_counts(project_id, stored) for stored in pages]
         complete = {match.number for match in matches[:limit] if is_complete(match.rank)}
 

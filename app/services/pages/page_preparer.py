@@ -57,6 +57,7 @@ from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.pages.descriptors import scenes_of
 from pagefault_dialects.pages.levels import derive_levels
 
+# The beginning of an image that is enough to estimate what it costs to decode.
 _HEAD_BYTES = 1024 * 1024
 
 
@@ -70,7 +71,7 @@ class PreparedPage:
     text: str | None
     """The text of the file to which the content refers, if it is a text."""
     reduced: Body | None
-    """The smaller image."""
+    """The smaller image, if there is one."""
     resources: Sequence[Resource]
     """The resources that the content refers to, and those that are new."""
     now: datetime
@@ -123,7 +124,7 @@ class PagePreparer:
         Raises:
             InvalidPayloadError, PayloadTooLargeError: The content is invalid or too large; nothing
                 is visible.
-            StoreUnavailableError: The blob store did not answer.
+            StoreUnavailableError: The blob store did not respond.
         """
         await run_in_loop_if(resolver.is_quick, check_field_texts, fields)
         resolved = await resolver.resolve(fields.modality, content)
@@ -194,7 +195,10 @@ class PagePreparer:
         size_bytes: int,
         read: Callable[[int], Awaitable[bytes]],
     ) -> _ReducedImage | None:
-        """Return the smaller form of an image; `None` if the image cannot be made smaller."""
+        """Return the smaller form of an image; `None` if the image cannot be made smaller.
+
+        `read` returns the first bytes of the image, up to a number of bytes.
+        """
         cost = await self.images.cost_of(await read(_HEAD_BYTES), mime_type)
         if cost is None:
             return None
@@ -319,7 +323,8 @@ def plan_same_content(
         InvalidPayloadError, PayloadTooLargeError: See `plan_change`.
     """
     content = prepared.content
-    # A client may send the references that it has read. The original form of their data URIs stays.
+    # If a client sends back the references that it has read, the stored form of the data URIs that
+    # they replaced is kept.
     inline_form = content.inline_form or current.inline_form
     previous = read_fields(read_descriptor(current))
     if inline_form == current.inline_form and have_same_fields(prepared.page.fields, previous):

@@ -35,7 +35,7 @@ class PageReading(PageViews):
         Raises:
             NotFoundError: The project has no such page.
             PayloadTooLargeError: The media are too large for a response.
-            StoreUnavailableError: The store did not answer.
+            StoreUnavailableError: The store did not respond.
         """
         stored = await self.get(project_id, page_id)
         media = self._media_of(project_id, stored)

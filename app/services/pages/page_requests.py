@@ -214,8 +214,8 @@ def apply_patch(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageField
         InvalidPayloadError: The patched fields are invalid.
     """
     members = {name: getattr(fields, name) for name in PageFields.model_fields}
-    sentence = "With this patch it would not be a page; `errors` says where."
-    return validate_model(PageFields, _merge(members, patch), sentence)
+    detail = "With this patch it would not be a page; `errors` says where."
+    return validate_model(PageFields, _merge(members, patch), detail)
 
 
 def read_representation_draft(value: JsonValue) -> RepresentationDraft:

@@ -74,7 +74,7 @@ class PageMediaReader:
 
         Raises:
             NotFoundError: The image of the level was deleted.
-            StoreUnavailableError: The store did not answer.
+            StoreUnavailableError: The store did not respond.
         """
         damages: dict[Level, Damage] = {}
         for image_level in (Level.FULL, Level.REDUCED):
@@ -112,7 +112,8 @@ class PageMediaReader:
         Args:
             page: The page.
             level: The level.
-            marks: Gets a mark for each stored image. `None` to return references instead.
+            marks: Gets a mark for each stored image, which the image replaces when the response is
+                sent. `None` to return references instead.
             is_repaired: True to omit the damaged chunks of a PNG.
 
         Returns:
@@ -160,7 +161,7 @@ class PageMediaReader:
         Raises:
             NotFoundError: A medium was deleted.
             PayloadTooLargeError: The media are too large for a response.
-            StoreUnavailableError: The store did not answer.
+            StoreUnavailableError: The store did not respond.
         """
         return await self.media.restore(content, self._forms, limit_bytes=self.limits.inline_bytes)
 
@@ -209,8 +210,9 @@ class BlocksOptions:
         """Return the part of the text of a level that these options select."""
         if self.max_tokens is None:
             return excerpt(text, max_chars=self.max_chars, offset=self.offset)
-        is_whole = effective_level(page, Level.FULL).level is effective_level(page, level).level
-        notice = partial(_make_cut_notice, page.page_id, self.max_tokens, is_whole)
+        # Only the text of FULL can be read on from an offset.
+        is_full = effective_level(page, Level.FULL).level is effective_level(page, level).level
+        notice = partial(_make_cut_notice, page.page_id, self.max_tokens, is_full)
         return head_and_tail_within(text, max(0, self.max_tokens - _FRAME_TOKENS), notice)
 
 
@@ -258,7 +260,7 @@ class PageViews:
 
         Raises:
             NotFoundError: The project has no such page.
-            StoreUnavailableError: A store did not answer.
+            StoreUnavailableError: A store did not respond.
         """
         stored, page, is_short = await self.records.read(
             project_id, lambda unit: _load(unit, page_id)
@@ -289,7 +291,7 @@ class PageViews:
         Args:
             view: The page.
             options: The options of the blocks.
-            marks: Gets a mark for each stored image. `None` to return references instead.
+            marks: See `PageMediaReader.make_image_url`.
         """
         view = await self.check_images(view)
         effective = await run_in_loop_if(view.is_quick, effective_level, view.page, view.level)
@@ -320,7 +322,7 @@ class PageViews:
 
         Raises:
             NotFoundError: The image of the level was deleted.
-            StoreUnavailableError: The store did not answer.
+            StoreUnavailableError: The store did not respond.
         """
         damage = await view.media.find_damage(view.page, view.level)
         return replace(view, page=replace(view.page, damage=damage))
@@ -350,10 +352,10 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
     return stored, read_page(stored, levels), is_short
 
 
-def _make_cut_notice(page_id: str, max_tokens: int, is_whole: bool, offset: int) -> str:
+def _make_cut_notice(page_id: str, max_tokens: int, is_full: bool, offset: int) -> str:
     """Return a line for a model, with the call of `read_text` that reads the rest of a text."""
-    offset_text = f", offset={offset}" if is_whole else ""
-    verb = "reads on" if is_whole else "reads the whole page"
+    offset_text = f", offset={offset}" if is_full else ""
+    verb = "reads on" if is_full else "reads the whole page"
     call = f"read_text({quote(page_id)}{offset_text})"
     return f"an answer has {max_tokens} tokens at most; {call} {verb}"
 

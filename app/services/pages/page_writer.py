@@ -145,7 +145,8 @@ class PageWriter:
             return list(written)
 
         numbers = await self._write(project_id, changes, create)
-        return [_build_written(seq, change) for seq, change in zip(numbers, changes, strict=True)]
+        written = zip(numbers, changes, strict=True)
+        return [_build_written(number, change) for number, change in written]
 
     async def replace(
         self, project_id: str, current: StoredPage, change: PageChange

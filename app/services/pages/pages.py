@@ -69,7 +69,7 @@ class Pages:
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
             PreconditionFailedError: The condition is false.
-            StoreUnavailableError: A store did not answer; nothing was stored.
+            StoreUnavailableError: A store did not respond; nothing was stored.
         """
         async with self._read_request(project_id, body, page_id) as request:
             prepared = (await self._prepare(project_id, request, [request.value], page_id))[0]
@@ -87,7 +87,7 @@ class Pages:
                     return WrittenPage(unchanged, is_new=False)
                 return await self.writer.replace(project_id, current, change)
 
-            # A PUT replaces any version, so it never conflicts with other writers.
+            # A PUT replaces any version, so it is not a conflict if others write at the same time.
             unavailable = partial(StoreUnavailableError, "database")
             written = await self.writer.retry(project_id, page_id, put, failure=unavailable)
             return replace(written, page=self.accesses.add_counts(project_id, written.page))
@@ -100,7 +100,7 @@ class Pages:
         Raises:
             ConflictError: A page with this id exists.
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
-            StoreUnavailableError: A store did not answer; nothing was stored.
+            StoreUnavailableError: A store did not respond; nothing was stored.
         """
         async with self._read_request(project_id, body, None) as request:
             drafts = [request.value]
@@ -123,7 +123,7 @@ class Pages:
         Raises:
             ConflictError: Some of the ids exist; nothing was stored.
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
-            StoreUnavailableError: A store did not answer; nothing was stored.
+            StoreUnavailableError: A store did not respond; nothing was stored.
         """
         async with self.bodies.read(
             project_id,

@@ -27,7 +27,7 @@ _MAX_NODES = 10_000_000
 # The limit of a list of pages. Most pages are small, but the fields of a page may have a megabyte.
 _MAX_LIST_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
-# The `body` column of nearly every page.
+# The column `body` of every page whose content is a plain text, as that of most pages.
 _PLAIN_TEXT = b'{"kind":"text","media":null}'
 
 
@@ -49,6 +49,7 @@ def read_representation(stored: StoredRepresentation) -> Representation:
 def read_descriptor(stored: StoredPage) -> dict[str, Any]:
     """Return the JSON of a page without its content and counters."""
     descriptor: dict[str, Any] = _parse(stored.descriptor)
+    # A descriptor has all rare fields or none. The numbers in them keep their spelling.
     if RARE_FIELDS[0] in descriptor:
         exact = _parse(stored.descriptor, keeps_spelling=True)
         descriptor |= {name: exact[name] for name in RARE_FIELDS if name in exact}

@@ -61,7 +61,7 @@ class StoredContent:
 
 def make_page_version(page: Page, content: StoredContent, stamp: Stamp) -> PageVersion:
     """Return a version of a page, ready to be stored. `content` is the content of `page.full`."""
-    descriptor = json_text(_descriptor(page, stamp)).encode()
+    descriptor = json_text(_make_descriptor(page, stamp)).encode()
     return PageVersion(
         page_id=page.page_id,
         fields=page.fields,
@@ -76,7 +76,10 @@ def make_page_version(page: Page, content: StoredContent, stamp: Stamp) -> PageV
 
 
 def has_content(stored: StoredPage, body: Body, text: bytes) -> bool:
-    """Return True if a stored page has this content. Digests are compared; it is not read."""
+    """Return True if a stored page has this content.
+
+    This compares digests, so the page may have been read without its content.
+    """
     is_same = _body_text(body, with_value=False) == stored.body
     return is_same and _digest(stored.descriptor, text) == stored.digest
 
@@ -99,7 +102,10 @@ def find_resource_ids(page: Page) -> set[str]:
 
 
 def have_same_fields(fields: PageFields, previous: PageFields) -> bool:
-    """Return True if fields are equal. Numbers in vectors and timestamps are equal as spelled."""
+    """Return True if fields are equal.
+
+    In vectors and timestamps, numbers are equal if they have the same spelling.
+    """
     rare = (json_text(_members(item, RARE_FIELDS)) for item in (fields, previous))
     return fields == previous and next(rare) == next(rare)
 
@@ -119,7 +125,7 @@ def _to_json(value: object) -> JsonValue:
     return int(value) if isinstance(value, Level) else value
 
 
-def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
+def _make_descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
     members = _members(page.fields, PageFields.model_fields)
     rare = {name: members.pop(name) for name in RARE_FIELDS}
     tokens = stamp.size_tokens
@@ -127,7 +133,7 @@ def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
         "page_id": page.page_id,
         **members,
         "levels": [int(level) for level in page.existing_levels],
-        "media": _media(page.full.media),
+        "media": _dump_media(page.full.media),
         "size_bytes": body_size_bytes(page.full),
         "size_tokens": max(page_tokens(page).values(), default=0) if tokens is None else tokens,
         "created_at": rfc3339(stamp.created_at),
@@ -138,11 +144,11 @@ def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
 
 
 def _body_text(body: Body, *, with_value: bool) -> bytes:
-    members: dict[str, JsonValue] = {"kind": body.kind, "media": _media(body.media)}
+    members: dict[str, JsonValue] = {"kind": body.kind, "media": _dump_media(body.media)}
     if with_value:
         members["value"] = body.value
     return json_text(members).encode()
 
 
-def _media(media: PageMedia | None) -> JsonValue:
+def _dump_media(media: PageMedia | None) -> JsonValue:
     return media.model_dump() if media else None

@@ -68,7 +68,7 @@ async def persist_tool_media(
     Raises:
         PayloadTooLargeError: A medium is too large, or there are too many media or parts. Nothing
             was written.
-        StoreUnavailableError: The blob store did not answer. The caller must not write rows.
+        StoreUnavailableError: The blob store did not respond. The caller must not write rows.
     Source: spec 002, "Sanitization Pipeline", step 2.
     """
     _check_parts(normalized.parts, limits)
@@ -137,6 +137,7 @@ class _ResultPersister:
             parts.append(await self._persist_part(part))
         structured = normalized.structured_content
         if structured is not None:
+            # A tuple of one element, because the value itself may be null.
             structured = (await self._persist_value(structured[0], "structuredContent"),)
         display = await self._persist_value(normalized.display, "_display")
         meta = await self._persist_value(normalized.meta, "_meta")
@@ -228,7 +229,7 @@ class _ResultPersister:
         return members
 
     def _fill_value(self, value: JsonValue) -> tuple[JsonValue, str]:
-        """Return a value with references in its slots, and the JSON text of it."""
+        """Return a value with references in its slots, and the value as JSON text."""
         self.meta_resources.extend(self._find_resources(_find_slots(value)))
         filled = _fill_slots(value, self.references)
         return filled, json_text(filled)
@@ -303,7 +304,7 @@ def _as_object(value: JsonValue) -> JsonValue:
 
 def _find_slots(value: JsonValue) -> Iterator[MediaSlot]:
     """Yield the `MediaSlot` leaves of a value, in document order."""
-    # Values may have a thousand levels, so there is a stack instead of recursion, here and below.
+    # Values may have a thousand levels, so this function and `_fill_slots` do not recurse.
     stack = [value]
     while stack:
         node = stack.pop()

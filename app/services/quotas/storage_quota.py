@@ -64,7 +64,9 @@ class StorageQuota:
         Raises:
             StoredBytesQuotaError: The bytes do not fit.
         """
-        total = await self._records.write(project_id, lambda unit: unit[StoredBlobRecords].total())
+        total = await self._records.write(
+            project_id, lambda unit: unit[StoredBlobRecords].lock_total()
+        )
         if total.bytes + size_bytes > self._quota_bytes:
             raise _no_room(total, self._quota_bytes, size_bytes)
 

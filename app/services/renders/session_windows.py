@@ -476,7 +476,7 @@ class SessionWindows:
             said_folded = max(said_folded, frontier.said_folded)
             frontier = frontier.model_copy(update={"said_folded": said_folded})
         pages = index.pages
-        pinned = unit[PinnedPageRecords].among(pages) if pages else ()
+        pinned = unit[PinnedPageRecords].find_pinned(pages) if pages else ()
         passages = index.passages_at(frontier, pinned)
         messages = [passage for passage in passages if isinstance(passage, PrefixMessage)]
         if not request.is_long and sum(message.chars for message in messages) > _MAX_MESSAGE_CHARS:

@@ -228,7 +228,7 @@ class TurnResolver:
         pinned: Collection[str] = ()
         if page_ids:
             pinned = await self.records.read(
-                project_id, lambda unit: unit[PinnedPageRecords].among(page_ids)
+                project_id, lambda unit: unit[PinnedPageRecords].find_pinned(page_ids)
             )
         work = partial(prepare_eviction, turns, profile, options, pinned, prefix_summary)
         return await self.run(work, turns=len(turns))

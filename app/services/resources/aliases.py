@@ -104,8 +104,8 @@ class Aliases:
             resource = link or unit[ResourceRecords].find(resource_id)
             if resource is None:
                 raise _no_resource_error("/uri")
-            # `ensure` locks the row. If the resource is derived from another one, it also makes it
-            # independent, so that it is not removed with that one.
+            # `ensure` locks the row. If the resource is derived from another one, `ensure` also
+            # makes it independent, so that it is not removed together with its source.
             resource, _ = unit[ResourceRecords].ensure(resource)
             return assign_alias(
                 unit, alias, resource, condition=condition, replaces_version=replaces_version

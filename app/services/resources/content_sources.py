@@ -19,13 +19,13 @@ from pagefault_dialects.model.resource import Resource
 Sender = Literal["proxy", "store"]
 
 _FOLDER = "blobs/"
-# Converting G.711 doubles the number of bytes.
+# Samples are converted in pieces of this size. Converting G.711 doubles their bytes.
 _CONVERSION_BYTES = CHUNK_BYTES // 2
 
 
 @dataclass(frozen=True, slots=True)
 class OffloadRules:
-    """The settings for content that the service does not send itself. By default it sends all."""
+    """The settings for content that a proxy or the bucket sends. By default, the service does."""
 
     proxy_prefix: str | None = None
     """The path of the blob folder in the proxy, with a slash at its beginning and its end."""
@@ -50,7 +50,7 @@ class StoreLink:
 
 
 class ContentSources:
-    """Returns the source of each blob."""
+    """Makes the sources of blobs."""
 
     def __init__(self, blobs: BlobStore, rules: OffloadRules) -> None:
         self.blobs = blobs
@@ -58,11 +58,11 @@ class ContentSources:
         self.files = blobs if isinstance(blobs, LocalBlobs) else None
         self.links = blobs if isinstance(blobs, LinkedBlobs) else None
 
-    def of(self, project_id: str, digest: str) -> "ContentSource":
+    def make_source(self, project_id: str, digest: str) -> "ContentSource":
         """Return the source of one blob, without reading it."""
         return ContentSource(self, project_id, digest)
 
-    def wav_of(self, project_id: str, resource: Resource) -> "WavSource":
+    def make_wav_source(self, project_id: str, resource: Resource) -> "WavSource":
         """Return the source of a WAV file with the raw audio samples of a resource.
 
         Nothing is read.
@@ -77,14 +77,14 @@ class ContentSources:
                 f"A {resource.mime_type} has no form as WAV. Samples without a header have, if "
                 "their type says their rate, such as audio/pcm;rate=24000."
             )
-        return WavSource(self.of(project_id, resource.digest), wav)
+        return WavSource(self.make_source(project_id, resource.digest), wav)
 
 
 @dataclass(frozen=True, slots=True)
 class ContentSource:
     """The source of one blob.
 
-    The methods raise StoreUnavailableError if the store did not answer, or has lost the bytes.
+    The methods raise StoreUnavailableError if the store did not respond, or has lost the bytes.
     """
 
     sources: ContentSources
@@ -101,7 +101,7 @@ class ContentSource:
         return None if files is None else await files.path(self.project_id, self.digest)
 
     def sender(self, size_bytes: int) -> Sender | None:
-        """Return the sender of a file of this size; `None` for the service itself."""
+        """Return who sends a file of this size; `None` if the service itself does."""
         rules = self.sources.rules
         if self.sources.links is not None:
             min_bytes = rules.redirect_bytes

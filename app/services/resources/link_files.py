@@ -34,7 +34,7 @@ async def read_links(
     """Return the URLs in those resources that are link files, by resource id; at most 200.
 
     Raises:
-        StoreUnavailableError: The store did not answer, or has lost the bytes.
+        StoreUnavailableError: The store did not respond, or has lost the bytes.
     """
     links: dict[str, str] = {}
     for resource_id, resource in resources.items():

@@ -57,8 +57,9 @@ class Resources:
             ConflictError: The alias belongs to another resource; nothing was stored.
             PayloadTooLargeError: The file is larger than the limit; nothing was stored.
             DigestMismatchError: The file does not have the declared digest; nothing was stored.
-            NotFoundError: The file is empty, and the project has no bytes with the declared digest.
-            StoreUnavailableError: A store did not answer; nothing is visible.
+            NotFoundError: The client sent no bytes, only a digest, and the project has no file with
+                this digest.
+            StoreUnavailableError: A store did not respond; nothing is visible.
         """
         if upload.alias is not None:
             check_alias(upload.alias)

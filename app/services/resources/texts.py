@@ -112,7 +112,7 @@ class ResourceTexts:
         Raises:
             NotFoundError: The resource does not exist.
             UnsupportedMediaError: The resource is not a text.
-            StoreUnavailableError: A store did not answer.
+            StoreUnavailableError: A store did not respond.
 
         The query itself raises:
             NotFoundError: The JSON has no value at the pointer.
@@ -120,7 +120,7 @@ class ResourceTexts:
             PayloadTooLargeError: The JSON is too large to be read whole.
             OverloadedError: Too many reads of large texts of this project are waiting, or there is
                 not enough memory to parse the JSON.
-            StoreUnavailableError: A store did not answer.
+            StoreUnavailableError: A store did not respond.
         """
         resource = await self.resources.get(project_id, uri)
         if not is_textual(resource.mime_type):
@@ -227,6 +227,7 @@ def find_in_text(
                 f"JSON of more than {LARGE_BYTES} characters is not taken apart here.",
                 code="json-too-large",
             )
+        # Lone surrogates, which are not valid in JSON, become question marks.
         return None, _find_value(text.encode("utf-8", "replace").decode(), query.pointer, max_depth)
     total = text.count("\n") + (not text.endswith("\n")) if text else 0
     first, last = query.lines.within(total)

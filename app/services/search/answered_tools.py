@@ -1,4 +1,7 @@
-"""Finds the tools whose results messages have. Most dialects name them only in their calls."""
+"""Finds the names of the tools whose results are in messages.
+
+In most dialects, a result has only the id of its call, and the name of the tool is in the call.
+"""
 
 from collections.abc import Sequence
 
@@ -9,9 +12,9 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.words.entry_tools import unnamed_answers
 
 _MAX_DISTANCE = 16
-"""The numbers before a result among which its call is searched."""
+"""The number of `seq`s before a result in which its call is searched."""
 _MAX_BYTES = 4 * 1024 * 1024
-"""The size of the messages that are read for the hits of one search, before the last one."""
+"""The size of the messages after which no more messages are read for the hits of one search."""
 
 
 def find_answered_tools(
@@ -19,7 +22,8 @@ def find_answered_tools(
 ) -> dict[str, tuple[str, ...]]:
     """Return the names of the tools whose results messages have, by the ids of these messages.
 
-    Tools whose call is far away are omitted. If messages are long, so are those of the last hits.
+    A tool is omitted if its call is more than 16 numbers before the message. If the messages that
+    are read become too long, the tools of the last hits are omitted.
     """
     found: dict[str, tuple[str, ...]] = {}
     read_bytes = 0

@@ -19,8 +19,8 @@ _MEASURED_SECONDS = 5.0
 # The samples of two days.
 _MAX_SAMPLES = 34_560
 AGED_SECONDS = 60.0
-"""The age of a backlog from which on indexing takes its largest share of the time."""
-# Seconds of pause after a second of work, with an age of 0 and from the age above on.
+"""The age of a backlog at which indexing takes its largest share of the time."""
+# Seconds of pause for each second of work: for a new backlog, and for an aged one.
 _PAUSE, _PAUSE_IF_AGED = 4.0, 1.0
 _PAUSE_IF_BUSY, _PAUSE_IF_BUSY_AND_AGED = 24.0, 10.0
 
@@ -66,7 +66,7 @@ class BacklogGauge:
             return
         queue = await self.records.read_projects(measure_queue)
         now = time.monotonic()
-        # Counting a million entries takes a while, and should not take more than a 50th of it.
+        # Counting a million entries takes a while. It should take at most a 50th of the time.
         self._due = now + max(_MEASURED_SECONDS, 50 * (now - began))
         self.waiting = queue.waiting
         self.age_seconds = self._clock.age_seconds(queue, began)
@@ -77,8 +77,12 @@ class BacklogGauge:
 def pause_seconds(worked_seconds: float, age_seconds: float, *, is_busy: bool) -> float:
     """Return the pause after a step: shorter for an older backlog, longer if requests need the CPU.
 
-    In a busy process indexing gets a 25th of the time at first, and an 11th when the oldest entry
-    has waited for a minute: more than a tenth would slow writes down by as much.
+    In a busy process, indexing gets a 25th of the time at first, and an 11th when the oldest entry
+    has waited for a minute. With a larger share, indexing would slow down writes too much.
     """
-    first, last = (_PAUSE_IF_BUSY, _PAUSE_IF_BUSY_AND_AGED) if is_busy else (_PAUSE, _PAUSE_IF_AGED)
-    return worked_seconds * (first + (last - first) * min(1.0, age_seconds / AGED_SECONDS))
+    if is_busy:
+        pause, aged_pause = _PAUSE_IF_BUSY, _PAUSE_IF_BUSY_AND_AGED
+    else:
+        pause, aged_pause = _PAUSE, _PAUSE_IF_AGED
+    age_share = min(1.0, age_seconds / AGED_SECONDS)
+    return worked_seconds * (pause + (aged_pause - pause) * age_share)

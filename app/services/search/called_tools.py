@@ -1,4 +1,4 @@
-"""Lists sessions by the tools that they called, and these tools."""
+"""Lists the tools that sessions have called, and the sessions that have called a tool."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from app.words.entry_tools import is_listed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalledTools:
-    """The tools that sessions called. They are known of entries that are indexed."""
+    """Lists called tools, and sessions by tool. The search index stores the tools of an entry."""
 
     records: Records
     sessions: Sessions
@@ -24,7 +24,9 @@ class CalledTools:
     async def list_sessions(
         self, project_id: str, filters: SessionFilter, *, cursor: str | None, limit: int
     ) -> tuple[Sequence[SessionWithUse], str | None]:
-        """Return a list of `Sessions`. For a tool, the newest entries are indexed before.
+        """Return a list of sessions; see `Sessions.list`.
+
+        If the filter has a tool, the newest entries are indexed first.
 
         Raises:
             InvalidCursorError: The cursor is of another list, or of a list with other filters.

@@ -42,7 +42,8 @@ from pagefault_dialects.model.page import MODALITIES
 from pagefault_dialects.model.resource import resource_kind
 
 _log = structlog.get_logger(__name__)
-# A step of 500 is hardly cheaper for each entry, and blocks writers four times as long.
+# With 500 entries, a step would hardly be faster for each entry, and block writers four times as
+# long.
 _STEP_ENTRIES = 128
 _PAGES_AT_ONCE = 8
 # With a long backlog, a step takes entries at random from the oldest ones of this many steps.
@@ -50,13 +51,13 @@ _RANDOM_STEPS = 8
 _RANDOM = SystemRandom()
 _IDLE_SECONDS = 1.0
 _FAILED_SECONDS = 15.0
-# The share of a processor from which on a process counts as busy, measured during a pause.
+# A process that uses more than this share of a processor during a pause counts as busy.
 _BUSY_SHARE = 0.5
 _LOG_INTERVAL = 10_000
 
 
 class _Work(NamedTuple):
-    """The number of indexed entries, and the time that this took."""
+    """The number of entries that were indexed, and the time that indexing took."""
 
     entries: int = 0
     seconds: float = 0.0
@@ -153,7 +154,14 @@ class SearchIndexing:
         skip: int = 0,
         is_outdated: bool = False,
     ) -> _Work:
-        """Index some queued entries of a project, or some that an earlier version has indexed."""
+        """Index some queued entries of a project.
+
+        Args:
+            project_id: The project.
+            newest_first: True to index the newest entries, false to index the oldest.
+            skip: The number of the oldest entries to skip.
+            is_outdated: True to index entries again that an earlier version has indexed, instead.
+        """
 
         def load(unit: UnitOfWork) -> dict[WaitingEntry, EntrySource | None]:
             entries = unit[SearchEntryRecords]
@@ -209,7 +217,10 @@ async def _pause(seconds: float) -> bool:
 
 
 async def _prepare(source: EntrySource | None) -> tuple[IndexedRecord | None, float]:
-    """Return the words of an entry, `None` if it is not searched or was deleted, and the time."""
+    """Return the words of an entry, and the seconds of processor time that this took.
+
+    The words are `None` if the entry is not searchable or was deleted.
+    """
     if source is None or not source.is_found:
         return None, 0.0
     if not is_quick(*source.contents):
@@ -223,7 +234,7 @@ def _index_words(source: EntrySource) -> tuple[IndexedRecord, float]:
     began = time.thread_time()
     kind = resource_kind(source.mime_type) if source.mime_type else None
     texts, tools = entry_texts(source), entry_tools(source)
-    page = IndexedRecord(
+    record = IndexedRecord(
         search_words(texts.searchable),
         source.session_id,
         next((modality for modality in MODALITIES if modality == kind), None),
@@ -233,4 +244,4 @@ def _index_words(source: EntrySource) -> tuple[IndexedRecord, float]:
         tools=tools.names,
         failures=tools.failures,
     )
-    return page, time.thread_time() - began
+    return record, time.thread_time() - began

@@ -1,4 +1,8 @@
-"""Searches pages, tool results, messages, interactions and file names."""
+"""Searches memory pages, tool results, messages, interactions and the names of files.
+
+A search first indexes the newest entries that wait for the index. Then it finds and ranks matches
+in the index of pages and in that of entries, and loads the records of one list of hits.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +51,7 @@ _PAGE_KINDS: frozenset[SearchKind] = frozenset({"page", "transcript"})
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A query with its filters. Empty `kinds` are all kinds."""
+    """A query with its filters. If `kinds` is empty, all kinds are searched."""
 
     text: str
     kinds: Collection[SearchKind] = ()
@@ -65,10 +69,12 @@ class FoundRecords:
 
 @dataclass(frozen=True, slots=True)
 class _LoadedMatches:
-    """Matches, with the pages and entries of the first ones."""
+    """Matches, with the pages and entries of those that fit into the list."""
 
     found: RankedMatches
+    """All matches of the query."""
     matches: Sequence[RankedMatch]
+    """The matches after the cursor."""
     pages: Mapping[int, StoredPage]
     entries: Mapping[int, WaitingEntry]
 
@@ -89,7 +95,7 @@ class Search:
 
         Raises:
             InvalidPayloadError: The text has no words.
-            InvalidCursorError: The cursor is of another list.
+            InvalidCursorError: The cursor belongs to another list.
         """
         query = parse_search(request.text)
         cursors = SearchCursors("search", request.text, request.session_id, *sorted(request.kinds))
@@ -135,7 +141,7 @@ class Search:
                 for match in batch
                 if match.index_id == ENTRY_INDEX and match.number in loaded.entries
             ]
-            sources = await self.records.read(project_id, partial(_sources, entries))
+            sources = await self.records.read(project_id, partial(_read_sources, entries))
             by_number = {entry.number: source for entry, source in sources.items()}
             made = await anyio.to_thread.run_sync(
                 _make_hits, batch, loaded.pages, by_number, passages, request.session_id
@@ -151,7 +157,9 @@ class Search:
         return hits
 
 
-def _sources(entries: Sequence[WaitingEntry], unit: UnitOfWork) -> dict[WaitingEntry, EntrySource]:
+def _read_sources(
+    entries: Sequence[WaitingEntry], unit: UnitOfWork
+) -> dict[WaitingEntry, EntrySource]:
     return unit[SearchEntryRecords].sources(entries)
 
 
@@ -160,7 +168,7 @@ def _choose_indexes(unit: UnitOfWork, request: SearchRequest) -> list[SearchedIn
     kinds = set(request.kinds)
     chosen = []
     if not kinds or kinds & _PAGE_KINDS:
-        chosen.append(narrow_page_index(unit, request.session_id, *_modalities(request)))
+        chosen.append(narrow_page_index(unit, request.session_id, *_page_modalities(request)))
     if not kinds or kinds & _ENTRY_KINDS:
         index = choose_entry_index(unit)
         marks = index.required_marks(session_id=request.session_id, kinds=kinds & _ENTRY_KINDS)
@@ -168,16 +176,20 @@ def _choose_indexes(unit: UnitOfWork, request: SearchRequest) -> list[SearchedIn
     return chosen
 
 
-def _modalities(request: SearchRequest) -> Sequence[Modality]:
+def _page_modalities(request: SearchRequest) -> Sequence[Modality]:
+    """Return the modalities of the pages to search; empty for all.
+
+    Transcripts are texts of audio and video pages.
+    """
     return _RECORDINGS if "transcript" in request.kinds and "page" not in request.kinds else ()
 
 
 def _find_by_id(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int]]:
-    """Return pages and entries whose ids are in the query: each its index and number."""
+    """Return the pages and entries whose ids are in the query, as (index id, number)."""
     kinds, ids = set(request.kinds), ids_in(request.text)
     numbers: list[int] = []
     if not kinds or kinds & _PAGE_KINDS:
-        for modality in _modalities(request) or (None,):
+        for modality in _page_modalities(request) or (None,):
             numbers += find_pages_by_id(
                 unit, request.text, PageFilters(request.session_id, modality)
             )

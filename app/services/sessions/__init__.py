@@ -1,1 +1,1 @@
-"""Sessions: history, messages, interactions, and their end."""
+"""Sessions: their histories, messages, interactions, forks, lists and deletion."""

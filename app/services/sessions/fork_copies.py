@@ -19,7 +19,7 @@ def find_origin(unit: UnitOfWork, session_id: str, up_to: int) -> ForkOrigin:
     """Return the origin of a fork: the session to copy, and the last entry to copy.
 
     Raises:
-        NotFoundError: Nothing was ever written to the session.
+        NotFoundError: The session does not exist.
         InvalidPayloadError: The session has no entry `up_to`, or has too many entries to be copied.
     """
     head = unit[SessionHistory].history_head(session_id)
@@ -43,8 +43,9 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
     """Copy the entries of a session up to the entry `up_to` to a new session.
 
     The caller's transaction writes nothing else. Pages are not copied: the id of a page is unique
-    in its project. Frontiers are copied up to the last copied entry, with the hashes of sent
-    renderings. So a rendering of the fork equals a rendering of the session up to that entry.
+    in its project. Frontiers are copied up to the last copied entry, with the hashes of the
+    messages that were rendered last. So a rendering of the fork equals a rendering of the session
+    up to that entry.
 
     Raises:
         ConflictError: Another session has the id `fork_id`.

@@ -1,8 +1,9 @@
 """Forks: sessions that begin as a copy of the first entries of another session.
 
 A fork is copied in one transaction, so it is never visible in part. Up to 10,000 entries are copied
-while the client waits. Longer forks are copied in the background, one after the other, and are not
-found before they are complete. If a restart interrupts a copy, the same request starts it again.
+while the client waits. Longer forks are copied in the background, one after the other, and do not
+exist for other requests until they are complete. If a restart interrupts a copy, the same request
+starts the copy again.
 """
 
 import asyncio
@@ -64,7 +65,7 @@ class SessionForks:
             InvalidPayloadError: That session has no entry `up_to`.
             ConflictError: Another session has the id `fork_id`.
             OverloadedError: `MAX_PENDING` long forks are not complete yet.
-            StoreUnavailableError: The database did not answer; nothing was stored.
+            StoreUnavailableError: The database did not respond; nothing was stored.
         """
         if (pending := self._find_pending(project_id, session_id, up_to, fork_id)) is not None:
             return pending

@@ -192,7 +192,7 @@ class History:
 
         Raises:
             PayloadTooLargeError: A medium is too large for a response.
-            StoreUnavailableError: A store did not answer, or has lost a medium.
+            StoreUnavailableError: A store did not respond, or has lost a medium.
             Exception: See `list`.
         """
         start = find_list_start("messages", "A page of a history", cursor, after_seq)
@@ -232,7 +232,7 @@ class History:
         Raises:
             NotFoundError: The session has no such entry.
             PayloadTooLargeError: A medium is too large for a response.
-            StoreUnavailableError: A store did not answer, or has lost a medium.
+            StoreUnavailableError: A store did not respond, or has lost a medium.
         """
         entry, memory = await self.entry(project_id, session_id, seq)
         with _release_on_error(memory):

@@ -1,6 +1,6 @@
-"""Interactions: the turn of a user with attached files, and its answer, which is set only once.
+"""Interactions: the turn of a user with attached files, and the final answer to it.
 
-Source: spec 001.
+The answer, which the API calls `output`, is set only once. Source: spec 001.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -79,8 +79,8 @@ class Interactions:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid or too
                 large; nothing was stored.
             MissingAttachmentError: Attached resources do not exist. The error lists all of them.
-            StoreUnavailableError: The database did not answer; nothing is visible. Send the request
-                again.
+            StoreUnavailableError: The database did not respond; nothing is visible. Send the
+                request again.
         Source: spec 001, "Session Interaction".
         """
         parse = partial(read_interaction, session_id=session_id, limits=self.limits)
@@ -122,7 +122,8 @@ class Interactions:
     ) -> tuple[Sequence[InteractionWithAttachments], str | None]:
         """Return up to `limit` interactions in the order of `seq`, and the next cursor.
 
-        A list ends before the limit if it reaches 16 MiB.
+        A list ends before the limit if it reaches 16 MiB. With `input_kind`, only interactions of
+        this kind are returned.
 
         Raises:
             NotFoundError: The project has no such session.
@@ -135,7 +136,7 @@ class Interactions:
             found = unit[InteractionRecords].list_interactions(
                 session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
             )
-            has_more = bool(found) and unit[InteractionRecords].are_more(
+            has_more = bool(found) and unit[InteractionRecords].has_more(
                 session_id, input_kind=input_kind, after_seq=found[-1].seq
             )
             attachments = find_attachments(unit, found)
@@ -166,8 +167,8 @@ class Interactions:
                 large; nothing was stored.
             ConflictError: The interaction has a different answer.
             PreconditionFailedError: The condition is false; nothing was stored.
-            StoreUnavailableError: The database did not answer; nothing is visible. Send the request
-                again.
+            StoreUnavailableError: The database did not respond; nothing is visible. Send the
+                request again.
         """
         async with self.bodies.read(body, partial(read_output, limits=self.limits)) as output:
             await self.records.read(

@@ -9,7 +9,7 @@ def find_list_start(name: ListName, noun: str, cursor: str | None, after_seq: in
 
     Args:
         name: The name of the list, which its cursors contain.
-        noun: The subject of the error text.
+        noun: The subject of the error text, such as `A page of a history`.
         cursor: The cursor that the previous list has returned.
         after_seq: The `seq` before the first entry, instead of a cursor.
 

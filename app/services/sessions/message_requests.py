@@ -1,7 +1,8 @@
 """The bodies of requests with a message: parses and checks a message of any dialect.
 
-A message that has only the members of spec 000 is *flat*: they are members of its entry. Any other
-message is the member `message` of its entry, and may have members of any name.
+In the API, a history entry is a JSON object. A message that has only the members of spec 000 is
+*flat*: its members are members of the entry. Any other message is the value of the entry's member
+`message`, and may have members of any name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -100,7 +101,7 @@ class FlatMessage(BaseModel):
     content: Annotated[MessageContent | None, WrapValidator(_read_content)] = None
     name: str | None = None
     tool_calls: Annotated[list[JsonObject] | None, FailFast()] = None
-    # Empty if calls have no ids.
+    # An empty string if the calls of the dialect have no ids.
     tool_call_id: Annotated[str | None, Field(max_length=LONGEST_CALL_ID)] = None
 
 
@@ -180,7 +181,10 @@ def _read_entry(value: JsonObject) -> EntryReading:
 
 
 def build_parsed_message(value: JsonObject, reading: EntryReading) -> ParsedMessage:
-    """Return a message that was read already. An invalid flat message is not treated as flat."""
+    """Return the message of a reading, with its media and references.
+
+    A flat message with invalid members is stored in `message` of its entry.
+    """
     messages = [message.message for message in reading.messages if message.message is not None]
     media_strings = find_declared_media(value, messages)
     answered = _find_answered_ids(reading)

@@ -76,14 +76,15 @@ class SessionMessages:
     ) -> AppendedMessage:
         """Append a message to a session.
 
-        If the session does not exist, it is created. If the message is an answer that the session
-        has already, nothing is appended.
+        If the session does not exist, it is created. If the message is a tool result that the
+        session has already, nothing is appended.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid or too
                 large; nothing was stored.
-            ConflictError: The tool call has another answer.
-            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+            ConflictError: The tool call has another result.
+            StoreUnavailableError: A store did not respond; nothing is visible. Send the request
+                again.
         """
         reader = BodyReader(self.limits)
         async with self._read(project_id, session_id, body, reader.read) as request:
@@ -107,7 +108,7 @@ class SessionMessages:
             if answer_id is None:
                 message, is_new = await self._append(project_id, session_id, request, call)
                 if not is_new:
-                    # The call had been answered before, so no commit has recorded the key.
+                    # The tool call had a result already, so no commit has recorded the key.
                     await idempotency.record_existing_answer(call, message.message_id)
                 return message, is_new
             stored = await self.records.read(
@@ -123,7 +124,7 @@ class SessionMessages:
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid or too
                 large; nothing was stored.
-            StoreUnavailableError: A store did not answer; nothing is visible.
+            StoreUnavailableError: A store did not respond; nothing is visible.
         """
         parse = partial(read_value, limits=self.limits, keeps_spelling=True)
         async with self._read(project_id, session_id, body, parse) as request:
@@ -136,6 +137,7 @@ class SessionMessages:
         body: AsyncIterator[bytes],
         parse: Callable[[bytes], JsonValue],
     ) -> AbstractAsyncContextManager[StreamedRequest[ParsedMessage]]:
+        """Read and check the body of a request. Its media are decoded while they arrive."""
         return self.bodies.read(
             project_id,
             body,
@@ -155,11 +157,11 @@ class SessionMessages:
         call: IdempotentCall | None,
     ) -> tuple[StoredHistoryMessage, bool]:
         parsed = request.value
-        answered = await self.records.read(
+        existing = await self.records.read(
             project_id, lambda unit: _find_existing(unit, session_id, parsed, request.identity)[0]
         )
-        if answered is not None:
-            return answered, False
+        if existing is not None:
+            return existing, False
         prepared = await self.prepare_parsed(project_id, session_id, request)
 
         def append(unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
@@ -217,11 +219,11 @@ class PreparedMessage:
         return len(self.message.message) > MAX_TOGETHER_BYTES
 
     def mark_as_list_item(self) -> Self:
-        """Return the message marked as one of a list. Renderings keep the order of a list."""
+        """Return the message, marked as sent in a list. Renderings keep the order of a list."""
         return replace(self, message=replace(self.message, is_apart=None))
 
     def find_answer_position(self, unit: UnitOfWork) -> AnswerPosition:
-        """Return the position of the message among the answers of its session.
+        """Return the position of the message among the results of calls with the same id.
 
         The caller has locked the session.
         """
@@ -231,14 +233,14 @@ class PreparedMessage:
         """Write the message, its history entry and links; return the message and True if it is new.
 
         Raises:
-            ConflictError: The tool call has another answer.
+            ConflictError: The tool call has another result.
         """
         session_id, message, parsed = self.session_id, self.message, self.parsed
         unit[SessionRecords].ensure(session_id, message.created_at)
         # The session is locked, so an equal request that has committed meanwhile is found here.
-        answered, number = _find_existing(unit, session_id, parsed, self.identity)
-        if answered is not None:
-            return answered, False
+        existing, number = _find_existing(unit, session_id, parsed, self.identity)
+        if existing is not None:
+            return existing, False
         message = replace(message, answer_number=number)
         seq = unit[SessionRecords].append(
             session_id,
@@ -271,7 +273,9 @@ class PreparedMessage:
 def _find_existing(
     unit: UnitOfWork, session_id: str, parsed: ParsedMessage, identity: RequestIdentity
 ) -> tuple[StoredHistoryMessage | None, int]:
-    """Return the stored message that answers the same call, if any, and the number of the answer.
+    """Return the stored result of the same tool call, if there is one, and the result's number.
+
+    Results of calls with the same id are numbered from 1.
 
     Raises:
         ConflictError: The stored message differs.

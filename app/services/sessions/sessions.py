@@ -59,7 +59,7 @@ class Sessions:
 
         Raises:
             PreconditionFailedError: The condition does not hold; nothing was stored.
-            StoreUnavailableError: The database did not answer; nothing was stored.
+            StoreUnavailableError: The database did not respond; nothing was stored.
         """
         now = utc_now()
 
@@ -101,7 +101,7 @@ class Sessions:
         Raises:
             NotFoundError: The session does not exist.
             PreconditionFailedError: The condition does not hold; nothing was stored.
-            StoreUnavailableError: The database did not answer; nothing was stored.
+            StoreUnavailableError: The database did not respond; nothing was stored.
         """
 
         def mark(unit: UnitOfWork) -> SessionWithUse:
@@ -117,18 +117,18 @@ class Sessions:
     async def list(
         self, project_id: str, filters: SessionFilter, *, cursor: str | None, limit: int
     ) -> tuple[Sequence[SessionWithUse], str | None]:
-        """Return up to `limit` sessions, last written to first, and the next cursor.
+        """Return up to `limit` sessions, the one with the latest write first, and the next cursor.
 
         Args:
             project_id: The caller's project.
             filters: The filters of the list.
             cursor: The cursor of the previous list.
-            limit: The maximum of sessions.
+            limit: The maximum number of sessions.
 
         Raises:
             InvalidCursorError: The cursor is of another list, or of a list with other filters.
         """
-        # As in earlier versions, whose cursors stay valid, where these filters are not set.
+        # Newer filters count only if they are set, so that cursors of earlier versions stay valid.
         further = [item for item in (filters.tool, filters.written_within) if item is not None]
         query_digest = digest_query(filters.id_part, filters.pinned, filters.tag, *further)
         since = None
@@ -159,11 +159,12 @@ class Sessions:
         sweep.
 
         Returns:
-            The numbers of removed entries, and for each resource of the session if it was removed.
+            The number of removed entries of each kind, and the resources of the session, with the
+            other records that use them.
 
         Raises:
             NotFoundError: The session does not exist.
-            StoreUnavailableError: The database did not answer; nothing was removed.
+            StoreUnavailableError: The database did not respond; nothing was removed.
         """
 
         def delete(unit: UnitOfWork) -> tuple[DeletedSession, Sequence[str]]:
@@ -194,16 +195,16 @@ class Sessions:
 
 def find_uses(unit: UnitOfWork, session_ids: Collection[str]) -> dict[str, SessionUse]:
     """Return the storage use and title of each of at most 1,000 sessions."""
-    openings = unit[SessionResourceRecords].openings(session_ids)
+    entries = unit[SessionResourceRecords].find_title_entries(session_ids)
     return {
-        session_id: replace(use, title=_title(openings.get(session_id, ())))
+        session_id: replace(use, title=_make_title(entries.get(session_id, ())))
         for session_id, use in unit[SessionResourceRecords].measure_use(session_ids).items()
     }
 
 
-def _title(opening: Sequence[EntrySource]) -> str | None:
-    """Return the first line of the user's text."""
-    for source in opening:
+def _make_title(entries: Sequence[EntrySource]) -> str | None:
+    """Return the first line of a user's text in the first entries of a session."""
+    for source in entries:
         texts = entry_texts(source)
         # The title of a message is its role.
         if source.kind == "interaction" or texts.title == "user":

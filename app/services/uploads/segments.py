@@ -5,10 +5,11 @@ A sweep removes blobs without a row. If a process is killed, its current segment
 ends early for another reason, a shorter segment is stored.
 
 The service may notice only after minutes that a connection is dead. If the client reconnects before
-that and asks for the offset, the last bytes of the dead request are not committed yet. The client
-would send them again, and get an error if they are committed in between. So a request for the
-offset first ends all bodies of the upload in this process. If several processes receive bodies of
-one upload, the first one that commits wins.
+that and requests the offset, the last bytes of the dead request are not committed yet. The client
+would send these bytes again, and get an error if the service commits them first. So a request for
+the offset first ends the requests of this process that are still receiving bytes of the upload, and
+commits their bytes. If several processes receive bytes of one upload, the first one that commits
+wins.
 """
 
 import hashlib
@@ -33,7 +34,8 @@ from app.stores.records.uploads import UploadRecords
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 
 SEGMENT_BYTES = 64 * 1024 * 1024
-# The longest wait until an ended body is committed. After that, the offset is returned anyway.
+# The maximum wait until the bytes of ended requests are committed. After that, the offset is
+# returned anyway.
 _COMMIT_WAIT_SECONDS = 20.0
 _log = structlog.get_logger(__name__)
 
@@ -107,7 +109,7 @@ class UploadBody:
 
 
 class ReceivingBodies:
-    """The bodies that this process is receiving."""
+    """The bodies of uploads that this process is receiving. Other requests can end them."""
 
     def __init__(self) -> None:
         # By project and upload: the bodies, each with an event that is set when it has ended.
@@ -193,7 +195,7 @@ class SegmentWriter:
             raise
 
     async def _remove(self, project_id: str, segments: Sequence[Segment]) -> None:
-        """Remove the blobs of uncommitted segments now, and not only in the next sweep."""
+        """Remove the blobs of uncommitted segments, which otherwise the next sweep would remove."""
         removal = BlobRemoval(self.records, self.blobs)
         with anyio.CancelScope(shield=True):
             try:

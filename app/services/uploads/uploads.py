@@ -1,9 +1,10 @@
 """Resumable uploads: a large file is received in many requests.
 
-The request with the last byte completes the upload: it joins the segments into one file, and stores
-this as a resource. If the process is killed before the end, nothing is recorded, and the next
-request completes the upload. Completing an upload twice has the same result. If a segment is
-damaged, the offset is set back to its beginning, and the client sends it again.
+The request with the last byte completes the upload: it joins the stored segments into one file,
+which becomes a resource. If the process is killed while it does this, nothing is recorded, and the
+next request completes the upload. Completing an upload twice has the same result. If a segment is
+damaged, the offset of the upload is set back to the beginning of the segment, and the client sends
+the segment again.
 """
 
 import hashlib
@@ -150,7 +151,7 @@ class Uploads:
         return await self._complete_received(project_id, upload)
 
     async def resume(self, project_id: str, upload_id: str) -> ResumableUpload:
-        """Stop the bodies that this process receives for an upload, and return the upload.
+        """End the requests whose bodies this process is receiving for an upload; return the upload.
 
         Raises:
             NotFoundError, GoneError: See `get`.
@@ -184,7 +185,7 @@ class Uploads:
                 has resumed the upload. Or all bytes are stored, but the alias is in use.
             PayloadTooLargeError: The piece exceeds the length of the upload.
             ChecksumMismatchError: The checksum does not match; the piece is dropped.
-            StoreUnavailableError: A store did not answer, or has no room for the whole file. The
+            StoreUnavailableError: A store did not respond, or has no room for the whole file. The
                 next `get` returns the offset.
         """
         upload = await self._find(project_id, upload_id)
@@ -238,7 +239,7 @@ class Uploads:
             NotFoundError: The upload was removed by another request.
             ConflictError: The alias belongs to another resource.
             BlobSweptError: A sweep has removed the joined file, because it has no row yet.
-            StoreUnavailableError: A store did not answer.
+            StoreUnavailableError: A store did not respond.
         """
         if upload.resource_id is not None or upload.missing_bytes:
             return upload
@@ -269,7 +270,7 @@ class Uploads:
         try:
             blob = await self._join_segments(project_id, upload, segments)
         except _DamagedSegmentError as exc:
-            # The client sends the damaged segment, and all after it, again.
+            # The client sends the damaged segment again, and all segments after it.
             start = exc.segment.start
             await self.records.write(
                 project_id, lambda unit: unit[UploadRecords].set_back(upload_id, start)

@@ -53,6 +53,7 @@ class BufferedWriter(ABC):
         return await self._finish(self._take_buffer(), expected_digest)
 
     def _begin(self) -> None:
+        """Mark the writer as unusable until the operation has succeeded."""
         if not self._usable:
             raise RuntimeError("this blob writer has failed, was cancelled or is committed")
         self._usable = False

@@ -1,4 +1,4 @@
-"""Media in drafts: the bytes were received before it was known that they are a medium."""
+"""Media whose bytes are in drafts, because they were received before their type was known."""
 
 import hashlib
 from collections.abc import Iterator, Mapping

@@ -64,7 +64,7 @@ class FileReader:
     def __init__(self, path: Path, start: int, end: int | None) -> None:
         self._path = path
         self._position = start
-        self._stop = end
+        self._requested_end = end
         self._end = start
         self._file: FileIO | None = None
         self._first = b""
@@ -78,8 +78,8 @@ class FileReader:
                 raise BlobMissingError from exc
             try:
                 size_bytes = os.fstat(file.fileno()).st_size
-                end = size_bytes if self._stop is None else min(self._stop, size_bytes)
-                self._end = max(self._position, end)
+                requested_end = size_bytes if self._requested_end is None else self._requested_end
+                self._end = max(self._position, min(requested_end, size_bytes))
                 self._first = self._read(file)
             except BaseException:
                 file.close()
@@ -196,7 +196,10 @@ class CachedFiles:
 
 
 async def list_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
-    """Yield the blobs in the directory of a project, in no order, which threads read."""
+    """Yield the blobs in the directory of a project, in no particular order.
+
+    Worker threads read the directories.
+    """
     for folder in await anyio.to_thread.run_sync(_list_folders, directory):
         scan = _DirectoryScan(folder)
         try:

@@ -4,7 +4,7 @@
       tmp/<random>                           0600, a blob that is being written
       blobs/<sha-256(project)[:16]>/         0700
         <aa>/<digest>                        0600, whole, named by its SHA-256
-      quarantine/<the same 16>/<digest>      0600, damaged, moved there for the operator
+      quarantine/<same 16 digits>/<digest>   0600, damaged, moved there for the operator
 
 The steps of a write are: create a temporary file, write it, verify the digest, fsync the file,
 rename it to its final name, fsync the directory. For a new directory, its parents are synced before
@@ -119,7 +119,7 @@ class FilesystemBlobStore:
         limit_bytes: int,
         meanwhile: Callable[[], None] | None = None,
     ) -> list[StoredBlob]:
-        """See `BlobStore.put_all`; one worker thread for all."""
+        """See `BlobStore.put_all`. One worker thread stores all sources."""
         if any(source.size_bytes > limit_bytes for source in sources):
             raise too_large_error(limit_bytes)
         return await anyio.to_thread.run_sync(
@@ -149,7 +149,7 @@ class FilesystemBlobStore:
         return (await self.sizes(project_id, [digest])).get(digest)
 
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
-        """See `BlobStore.sizes`; one worker thread for all."""
+        """See `BlobStore.sizes`. One worker thread reads all sizes."""
         paths = {digest: self._blob_path(project_id, digest) for digest in digests}
         return await anyio.to_thread.run_sync(_sizes, paths) if paths else {}
 
@@ -183,7 +183,7 @@ class FilesystemBlobStore:
         await anyio.to_thread.run_sync(self._check)
 
     async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
-        """See `BlobStore.sweep_temporary`; the age is the time since the last write."""
+        """See `BlobStore.sweep_temporary`. The age of a file is the time since its last write."""
         return await anyio.to_thread.run_sync(
             sweep_files, self._root / "tmp", older_than_seconds, dry_run
         )
@@ -201,9 +201,10 @@ class FilesystemBlobStore:
         limit_bytes: int,
         meanwhile: Callable[[], None] | None,
     ) -> list[StoredBlob]:
-        """Store sources in groups: write the files of a group, then sync them; rename all at last.
+        """Store sources in groups: write the files of a group, then sync them.
 
-        Drafts have files already, and are only synced and renamed.
+        At the end, the files of all groups are renamed. Drafts have files already, which are only
+        synced and renamed.
         """
         publisher = self._new_publisher(project_id)
         items = [_draft_of(source) or source for source in sources]
@@ -295,7 +296,11 @@ def _blob_of(item: MediaSource | FileDraft) -> StoredBlob | None:
 
 
 def _write_source(temporary: TemporaryFile, source: MediaSource, limit_bytes: int) -> None:
-    """Write the bytes of a source to a file. Raises PayloadTooLargeError above the limit."""
+    """Write the bytes of a source to a file.
+
+    Raises:
+        PayloadTooLargeError: The source has more than `limit_bytes`.
+    """
     if isinstance(source, InMemoryMedia):
         # `head` does not copy the bytes if it returns all of them.
         pieces = iter([source.head(limit_bytes + 1)])

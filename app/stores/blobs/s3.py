@@ -3,7 +3,7 @@
     <bucket>/<prefix>/
       tmp/<random>                                   a large blob that is being written
       blobs/<sha-256(project)[:16]>/<aa>/<digest>    whole, named by its SHA-256
-      quarantine/<the same 16>/<digest>              damaged, moved there for the operator
+      quarantine/<the same 16 digits>/<digest>       damaged, moved there for the operator
 
 A blob that fits into one buffer is hashed and put under its final name. A larger blob is written to
 a temporary object by multipart upload, and its digest is verified. Then the server copies the
@@ -81,7 +81,7 @@ _FAST_COPY_BYTES = 1024**3
 _LARGEST_COPY_BYTES = 5 * 1024**3
 # An upload has at most three buffers in memory: the one that is filled, and two that are sent.
 _PARTS_IN_FLIGHT = 2
-# The timeout of requests to which the server responds after it has copied an object.
+# The timeout of requests in which the server copies an object before it responds.
 _COPY_TIMEOUT = timedelta(minutes=2)
 
 
@@ -167,6 +167,7 @@ class S3BlobStore:
         )
 
     async def _put_file(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
+        """Upload the file of a draft under its final name."""
         digest = await anyio.to_thread.run_sync(temporary.digest)
         path = blob_path(project_id, digest)
         size_bytes = temporary.size_bytes
@@ -225,8 +226,8 @@ class S3BlobStore:
         """See `LinkedBlobs.link`.
 
         Raises:
-            ValueError: The store was created without `secret_access_key`. The environment is not
-                read for this.
+            ValueError: The store was created without `secret_access_key`. A key from the
+                environment cannot sign links.
         """
         if self._secret_access_key is None:
             raise ValueError("links are signed with a secret that is set")

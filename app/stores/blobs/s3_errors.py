@@ -146,7 +146,8 @@ _BY_STATUS: Mapping[int, str] = {
     **dict.fromkeys((400, 401, 403), "refused"),
     **dict.fromkeys((404, 405), "not-s3"),
 }
-# The first pattern that matches is used, so specific patterns come first.
+# By a pattern in the state of the connection, if there was no response. The first pattern that
+# matches is used, so specific patterns come first.
 _BY_CONNECTION: Mapping[str, str] = {
     r"Missing(AccessKeyId|SecretAccessKey)": "half-key",
     # The address where Amazon's machines and containers get the credentials of their role.
@@ -178,7 +179,7 @@ def failure_of(error: Exception) -> Failure:
     """Return the facts about the failure in an exception of obstore, which may be an `OSError`."""
     response, _, connection = str(error).partition(_DEBUG_HEADING)
     operation = _operation(response)
-    status = _first_number(_STATUS.search(response))
+    status = _read_status(response)
     code = _error_code(response)
     if code is None and status is None:
         return Failure(_connection_cause(connection), operation)
@@ -193,7 +194,7 @@ def is_missing_object(error: FileNotFoundError) -> bool:
 def is_unsatisfiable_range(error: Exception) -> bool:
     """Return whether the store has the object but no byte of the range, or ignores ranges."""
     response, _, connection = str(error).partition(_DEBUG_HEADING)
-    return _first_number(_STATUS.search(response)) == 416 or "NotPartial" in connection
+    return _read_status(response) == 416 or "NotPartial" in connection
 
 
 def store_error(error: Exception) -> StoreUnavailableError:
@@ -250,5 +251,6 @@ def _error_code(response: str) -> str | None:
     return (found[1] or found[2]) if found else None
 
 
-def _first_number(found: re.Match[str] | None) -> int | None:
+def _read_status(response: str) -> int | None:
+    found = _STATUS.search(response)
     return int(found[1]) if found else None

@@ -38,6 +38,7 @@ _MAX_CONCURRENT_REQUESTS = 8
 _SIGNATURE = "X-Amz-Signature"
 # All processes use one name, in a folder that is swept, so objects do not accumulate.
 PROBE_PATH = "tmp/readiness"
+# How long a successful write proves that the bucket can be written.
 _PROVEN_SECONDS = 3600.0
 # The version id of objects in a bucket whose versioning is suspended.
 _NO_VERSION = "null"

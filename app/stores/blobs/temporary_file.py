@@ -68,13 +68,13 @@ class DurableDirectories:
         their parents after the block is fast.
         """
         new = [path for path in dict.fromkeys(directories) if not self._is_durable(path)]
-        below = [item for item in new if item != self._root_name]
-        if len(below) < len(new):
+        subdirectories = [path for path in new if path != self._root_name]
+        if len(subdirectories) < len(new):
             self._make_root()
-        parents = list(dict.fromkeys(map(os.path.dirname, below)))
+        parents = list(dict.fromkeys(map(os.path.dirname, subdirectories)))
         for parent in parents:
             self.ensure(parent)
-        for item in below:
+        for item in subdirectories:
             with suppress(FileExistsError):
                 os.mkdir(item, 0o700)
         yield

@@ -9,7 +9,7 @@ from sqlalchemy import Row, bindparam, func
 
 from app.errors import ConflictError
 from app.models.resource_descriptor import MAX_ALIASES, Alias
-from app.stores.records.columns import newest_first
+from app.stores.records.columns import sort_newest_first
 from app.stores.records.resources import stored_resource
 from app.stores.records.scope import values_of
 from app.stores.records.statements import (
@@ -96,14 +96,14 @@ class AliasRecords(Repository):
 
         Args:
             before: The (created_at, alias) of the last alias of the previous list.
-            resource_id: A resource, to return only its aliases.
+            resource_id: The resource whose aliases are returned; `None` for all aliases.
             limit: The maximum number of aliases.
         """
         statement = _SELECT
         if resource_id is not None:
             statement = statement.where(aliases.c.resource_id == resource_id)
         moment, identity = aliases.c.created_at, aliases.c.alias
-        listed = newest_first(statement, moment, identity, before=before, limit=limit)
+        listed = sort_newest_first(statement, moment, identity, before=before, limit=limit)
         return [_alias(row) for row in self._scope.all(listed)]
 
     def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:

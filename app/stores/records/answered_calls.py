@@ -1,4 +1,8 @@
-"""Answers to the tool calls of a session: results and messages, by the keys of their calls."""
+"""Answers to the tool calls of a session, which are tool results or messages, by call id.
+
+The answers to calls with the same id are numbered. The id and the number give the key of an answer,
+which is in the column `tool_call_id` (see `app.models.call_ids`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +19,15 @@ from app.stores.records.unit_of_work import Repository
 _ANSWERS = ((tool_results, "tool_result_id"), (messages, "message_id"))
 
 
-def _find_answers(table: AnyTable, key: str) -> Lookup:
+def _make_lookup(table: AnyTable, key: str) -> Lookup:
+    """Return the lookup of the answers with some keys; `key` is the id column of the table."""
     names = ("tool_call_id", "whole_call_id", "seq", "request_digest")
     columns = (*(table.c[name] for name in names), table.c[key].label("entry_id"))
     answers = scoped_select(table, *columns, by=["session_id"])
     return Lookup(answers.where(is_among(table.c.tool_call_id, "keys")))
 
 
-# Executed for each stored result, so without `IN`, which takes twice as long.
+# This is executed for each result that is stored. `IN` instead of `OR` would take twice as long.
 _HAS_ANSWER = Lookup(
     scoped_any(
         scoped_select(table, table.c.seq, by=["session_id"]).where(
@@ -31,9 +36,10 @@ _HAS_ANSWER = Lookup(
         for table, _ in _ANSWERS
     )
 )
-_FIND_ANSWERS = {table.name: _find_answers(table, key) for table, key in _ANSWERS}
-# The number of keys in one lookup; a history has at most 2**24 answers.
+_FIND_ANSWERS = {table.name: _make_lookup(table, key) for table, key in _ANSWERS}
+# The maximum number of keys in one lookup.
 _AT_ONCE = 32
+# The numbers 1, 2, 4 … that are looked up first. A history has at most 2**24 answers.
 _DOUBLINGS = tuple(2**power for power in range(25))
 
 
@@ -57,29 +63,31 @@ class AnsweredCallRecords(Repository):
     def newest_answer(self, session_id: str, call_id: str) -> RecordedAnswer | None:
         """Return the newest answer to a call id in a session, or `None`, which is usual.
 
-        The numbers have no gaps, because a history only grows and is deleted as a whole. But
-        answers in messages with several answers are not found.
+        The numbers of answers have no gaps, because a history only grows and is deleted as a whole.
+        So the highest number is found by looking up 1, 2, 4 …, and then numbers in between. Answers
+        in messages with several answers are not found.
         """
         first, second = (call_key(call_id, number) for number in (1, 2))
         rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, first=first, second=second)
         if not rows[0].is_any:
             return None
-        found = self._answers(session_id, call_id, _DOUBLINGS)
+        found = self._find_answers(session_id, call_id, _DOUBLINGS)
+        # No answer has the number `above` or a higher one.
         newest, above = found[-1], found[-1].answer_number * 2
         while newest.answer_number + 1 < above:
             step = max(1, (above - newest.answer_number) // _AT_ONCE)
             numbers = range(newest.answer_number + step, above, step)
-            found = self._answers(session_id, call_id, numbers)
+            found = self._find_answers(session_id, call_id, numbers)
             newest = found[-1] if found else newest
             above = newest.answer_number + step
         return newest
 
-    def answer(self, session_id: str, call_id: str, number: int) -> RecordedAnswer | None:
+    def find_answer(self, session_id: str, call_id: str, number: int) -> RecordedAnswer | None:
         """Return the answer to a call id in a session with this number."""
-        found = self._answers(session_id, call_id, [number])
+        found = self._find_answers(session_id, call_id, [number])
         return found[0] if found else None
 
-    def _answers(
+    def _find_answers(
         self, session_id: str, call_id: str, numbers: Sequence[int]
     ) -> Sequence[RecordedAnswer]:
         """Return the answers with these numbers that exist, in order."""

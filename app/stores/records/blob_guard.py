@@ -17,7 +17,7 @@ from app.stores.records.unit_of_work import Repository, UnitOfWork
 
 CLAIM_LOCK = 7_224_013
 """The key of the advisory lock: shared by writers, and exclusive to a sweep that claims."""
-# Far above CLAIM_SECONDS: the sweep of an older claim was killed.
+# A claim that is older and not ended belongs to a sweep that was killed. Far above CLAIM_SECONDS.
 _ABANDONED_AFTER = timedelta(minutes=10)
 
 
@@ -30,9 +30,9 @@ class BlobGuard(Repository):
         self._sizes = unit.blob_sizes
 
     def guard(self, digests: Collection[str]) -> None:
-        """Check that blobs exist, and keep sweeps from claiming any until the transaction ends.
+        """Check that blobs exist; no sweep can claim blobs until the transaction ends.
 
-        Transactions call it before they write rows with these digests.
+        Transactions call this before they write rows with these digests.
 
         Raises:
             BlobSweptError: A blob is being removed, or was removed and not stored again.

@@ -1,7 +1,8 @@
 """Sizes of blobs that a transaction needs, and that are looked up before the transaction begins.
 
 A transaction needs a size if a sweep has claimed the blob and the claim has ended (see
-`swept_blobs`). Then the blob exists only if it was stored again, which the blob store shows.
+`swept_blobs`). Then the blob exists only if it was stored again. Only the blob store shows this,
+and transactions must not wait for the blob store.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

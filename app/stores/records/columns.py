@@ -1,4 +1,4 @@
-"""What tables share: metadata, column types, and the order of lists by time.
+"""Parts that tables share: metadata, column types, and the order of lists by time.
 
 The types have the same meaning on both engines. The metadata are complete after the import of
 `search_tables`, which imports `tables`.
@@ -79,7 +79,7 @@ def microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def newest_first(
+def sort_newest_first(
     statement: Select[Any],
     moment: Column[datetime],
     identity: Column[str],

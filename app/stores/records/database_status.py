@@ -21,6 +21,7 @@ from app.stores.records.search_tables import search_entries
 from app.stores.records.tables import projects, stored_totals, uploads
 from app.stores.records.unit_of_work import UnitOfWork
 
+# The length of the lists of statements and projects.
 _LISTED = 5
 # Literals in statements may be data of clients, so they are replaced.
 _LITERALS = re.compile(r"\$(\w*)\$.*?(?:\$\1\$|\Z)|'(?:[^']|'')*(?:'|\Z)", re.DOTALL)
@@ -145,7 +146,7 @@ def read_database_status(connection: Connection) -> DatabaseStatus:
         return DatabaseStatus(sqlite3.sqlite_version, size_bytes, None)
     row: Any = connection.execute(_SERVER).one()
     running = [
-        _read_running(RunningStatement, item) for item in _select_listed(connection, _RUNNING)
+        _read_statement(RunningStatement, item) for item in _select_listed(connection, _RUNNING)
     ]
     server = read_row(ServerStatus, row, running=running, slow=_read_slow(connection))
     return DatabaseStatus(row.version, row.size_bytes, server)
@@ -171,7 +172,7 @@ def _read_slow(connection: Connection) -> Sequence[SlowStatement] | None:
     if not connection.execute(_HAS_STATISTICS).scalar_one():
         return None
     try:
-        return [_read_running(SlowStatement, item) for item in _select_listed(connection, _SLOW)]
+        return [_read_statement(SlowStatement, item) for item in _select_listed(connection, _SLOW)]
     except DBAPIError:
         # The extension is not loaded, or the role may not read it.
         return None
@@ -181,7 +182,8 @@ def _select_listed(connection: Connection, statement: TextClause) -> Sequence[Ro
     return connection.execute(statement, {"listed": _LISTED}).all()
 
 
-def _read_running(kind: Any, row: Row[Any]) -> Any:  # noqa: ANN401 - either of the two
+def _read_statement(kind: Any, row: Row[Any]) -> Any:  # noqa: ANN401 - either of the two
+    """Return a `RunningStatement` or `SlowStatement`, without the literals of its query."""
     query = " ".join(_LITERALS.sub("'…'", row.query or "").split())
     return read_row(kind, row, query=query)
 

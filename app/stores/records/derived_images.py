@@ -1,11 +1,12 @@
 """Smaller images that were made from stored images, so that each is made only once.
 
-A row has the image that a *recipe* has made from the bytes of a source, or that none can be made.
-The image is itself a resource, with a blob and without links. It is marked as derived until the
-same file is stored or linked. It is removed with its source:
+A *recipe* is the format and maximum size of a smaller image. A row has the outcome of a recipe for
+the bytes of a source: the image, or null if the source cannot be decoded. The image is itself a
+resource, with a blob and without links. It is marked as derived until a client stores or links the
+same file. It is removed with its source:
 
     resources    source ──── same digest ──── derived_images ── resource_id ──> resources  derived
-                 last one is removed: remove_sourceless removes both
+                 if the last source is removed, `remove_sourceless` removes both rows
 
 A transaction that adds an image or removes a source acquires a lock of the project first. So it
 sees all images and sources, and can lock the resources in the order of their ids.
@@ -57,7 +58,7 @@ _REMOVE_UNUSED = scoped_delete(resources).where(
 
 @dataclass(frozen=True, slots=True)
 class ImageOutcome:
-    """The stored outcome of a recipe: an image, or `None` if the source cannot be decoded."""
+    """The stored outcome of a recipe. The image is `None` if the source cannot be decoded."""
 
     image: DerivedImage | None
 
@@ -72,7 +73,7 @@ class DerivedImageRecords(Repository):
     def lock(self) -> None:
         """Lock the images and sources of the project against changes until the transaction ends.
 
-        Callers lock rows of `resources` after this.
+        Callers that also lock rows of `resources` call this first.
         """
         self._scope.lock(_LOCK, shared=False)
 

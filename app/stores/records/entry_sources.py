@@ -33,6 +33,7 @@ _IS_OF_MESSAGE = and_(
 
 
 def _call_id_of(table: AnyTable) -> ColumnElement[Any]:
+    """Select the id of the call that a record answers; null for interactions."""
     columns = table.c
     if "tool_call_id" not in columns:
         return null()
@@ -49,6 +50,7 @@ def _select_records(kind: IndexedKind) -> Select[Any]:
     # Both databases return the length of a blob without reading it.
     is_cut = or_(*(func.coalesce(func.length(text), 0) > MAX_READ_BYTES for text in texts))
     starts = [func.substr(text, 1, MAX_READ_BYTES, type_=LargeBinary) for text in texts]
+    # Searches find the page of a page fault, so they do not find its message.
     is_found = history_entries.c.kind.is_distinct_from(PAGE_FAULT)
     statement = scoped_select(
         identity.table,

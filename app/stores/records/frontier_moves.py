@@ -2,11 +2,12 @@
 
 A move has the levels of a frontier after the move, and the newest entry of the session at that
 time. Orphans, which are answers without a recorded call, are not stored in moves: they never
-change, so the orphans at an earlier entry are the current ones up to this entry.
+change, so the orphans at an earlier entry are the current orphans up to this entry.
 
-Moves of earlier versions and moves before the newest `MAX_MOVES` are unknown. One move replaces
-them, with the `seq` 0, or the `seq` after the last known move. `frontier_at` cuts its levels to the
-entry asked for, since they may lie beyond it.
+Some moves are unknown: those before the newest `MAX_MOVES`, and those that earlier versions of the
+service have made. One stored move replaces consecutive unknown moves. It has the levels after them,
+and the `seq` 0, or the `seq` after that of the last known move. As these levels may be those of
+later entries, `frontier_at` cuts them at the requested entry.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

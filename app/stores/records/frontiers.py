@@ -1,4 +1,4 @@
-"""Frontiers of sessions, each under a name."""
+"""Frontiers: for each session and name, how a rendering shortens the old steps of the session."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,10 +19,10 @@ _REPLACE = scoped_update(frontiers, by={"session_id": "of_session", "name": "of_
 
 
 class FrontierRecords(Repository):
-    """The frontiers of one project's sessions, by name, which record what renderings evicted."""
+    """The frontiers of one project's sessions."""
 
     def find(self, session_id: str, name: str) -> StoredFrontier | None:
-        """Return the frontier of a name, if there is one."""
+        """Return the frontier of a session with this name, if there is one."""
         row = self._scope.first(_FIND, session_id=session_id, name=name)
         return _frontier(row) if row else None
 
@@ -40,7 +40,7 @@ class FrontierRecords(Repository):
             session_id: The session, which exists.
             new: The frontier.
             now: The time.
-            replaces: The version that it replaces; `None` for a new frontier.
+            replaces: The version of the stored frontier to replace; `None` for a new frontier.
 
         Returns:
             False, and nothing is stored, if the frontier has another version.

@@ -40,8 +40,11 @@ _ENTRIES = Lookup(
 )
 
 
-def _records_of(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Lookup:
-    """Return the lookup of the records in a table, for the entries of these kinds in a stretch."""
+def _make_lookup(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Lookup:
+    """Return the lookup of the records in a table, for the entries of these kinds in a stretch.
+
+    `entry_id` is the column of the table that history entries refer to.
+    """
     large = [column for column in table.c if isinstance(column.type, LargeBinary)]
     return Lookup(
         scoped_select(history_entries, *table.c, by=["session_id"])
@@ -61,12 +64,13 @@ def _records_of(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Lo
 
 
 _RECORDS = {
-    TOOL_RESULT: _records_of(tool_results, tool_results.c.tool_result_id, TOOL_RESULT),
-    MESSAGE: _records_of(messages, messages.c.message_id, MESSAGE, PAGE_FAULT),
-    INTERACTION: _records_of(interactions, interactions.c.interaction_id, INTERACTION, ANSWER),
+    TOOL_RESULT: _make_lookup(tool_results, tool_results.c.tool_result_id, TOOL_RESULT),
+    MESSAGE: _make_lookup(messages, messages.c.message_id, MESSAGE, PAGE_FAULT),
+    INTERACTION: _make_lookup(interactions, interactions.c.interaction_id, INTERACTION, ANSWER),
 }
-_MESSAGES = _records_of(messages, messages.c.message_id, MESSAGE)
+_MESSAGES = _make_lookup(messages, messages.c.message_id, MESSAGE)
 _LAST_SEQ = scoped_select(sessions, sessions.c.last_seq, by=["session_id"]).scalar_subquery()
+# `SessionHistory.newest_messages` searches the numbers after `_START`, up to `_END`.
 _END = func.coalesce(bindparam("to", type_=BigInteger()), _LAST_SEQ)
 _START = _END - bindparam("max_numbers", type_=Integer())
 _AFTER = bindparam("after_seq", type_=BigInteger())

@@ -81,7 +81,7 @@ class InteractionRecords(Repository):
         rows = self._scope.all(listed, **values, limit=len(fitting)) if fitting else []
         return [stored_interaction(row) for row in rows]
 
-    def are_more(self, session_id: str, *, input_kind: InputKind | None, after_seq: int) -> bool:
+    def has_more(self, session_id: str, *, input_kind: InputKind | None, after_seq: int) -> bool:
         """Return whether there are interactions of a session after a `seq`."""
         values = {"session_id": session_id, "input_kind": input_kind, "after_seq": after_seq}
         sizes = _LIST_SIZES if input_kind is None else _LIST_KIND_SIZES

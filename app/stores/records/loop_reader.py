@@ -32,8 +32,8 @@ class LoopReader:
         """Run a function; each statement sees what is committed when it runs.
 
         Raises:
-            WouldBlockError: The function has to be run in a thread. Errors of the database become
-                this error, because they are translated there.
+            WouldBlockError: The function has to be run in a thread. This is also raised for an
+                error of the database: in the thread, the error occurs again and is translated.
         """
         try:
             if self._connection is None:

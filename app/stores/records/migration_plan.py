@@ -145,6 +145,10 @@ def _estimate_rows(connection: Connection) -> Mapping[str, int]:
 def _read_statement(
     revision: str, statement: str, rows: Mapping[str, int]
 ) -> Iterator[PlannedStatement]:
+    """Yield the plan of a statement, and of the locks of its foreign keys.
+
+    Nothing is yielded for statements on new tables, except those that `plan_migration` names.
+    """
     for pattern, name, lock, waits in _RULES:
         found = pattern.match(statement)
         if found is None:

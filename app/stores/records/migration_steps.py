@@ -13,14 +13,14 @@ from sqlalchemy import Connection, text
 
 from app.stores.records.migrations import yield_to_others
 
-# A batch of this size takes some tenths of a second.
-_ROWS = {"postgresql": 5_000, "sqlite": 20_000}
+# A batch of this many rows takes some tenths of a second.
+_BATCH_ROWS = {"postgresql": 5_000, "sqlite": 20_000}
 
 
 def build_index(name: str, table: str, columns: Sequence[str], **options: Any) -> None:  # noqa: ANN401 - Alembic's
-    """Build an index while other processes write. An invalid index is replaced.
+    """Build an index while other processes write.
 
-    An interrupted build leaves an invalid index.
+    A build that was interrupted has left an invalid index, which is replaced.
 
     Args:
         name: The name of the index.
@@ -55,7 +55,7 @@ def run_batches(table: str, keys: Sequence[str], *statements: str, rows: int | N
             op.execute(f"/* in batches */ {statement.format(rows='true')}")
         return
     connection = op.get_bind()
-    size = rows or _ROWS[connection.dialect.name]
+    size = rows or _BATCH_ROWS[connection.dialect.name]
     low: Sequence[Any] | None = None
     while True:
         began = time.monotonic()

@@ -44,7 +44,7 @@ _SQLITE_PAUSE_SECONDS = 0.05
 _LOCK = "SELECT pg_advisory_xact_lock(7224012)"
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7224012)"
 ALEMBIC = threading.Lock()
-"""Is locked while Alembic runs, because Alembic has global state."""
+"""Callers lock this while they run Alembic, because Alembic has global state."""
 
 
 def newest_revision() -> str:
@@ -137,6 +137,7 @@ def _lock(engine: Engine) -> Iterator[None]:
 
 
 def _create(connection: Connection) -> None:
+    """Apply all revisions to a new database, in one transaction."""
     from alembic import command  # noqa: PLC0415
 
     begin(connection)
@@ -147,6 +148,7 @@ def _create(connection: Connection) -> None:
 
 
 def _upgrade(connection: Connection) -> None:
+    """Apply the revisions that a database with data does not have yet, one after the other."""
     from alembic.script import ScriptDirectory  # noqa: PLC0415
 
     script = ScriptDirectory.from_config(alembic_config(connection, is_online=True))

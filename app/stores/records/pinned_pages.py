@@ -1,4 +1,4 @@
-"""Pinned pages."""
+"""Find the pinned pages among the pages of a rendering."""
 
 from collections.abc import Collection
 
@@ -14,6 +14,6 @@ _PINNED = scoped_select(pages, pages.c.page_id).where(
 class PinnedPageRecords(Repository):
     """Finds the pinned pages of one project."""
 
-    def among(self, page_ids: Collection[str]) -> set[str]:
-        """Return the ids of these pages that are pinned."""
+    def find_pinned(self, page_ids: Collection[str]) -> set[str]:
+        """Return the ids of those of these pages that are pinned."""
         return {row.page_id for row in self._scope.rows_in_batches(_PINNED, page_ids)}

@@ -33,7 +33,7 @@ _COUNTS = {
 }
 
 
-class ProjectTotalsRepository(Repository):
+class ProjectTotalRecords(Repository):
     """Counts the rows of one project."""
 
     def count(self) -> ProjectTotals:

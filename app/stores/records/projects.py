@@ -85,7 +85,7 @@ class ProjectRecords:
         return read_row(StoredSecret, rows[0]) if rows else None
 
     def valid_keys(self, key_ids: Collection[str]) -> set[str]:
-        """Return the ids of those of the given keys that are not revoked."""
+        """Return the ids of keys without those that are revoked or do not exist."""
         return {
             key_id
             for batch in in_batches(key_ids)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Integer, Row, bindparam, case, func
 
 from app.stores.records.blob_guard import BlobGuard
-from app.stores.records.columns import newest_first
+from app.stores.records.columns import sort_newest_first
 from app.stores.records.scope import in_batches, read_row, values_of
 from app.stores.records.statements import (
     Excluded,
@@ -67,10 +67,10 @@ class ResourceRecords(Repository):
         self._blob_guard = unit[BlobGuard]
 
     def ensure(self, resource: Resource) -> tuple[Resource, bool]:
-        """Store a resource unless it exists; return the stored one and whether it is new.
+        """Store a resource unless it exists; return the stored resource, and whether it is new.
 
         The caller has stored the blob before. The row is locked until the transaction ends, so a
-        concurrent delete waits, and then finds the link of this transaction.
+        concurrent deletion waits, and then finds the links that this transaction has added.
 
         Raises:
             BlobSweptError: A sweep has removed the blob.
@@ -179,7 +179,7 @@ class ResourceRecords(Repository):
     def extent(self) -> tuple[int, datetime | None]:
         """Return the number of resources, and the time of the newest one if there are any.
 
-        If neither has changed, the list of resources has not changed.
+        While both stay the same, the list of resources stays the same.
         """
         (row,) = self._scope.all(_SELECT_EXTENT)
         return row.resources, row.newest_at
@@ -189,7 +189,7 @@ class ResourceRecords(Repository):
     ) -> Sequence[Resource]:
         """Return up to `limit` resources, newest first; `before` is a (created_at, id)."""
         moment, identity = resources.c.created_at, resources.c.resource_id
-        listed = newest_first(_LIST, moment, identity, before=before, limit=limit)
+        listed = sort_newest_first(_LIST, moment, identity, before=before, limit=limit)
         return [stored_resource(row) for row in self._scope.all(listed)]
 
 

@@ -60,7 +60,8 @@ _SET_INDEXED = (
     .where(is_among(_NUMBER, "numbers"))
     .values(indexed=search_entries.c.revision, form=FORM)
 )
-# A transaction that removes messages has locked them, and waits for their entries in turn.
+# Locked messages are skipped. A transaction that removes messages has locked them, and then waits
+# for their search entries, so waiting for it would be a deadlock.
 _LOCK_MESSAGES = (
     scoped_select(messages, messages.c.message_id)
     .where(is_among(messages.c.message_id, "message_ids"))
@@ -80,12 +81,12 @@ _ANY_STEMLESS = Lookup(scoped_select(stemless_pages, stemless_pages.c.page_numbe
 
 
 class SearchEntryRecords(Repository):
-    """The entries of one project."""
+    """The search entries of one project."""
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
         self._entries = choose_entry_index(unit)
-        # Pages that were indexed before there were stems get them later.
+        # Used only to add stems to pages that an earlier version has indexed without stems.
         self._pages = choose_page_index(unit)
 
     def has_waiting_entries(self) -> bool:
@@ -99,7 +100,7 @@ class SearchEntryRecords(Repository):
     def waiting(
         self, *, limit: int, newest_first: bool = False, skip: int = 0
     ) -> list[WaitingEntry]:
-        """Return up to `limit` waiting entries, without the first `skip` ones."""
+        """Return up to `limit` waiting entries after the first `skip`, by default oldest first."""
         statement = _NEWEST_WAITING if newest_first else _OLDEST_WAITING
         return [_entry(row) for row in self._scope.all(statement, limit=limit, skip=skip)]
 
@@ -122,32 +123,33 @@ class SearchEntryRecords(Repository):
             prepared: The words of each entry; `None` if it is not searchable.
 
         Returns:
-            The number of entries.
+            The number of entries that were indexed.
         """
         failures = {
-            entry.entry_id: page.failures
-            for entry, page in prepared.items()
-            if page is not None and page.failures
+            entry.entry_id: record.failures
+            for entry, record in prepared.items()
+            if record is not None and record.failures
         }
         messages_with_failures = self._scope.all(_LOCK_MESSAGES, message_ids=[*failures])
         locked = {row.message_id for row in messages_with_failures}
-        numbers = {
+        by_number = {
             entry.number: entry
             for entry in prepared
             if entry.entry_id not in failures or entry.entry_id in locked
         }
-        rows = self._scope.all(_LOCK_TO_INDEX, numbers=[*numbers])
-        current = [row for row in rows if row.revision == numbers[row.entry_number].revision]
-        indexed = {row.entry_number: prepared[numbers[row.entry_number]] for row in current}
+        rows = self._scope.all(_LOCK_TO_INDEX, numbers=[*by_number])
+        current = [row for row in rows if row.revision == by_number[row.entry_number].revision]
+        indexed = {row.entry_number: prepared[by_number[row.entry_number]] for row in current}
         self._scope.run(_SET_INDEXED, numbers=[*indexed])
         # Most entries are new, and have no words to remove.
         self._entries.remove_all([row.entry_number for row in current if row.indexed])
-        self._entries.insert_all({n: page for n, page in indexed.items() if page is not None})
+        records = {number: record for number, record in indexed.items() if record is not None}
+        self._entries.insert_all(records)
         called = {
-            (tool, page.session_id)
-            for page in indexed.values()
-            if page is not None and page.session_id is not None
-            for tool in page.tools
+            (tool, record.session_id)
+            for record in records.values()
+            if record.session_id is not None
+            for tool in record.tools
         }
         rows_of_tools = [
             {"tool_name": tool, "session_id": session_id} for tool, session_id in sorted(called)

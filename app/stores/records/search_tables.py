@@ -3,8 +3,9 @@
     pages           ── page_search, page_search_texts
     search_entries  ── entry_search, entry_search_texts
 
-The tables on the right differ between the databases: a virtual table of FTS5, or a tsvector with a
-GIN index and the words beside it. They are not in the metadata that both share.
+The tables on the right are the index. They differ between the databases: on SQLite one virtual
+table of FTS5, on PostgreSQL one with a tsvector and a GIN index, and one with the words
+(`…_texts`). So they are not in the metadata that both databases share.
 """
 
 from dataclasses import dataclass
@@ -42,9 +43,9 @@ search_entries = Table(
     Column("entry_id", String, nullable=False),
     Column("revision", Integer, nullable=False, server_default="1"),
     Column("indexed", Integer, nullable=False, server_default="0"),
-    # The version of the index that has indexed it. Version 1 also stores the tools of sessions and
-    # the failures of messages, and finds messages that are results among the tool results. Entries
-    # of lower ones are indexed once more.
+    # The version of the indexer that has indexed the entry. Version 1 also stores the tools of
+    # sessions and the failures of messages, and searches for tool results find messages that are
+    # results. Entries with a lower version are indexed once more.
     Column("form", Integer, nullable=False, server_default="0"),
     UniqueConstraint("project_id", "entry_id", "kind"),
     Index(None, "project_id", "entry_number"),
@@ -59,8 +60,8 @@ Index(
 )
 
 FORM = 1
-"""The present version of the index."""
-# A literal, because SQLite uses the index only where the condition is the same.
+"""The current version of the indexer."""
+# The number is a literal, because SQLite uses a partial index only for the same condition.
 IS_OUTDATED = and_(
     search_entries.c.indexed >= search_entries.c.revision,
     search_entries.c.form < literal_column(str(FORM)),
@@ -84,15 +85,19 @@ stemless_pages = Table(
 
 @dataclass(frozen=True, slots=True)
 class IndexTables:
-    """The tables of an index, and the column with the numbers of its records."""
+    """The tables of an index of words."""
 
     sqlite: Table
+    """The virtual table of FTS5."""
     postgresql: Table
+    """The table with tsvectors."""
     texts: Table
+    """The table with the words, on PostgreSQL."""
     numbers: Column[int]
+    """The numbers of the records, in the table of the records."""
 
 
-def _index_tables(name: str, numbers: Column[int]) -> IndexTables:
+def _make_index_tables(name: str, numbers: Column[int]) -> IndexTables:
     sqlite = Table(
         name,
         MetaData(),
@@ -105,17 +110,17 @@ def _index_tables(name: str, numbers: Column[int]) -> IndexTables:
         Column(name, Text, key="whole"),
     )
 
-    def numbered(name: str, *columns: Column[Any]) -> Table:
+    def make_table(name: str, *columns: Column[Any]) -> Table:
         number = Column(
             numbers.name, BigInteger, key="number", primary_key=True, autoincrement=False
         )
         project = Column("project_id", String, nullable=False)
         return Table(name, MetaData(), number, project, *columns)
 
-    postgresql = numbered(
+    postgresql = make_table(
         name, Column("is_long", Boolean, nullable=False), Column("words", TSVECTOR, nullable=False)
     )
-    texts = numbered(
+    texts = make_table(
         f"{name}_texts",
         Column("heading", Text, nullable=False),
         Column("body", Text, nullable=False),
@@ -123,5 +128,5 @@ def _index_tables(name: str, numbers: Column[int]) -> IndexTables:
     return IndexTables(sqlite, postgresql, texts, numbers)
 
 
-PAGES = _index_tables("page_search", pages.c.page_number)
-ENTRIES = _index_tables("entry_search", search_entries.c.entry_number)
+PAGES = _make_index_tables("page_search", pages.c.page_number)
+ENTRIES = _make_index_tables("entry_search", search_entries.c.entry_number)

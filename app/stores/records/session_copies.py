@@ -84,7 +84,7 @@ class SessionCopyRecords(Repository):
             up_to: The last `seq`, at most `LARGEST_SEQ`.
             copy_id: The new session, which exists and has no entries.
         """
-        ids = _CopiedIds.of(up_to, is_postgresql=self._scope.is_postgresql)
+        ids = _CopiedIds.create(up_to, is_postgresql=self._scope.is_postgresql)
         new_session: dict[str, ColumnElement[Any]] = {"session_id": literal(copy_id)}
         interaction_seq = (
             scoped_select(interactions, interactions.c.seq)
@@ -98,7 +98,7 @@ class SessionCopyRecords(Repository):
         for table, key in _KEYS.items():
             copied = {**new_session, key.name: ids.id_of(table.c.seq)}
             if table is interactions:
-                copied |= _answered_until(up_to)
+                copied |= _output_columns_at(up_to)
             self._copy(table, session_id, up_to, copied)
         self._copy(frontier_moves, session_id, up_to, new_session)
         self._scope.copy(resource_links, self._links(session_id, up_to, copy_id, ids))
@@ -164,7 +164,8 @@ class _CopiedIds:
     is_postgresql: bool
 
     @classmethod
-    def of(cls, up_to: int, *, is_postgresql: bool) -> "_CopiedIds":
+    def create(cls, up_to: int, *, is_postgresql: bool) -> "_CopiedIds":
+        """Return ids for records up to a `seq`, with the beginning of a new id."""
         digits = len(f"{up_to:x}")
         return cls(new_id()[:-digits], digits, is_postgresql)
 
@@ -194,8 +195,8 @@ def _replace_columns(
     ]
 
 
-def _answered_until(up_to: int) -> dict[str, ColumnElement[Any]]:
-    """Return the columns of an output, as they were when `up_to` was the last `seq`."""
+def _output_columns_at(up_to: int) -> dict[str, ColumnElement[Any]]:
+    """Return the columns about the output of an interaction: null if it came after `up_to`."""
     columns = interactions.c
     is_later = columns.answer_seq > up_to
     names = ("output", "answer_seq", "answered_at")

@@ -56,10 +56,11 @@ from pagefault_dialects.pages.sizes import (
     SMALLEST_IMAGE_TOKENS,
 )
 
-# The number of entries that are read for a title. The first one may be a system message.
-_OPENINGS = 3
+# The number of entries from which the title of a session is made. The first one may be a system
+# message.
+_TITLE_ENTRIES = 3
 _SUMS = ("resources", "images", "bytes_referenced", "bytes_inline")
-_ENTRIES = (MESSAGE, INTERACTION, TOOL_RESULT)
+_ENTRY_KINDS = (MESSAGE, INTERACTION, TOOL_RESULT)
 
 
 def _count(table: AnyTable, *conditions: ColumnElement[bool]) -> Select[Any]:
@@ -69,23 +70,26 @@ def _count(table: AnyTable, *conditions: ColumnElement[bool]) -> Select[Any]:
     return scoped_select(table, session_id, rows).where(among, *conditions).group_by(session_id)
 
 
-def _select_opening(index: int) -> ColumnElement[Any]:
-    """Select the id of the message or interaction of a session with an index, from 0."""
+def _select_title_entry(index: int) -> ColumnElement[Any]:
+    """Select the id of the first message or interaction of a session, or of a later one.
+
+    `index` is the number of messages and interactions before it.
+    """
     entries = history_entries.c
-    is_opening = or_(entries.kind == MESSAGE, entries.kind == INTERACTION)
+    has_title = or_(entries.kind == MESSAGE, entries.kind == INTERACTION)
     in_session = entries.session_id == sessions.c.session_id
-    openings = scoped_select(history_entries, entries.entry_id).where(in_session, is_opening)
-    found = openings.order_by(entries.seq).limit(1).offset(index)
-    return found.scalar_subquery().label(f"opening_{index}")
+    selected = scoped_select(history_entries, entries.entry_id).where(in_session, has_title)
+    found = selected.order_by(entries.seq).limit(1).offset(index)
+    return found.scalar_subquery().label(f"title_entry_{index}")
 
 
 def _select_use() -> Select[Any]:
     """Select sums over the links of each session in `session_ids`, reading each link once."""
     links = resource_links.c
-    # The size of inline storage: every record would contain a copy in base64.
+    # The size of the files if every record contained a copy in base64.
     inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")
     image = case((resources.c.kind == "image", links.resource_id))
-    is_shown = and_(resources.c.kind == "image", links.owner_kind.in_(_ENTRIES))
+    is_shown = and_(resources.c.kind == "image", links.owner_kind.in_(_ENTRY_KINDS))
     # Entries have ids in the order of their writes, so the greatest id is that of the last image.
     last_image = func.max(case((is_shown, links.owner_id + " " + links.resource_id)))
     columns = (
@@ -168,8 +172,8 @@ _COUNT_USERS = (
     .group_by(*_LINKS_BY_KIND)
     .order_by(*_LINKS_BY_KIND)
 )
-_FIND_OPENINGS = scoped_select(
-    sessions, sessions.c.session_id, *map(_select_opening, range(_OPENINGS))
+_FIND_TITLE_ENTRIES = scoped_select(
+    sessions, sessions.c.session_id, *map(_select_title_entry, range(_TITLE_ENTRIES))
 ).where(is_among(sessions.c.session_id, "session_ids"))
 
 
@@ -217,12 +221,12 @@ class SessionResourceRecords(Repository):
         rows = self._scope.all(counting, session_ids=[*session_ids])
         return {row.session_id: int(row.rows) for row in rows}
 
-    def openings(self, session_ids: Collection[str]) -> dict[str, list[EntrySource]]:
+    def find_title_entries(self, session_ids: Collection[str]) -> dict[str, list[EntrySource]]:
         """Return the first messages and interactions of sessions, in order, by session id."""
         ids: dict[str, list[str]] = {}
-        for row in self._scope.all(_FIND_OPENINGS, session_ids=[*session_ids]):
-            openings: Sequence[Any] = row[1:]
-            ids[row.session_id] = [str(opening) for opening in openings if opening is not None]
+        for row in self._scope.all(_FIND_TITLE_ENTRIES, session_ids=[*session_ids]):
+            found_ids: Sequence[Any] = row[1:]
+            ids[row.session_id] = [str(item) for item in found_ids if item is not None]
         entry_ids = {entry_id for in_session in ids.values() for entry_id in in_session}
         # An id is either of a message or of an interaction.
         kinds: Sequence[IndexedKind] = ("message", "interaction")
@@ -263,7 +267,7 @@ class SessionResourceRecords(Repository):
         ids = [resource.resource_id for resource in used]
         for batch in in_batches(ids):
             self._scope.run(_UNLINK, session_id=session_id, resource_ids=batch)
-        users = self._users(ids)
+        users = self._find_users(ids)
         # A resource that another transaction has stored again meanwhile is not in `locked`.
         unused = [key for key in ids if key in locked and key not in users]
         for batch in in_batches(unused):
@@ -276,7 +280,8 @@ class SessionResourceRecords(Repository):
             for file in used
         ]
 
-    def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUsage]]:
+    def _find_users(self, ids: Collection[str]) -> dict[str, list[ResourceUsage]]:
+        """Return the records that link to each resource, counted by kind, by resource id."""
         users: dict[str, list[ResourceUsage]] = {}
         for row in self._scope.rows_in_batches(_COUNT_USERS, ids):
             user = ResourceUsage(row.owner_kind, row.owners, row.example_id)

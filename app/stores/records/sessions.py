@@ -22,7 +22,7 @@ from app.models.session import (
     SessionMarks,
     ToolSessions,
 )
-from app.stores.records.columns import newest_first
+from app.stores.records.columns import sort_newest_first
 from app.stores.records.scope import NewRow, read_row, values_of
 from app.stores.records.statements import (
     AnyTable,
@@ -243,7 +243,7 @@ class SessionRecords(Repository):
                 return []
             statement = statement.where(sessions.c.session_id.icontains(id_part, autoescape=True))
         moment, identity = sessions.c.updated_at, sessions.c.session_id
-        listed = newest_first(statement, moment, identity, before=before, limit=limit)
+        listed = sort_newest_first(statement, moment, identity, before=before, limit=limit)
         return [_session(row) for row in self._scope.all(listed)]
 
     def called_tools(self, *, after: str, limit: int) -> Sequence[ToolSessions]:

@@ -44,8 +44,6 @@ _CHANGE_TOTAL = _CHANGE.returning(stored_totals.c.project_id)
 _RESERVE_WITHIN_QUOTA = _CHANGE.where(
     _TOTAL + bindparam("reserved") <= bindparam("quota")
 ).returning(stored_totals.c.project_id)
-
-
 _HAS_EXPIRED = byte_reservations.c.expires_at <= bindparam("now")
 _FIND_EXPIRED = scoped_select(byte_reservations).where(_HAS_EXPIRED).limit(1)
 _RELEASE = scoped_delete(byte_reservations, by=["reservation_id"]).returning(
@@ -89,7 +87,7 @@ class CountedBlobs:
 class StoredBlobRecords(Repository):
     """The blobs that one project stores, as they count towards its quota."""
 
-    def total(self) -> StoredTotal:
+    def lock_total(self) -> StoredTotal:
         """Return the total, and lock it until the transaction ends."""
         row = self._scope.insert_or_merge(
             stored_totals, overwrite("project_id"), stored_bytes=0, reserved_bytes=0
@@ -107,7 +105,7 @@ class StoredBlobRecords(Repository):
         values = {"added": 0, "reserved": size_bytes, "quota": quota_bytes}
         if self._scope.first(_RESERVE_WITHIN_QUOTA, **values) is None:
             # The quota is exceeded, or the project has no row with a total yet.
-            total = self.total()
+            total = self.lock_total()
             if total.bytes + size_bytes > quota_bytes:
                 return total
             self._change(reserved=size_bytes)
@@ -125,10 +123,10 @@ class StoredBlobRecords(Repository):
         return self._release(_RELEASE, reservation_id=reservation_id)
 
     def expire(self, now: datetime) -> int:
-        """Release expired reservations, of processes that were killed; return their bytes."""
-        # Without a lock first, because usually no reservation has expired.
-        is_any = self._scope.first(_FIND_EXPIRED, now=now) is not None
-        return self._release(_EXPIRE, now=now) if is_any else 0
+        """Release expired reservations, which killed processes have left; return their bytes."""
+        # Usually no reservation has expired, so the total is only locked if there is one.
+        has_expired = self._scope.first(_FIND_EXPIRED, now=now) is not None
+        return self._release(_EXPIRE, now=now) if has_expired else 0
 
     def count_blobs(
         self, sizes: Mapping[str, int], *, reservation_id: str | None = None
@@ -139,7 +137,7 @@ class StoredBlobRecords(Repository):
             sizes: The sizes by digest of blobs that exist and that no sweep has claimed.
             reservation_id: The reservation, if there is one.
         """
-        total = self.total()
+        total = self.lock_total()
         released = 0
         if reservation_id is not None:
             released = self._remove(_RELEASE, reservation_id=reservation_id)
@@ -165,7 +163,8 @@ class StoredBlobRecords(Repository):
         return {row.digest: row.size_bytes for row in rows}
 
     def _release(self, statement: Executable, **values: object) -> int:
-        self.total()
+        """Remove reservations by a statement; return their bytes, subtracted from the total."""
+        self.lock_total()
         size_bytes = self._remove(statement, **values)
         if size_bytes:
             self._change(reserved=-size_bytes)

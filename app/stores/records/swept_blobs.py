@@ -102,8 +102,8 @@ class BlobReferenceRecords(Repository):
             found.update(self._scope.execute(statement, after=after, limit=limit).scalars())
         return sorted(found)[:limit]
 
-    def of(self, digests: Collection[str]) -> Sequence[BlobReference]:
-        """Return the rows that need at most 500 digests, in order of digest and name."""
+    def find(self, digests: Collection[str]) -> Sequence[BlobReference]:
+        """Return the rows that need one of these digests, in order of digest and owner."""
         files = self._scope.rows_with(resources.c.digest, digests)
         pieces = self._scope.rows_with(upload_segments.c.digest, digests)
         found = [*map(_resource_reference, files), *map(_segment_reference, pieces)]

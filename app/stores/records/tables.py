@@ -177,7 +177,7 @@ tool_results = _project_table(
     Column("tool_call_id", ClientText, nullable=False),
     # The id of the call, if `tool_call_id` is such a key.
     Column("whole_call_id", ClientText),
-    # False if the result was stored in a list with others; null means true.
+    # False if a request stored the result in a list with others; null means true.
     Column("is_apart", Boolean),
     Column("success", Boolean, nullable=False),
     Column("request_digest", String, nullable=False),
@@ -364,8 +364,9 @@ messages = _project_table(
     Column("reading", Integer),
     # The role, if `message` is only the content of a message; null if `message` is a whole message.
     Column("role", String),
-    # These two columns are as in `tool_results`.
+    # As in `tool_results`.
     Column("whole_call_id", ClientText),
+    # True if a request stored only this result; otherwise null.
     Column("is_apart", Boolean),
     # The number of failed results in the message, written when it is indexed for searches.
     Column("failures", Integer, nullable=False, server_default="0"),

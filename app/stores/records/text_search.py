@@ -4,8 +4,9 @@
     if fewer than 100, and several terms: the newest 512
     that have each term ─► the 200 with the heaviest terms ──►
 
-All steps have limits, and are the same on both databases: the indexes return only the newest texts
-with a term.
+A term is heavy if few texts have it. An opening is the beginning of a text (see `word_index`). All
+steps have limits, and are the same on both databases: the indexes return only the newest texts with
+a term.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from app.stores.records.word_index import RequiredMarks, WordIndex
 from app.words.ranking import NAMED, Ranking, weight_of
 from app.words.search_terms import SearchQuery, SearchTerm
 
+# With fewer matches of all terms, texts with only some of the terms are searched as well.
 _ENOUGH = 100
 _MAX_PARTIAL = 200
 ENTRY_INDEX, PAGE_INDEX = 1, 2
@@ -85,6 +87,7 @@ def find_texts(
         weights: The weights of the previous part of the list; empty for the first part.
     """
     terms: Sequence[SearchTerm] = query.terms
+    # False if no text has one of the terms, so that no match is complete.
     is_all = True
     # The openings of texts with all terms.
     openings = {
@@ -99,9 +102,9 @@ def find_texts(
         terms = list(matches_by_term)
         if len(weights) != len(terms):
             weights = [weight_of(sum(map(len, keys))) for keys in matches_by_term.values()]
-        bits = _bits(matches_by_term.values())
-        partial = _heaviest(bits.keys() - openings.keys(), bits, weights)
-        openings |= _openings(partial, indexes)
+        bits = _collect_bits(matches_by_term.values())
+        partial = _find_heaviest(bits.keys() - openings.keys(), bits, weights)
+        openings |= _read_openings(partial, indexes)
     elif len(weights) != len(terms):
         weights = [1] * len(terms)
     ranking = Ranking(query, terms, weights, is_all=is_all)
@@ -137,6 +140,7 @@ def _find_by_term(
 def _find_keys(
     terms: Sequence[SearchTerm], indexes: Sequence[SearchedIndex]
 ) -> list[list[set[_Key]]]:
+    """Return, for each term, its matches in each index."""
     by_index = [
         [
             {(searched.index_id, number) for number in numbers}
@@ -147,7 +151,7 @@ def _find_keys(
     return [list(keys) for keys in zip(*by_index, strict=True)]
 
 
-def _bits(matches: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
+def _collect_bits(matches: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
     """Return the terms of each match, as bits."""
     bits: dict[_Key, int] = {}
     for bit, of_term in enumerate(matches):
@@ -157,10 +161,13 @@ def _bits(matches: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
     return bits
 
 
-def _heaviest(
+def _find_heaviest(
     keys: Collection[_Key], bits: Mapping[_Key, int], weights: Sequence[int]
 ) -> Sequence[_Key]:
-    """Return the matches with the greatest sums of weights, and of equal sums the newest."""
+    """Return the 200 matches whose terms have the greatest sums of weights.
+
+    Of matches with equal sums, the newest are returned.
+    """
     sums = {
         terms: sum(weight for bit, weight in enumerate(weights) if terms >> bit & 1)
         for terms in set(bits.values())
@@ -168,7 +175,7 @@ def _heaviest(
     return nlargest(_MAX_PARTIAL, keys, key=lambda key: (sums[bits[key]], key))
 
 
-def _openings(keys: Collection[_Key], indexes: Sequence[SearchedIndex]) -> dict[_Key, str]:
+def _read_openings(keys: Collection[_Key], indexes: Sequence[SearchedIndex]) -> dict[_Key, str]:
     return {
         (searched.index_id, number): opening
         for searched in indexes

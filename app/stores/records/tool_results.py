@@ -17,7 +17,8 @@ _FIND_RESULT = Lookup(
 )
 
 
-def _list(*by: str, is_first: bool) -> Select[Any]:
+def _select_newest(*by: str, is_first: bool) -> Select[Any]:
+    """Select records, newest first; for lists after the first one, those before an id."""
     listed = scoped_select(tool_results, by=by)
     if not is_first:
         listed = listed.where(tool_results.c.tool_result_id < bindparam("before_id"))
@@ -25,8 +26,11 @@ def _list(*by: str, is_first: bool) -> Select[Any]:
     return newest_first.limit(bindparam("limit", type_=Integer()))
 
 
-_LIST = {is_first: _list(is_first=is_first) for is_first in (True, False)}
-_LIST_SESSION = {is_first: _list("session_id", is_first=is_first) for is_first in (True, False)}
+# By `is_first`, which is true for the first list.
+_LIST = {is_first: _select_newest(is_first=is_first) for is_first in (True, False)}
+_LIST_SESSION = {
+    is_first: _select_newest("session_id", is_first=is_first) for is_first in (True, False)
+}
 
 
 class ToolResultRecords(Repository):

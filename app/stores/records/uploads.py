@@ -51,7 +51,7 @@ class UploadRecords(Repository):
         Raises:
             BlobSweptError: A sweep has removed one of the blobs.
         """
-        # Every transaction acquires the lock of sweeps before those of rows.
+        # Every transaction acquires the lock of sweeps before it locks rows.
         self._blob_guard.guard([segment.digest for segment in segments])
         first, last = segments[0], segments[-1]
         advanced = self._scope.run(
@@ -81,7 +81,7 @@ class UploadRecords(Repository):
         """Store the resource of an upload and remove its segments. A sweep removes their blobs.
 
         Returns:
-            Whether the upload exists.
+            True if the upload exists.
         """
         stored = self._scope.run(_UPDATE, of_upload=upload_id, resource_id=resource_id)
         self._scope.run(_REMOVE_SEGMENTS, upload_id=upload_id, first_byte=0)

@@ -45,7 +45,7 @@ from app.words.search_terms import TEXT_BREAK, SearchTerm, SearchWords, is_pair
 _WINDOW_BITS = 12
 _NEWEST_WINDOWS = 3
 _MAX_LISTED_WINDOWS = 32
-# Separates the words of a pair; no word contains it.
+# The character between the two words of a pair. No word contains it.
 _PAIR = "\ue002"
 _MAX_POSITIONS = 255
 # Replaces positions that cannot be stored. No word has this position, or the position before.
@@ -62,6 +62,7 @@ class PostgresWordIndex(WordIndex):
         newest = self._newest_window()
         windows = [_Windows(newest, MAX_TERM_MATCHES) for _ in terms]
         while True:
+            # The terms that have too few matches yet, each with the windows to search next.
             open_terms = [
                 (index, operand)
                 for index, window in enumerate(windows)
@@ -75,8 +76,9 @@ class PostgresWordIndex(WordIndex):
             parts = []
             for index, operand in open_terms:
                 limit = MAX_TERM_MATCHES - len(found[index])
-                matching = self._matching([terms[index]], [*_mark_operands(marks), operand], limit)
-                numbers = matching.subquery(f"term_{index}")
+                operands = [*_mark_operands(marks), operand]
+                selected = self._select_newest([terms[index]], operands, limit)
+                numbers = selected.subquery(f"term_{index}")
                 term = literal(index).label("term")
                 parts.append(scoped_from(numbers, term, numbers.c.number))
             for row in self._scope.all(union_all(*parts)):
@@ -103,10 +105,11 @@ class PostgresWordIndex(WordIndex):
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         texts = [{"number": entry.number, **entry.columns()} for entry in entries]
-        self._scope.insert_new(self._tables.postgresql, _vector_rows(entries))
+        self._scope.insert_new(self._tables.postgresql, _make_vector_rows(entries))
         self._scope.insert_new(self._tables.texts, texts)
 
     def _newest_window(self) -> int:
+        """Return the window of the newest record, -1 if there are no records."""
         numbers = self._tables.numbers
         newest = scoped_select(numbers.table, numbers).order_by(numbers.desc()).limit(1)
         last: int | None = self._scope.execute(newest).scalar()
@@ -120,30 +123,34 @@ class PostgresWordIndex(WordIndex):
         found: list[tuple[int, str]] = []
         while len(found) < MAX_QUERY_MATCHES and (operand := windows.next_operand(len(found))):
             operands = [*_mark_operands(marks), operand]
-            newest = self._matching(terms, operands, MAX_QUERY_MATCHES - len(found)).subquery()
+            limit = MAX_QUERY_MATCHES - len(found)
+            newest = self._select_newest(terms, operands, limit).subquery()
             texts = self._tables.texts
-            of_match = texts.c.number == newest.c.number
-            openings = scoped_select(texts, opening_of(texts)).where(of_match).scalar_subquery()
+            is_match = texts.c.number == newest.c.number
+            openings = scoped_select(texts, opening_of(texts)).where(is_match).scalar_subquery()
             statement = scoped_from(newest, newest.c.number, openings.label("opening"))
             found += [(row.number, row.opening) for row in self._scope.all(statement)]
         return found
 
-    def _matching(
+    def _select_newest(
         self, terms: Sequence[SearchTerm], marks: Sequence[str], limit: int
     ) -> Select[tuple[int]]:
-        """Select the newest matches with all marks, which are operands of a tsquery."""
+        """Select the newest matches of all terms and all marks.
+
+        The marks are operands of a tsquery.
+        """
         vectors = self._tables.postgresql
-        everything = " & ".join([*marks, *map(self._all_words, terms)])
-        candidates = scoped_select(vectors).where(
-            vectors.c.words.op("@@")(cast(everything, TSQUERY))
-        )
+        query = " & ".join([*marks, *map(self._require_words, terms)])
+        candidates = scoped_select(vectors).where(vectors.c.words.op("@@")(cast(query, TSQUERY)))
         if any(len(term.words) > 1 for term in terms):
             candidates = candidates.where(self._has_phrases(terms))
-        # The sum prevents a scan of the primary key, which would read the words of every page.
+        # With `+ 0`, PostgreSQL does not scan the primary key in the order of the numbers, which
+        # would read the words of every text.
         candidates = candidates.order_by((vectors.c.number + 0).desc()).limit(limit)
         return candidates.with_only_columns(vectors.c.number.label("number"))
 
     def _has_phrases(self, terms: Sequence[SearchTerm]) -> ColumnElement[bool]:
+        """Return the condition that a text has the words of each phrase one after the other."""
         vectors, texts = self._tables.postgresql, self._tables.texts
         phrases = [term for term in terms if len(term.words) > 1]
         columns = (texts.c.heading, texts.c.body)
@@ -155,10 +162,11 @@ class PostgresWordIndex(WordIndex):
         followed_words = vectors.c.words.op("@@")(cast(followed, TSQUERY))
         return case((vectors.c.is_long, read.scalar_subquery()), else_=followed_words)
 
-    def _all_words(self, term: SearchTerm) -> str:
+    def _require_words(self, term: SearchTerm) -> str:
+        """Return the operand of a tsquery that requires the words of a term, in any order."""
         if len(term.words) == 1 and not term.is_prefix:
             return _match_any(self._single_words(term))
-        # The pairs of a prefix are unknown.
+        # A prefix is not a whole word, so it has no pair with the word before it.
         whole = term.words[:-1] if term.is_prefix else term.words
         return " & ".join([*_operands(term), *map(_quote, _pair_marks(whole))])
 
@@ -231,7 +239,8 @@ def _pair_marks(words: Sequence[str]) -> Iterator[str]:
             yield f"{first}{_PAIR}{second}"
 
 
-def _vector_rows(entries: Sequence[IndexEntry]) -> list[dict[str, object]]:
+def _make_vector_rows(entries: Sequence[IndexEntry]) -> list[dict[str, object]]:
+    """Return the rows of texts, whose tsvectors are in PostgreSQL's text form."""
     rows: list[dict[str, object]] = []
     for entry in entries:
         positions, is_long = find_positions(entry.words)
