@@ -196,7 +196,7 @@ UPLOADS = (
             services[Records],
             services[BlobStore],
             limits=services[Limits],
-            stored_bytes=services[Stores].storage_quota,
+            quota=services[Stores].storage_quota,
         ),
     ),
 )

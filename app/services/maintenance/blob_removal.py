@@ -57,7 +57,7 @@ async def _next_batch(listed: AsyncIterator[ListedBlob]) -> list[ListedBlob]:
 
 
 def _find_needed(batch: Sequence[ListedBlob], unit: UnitOfWork) -> set[str]:
-    return unit[BlobReferenceRecords].needed([blob.digest for blob in batch])
+    return unit[BlobReferenceRecords].find_needed([blob.digest for blob in batch])
 
 
 class ClaimTime:

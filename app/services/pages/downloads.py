@@ -105,18 +105,18 @@ class PageDownloads:
         body = view.representation.body
         if body.kind == "url":
             resource = await self._fetch_once(project_id, view, body.value)
-            return self._stored_file(project_id, view, resource)
+            return self._make_stored_file(project_id, view, resource)
         if body.kind == "blob":
             resource = await view.media.media.resource(str(body.value))
-            return self._stored_file(project_id, view, resource)
+            return self._make_stored_file(project_id, view, resource)
         if body.kind == "data":
             return self._reserve_memory(_decode_file(view, body))
         if level is not Level.FULL or view.stored.content is None or body.media is not None:
             file = await anyio.to_thread.run_sync(_write_file, view, body, None)
             return self._reserve_memory(file)
-        return await self._file_as_sent(project_id, view, body, view.stored.content)
+        return await self._make_file_as_sent(project_id, view, body, view.stored.content)
 
-    async def _file_as_sent(
+    async def _make_file_as_sent(
         self, project_id: str, view: PageView, body: Body, stored: bytes
     ) -> PageFile:
         """Return the content as the client sent it, with media in place of references.
@@ -147,11 +147,11 @@ class PageDownloads:
         memory.grow(min(file.size_bytes, self.memory.limit_bytes))
         return replace(file, memory=memory)
 
-    def _stored_file(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
+    def _make_stored_file(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
         page_type = _find_page_type(view, resource.mime_type) if view.level is Level.FULL else None
         declared = _find_uri_type(view)
         types = (page_type, declared, resource.mime_type)
-        name = _code_file_name(view) or download_name(view.page.page_id, *types)
+        name = _make_code_file_name(view) or download_name(view.page.page_id, *types)
         return PageFile(
             resource.digest,
             resource.size_bytes,
@@ -226,16 +226,16 @@ def _decode_file(view: PageView, body: Body) -> PageFile:
             code="invalid-base64",
         )
     mime_type = body.media.mime_type if body.media else uri.mime_type
-    return _file_of_uri(view, uri, uri.data, mime_type)
+    return _make_uri_file(view, uri, uri.data, mime_type)
 
 
-def _file_of_uri(view: PageView, uri: SplitDataUri, data: bytes, mime_type: str) -> PageFile:
+def _make_uri_file(view: PageView, uri: SplitDataUri, data: bytes, mime_type: str) -> PageFile:
     page_type = _find_page_type(view, mime_type)
     name = download_name(view.page.page_id, page_type, uri.declared_type, mime_type)
-    return _file_in_memory(data, mime_type, name, view.stored)
+    return _make_memory_file(data, mime_type, name, view.stored)
 
 
-def _file_in_text(view: PageView, body: Body) -> PageFile | None:
+def _find_file_in_text(view: PageView, body: Body) -> PageFile | None:
     """Return the file in a text or JSON string that is a data URI; `None` for all other text.
 
     A text whose payload cannot be decoded is not a data URI. Nor is a sentence that begins with
@@ -251,7 +251,7 @@ def _file_in_text(view: PageView, body: Body) -> PageFile | None:
     if may_be_sentence and any(map(str.isspace, uri.payload)):
         return None
     mime_type = detect_type(uri.data[:HEAD_BYTES], uri.mime_type, uri.filename)
-    return _file_of_uri(view, uri, uri.data, mime_type)
+    return _make_uri_file(view, uri, uri.data, mime_type)
 
 
 def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
@@ -262,7 +262,7 @@ def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
         body: The body of the level.
         content: The stored JSON of the content, if the level is the content.
     """
-    if (file := _file_in_text(view, body)) is not None:
+    if (file := _find_file_in_text(view, body)) is not None:
         return file
     page_type = view.page.fields.mime_type
     if body.kind == "json" and not isinstance(body.value, str):
@@ -271,16 +271,18 @@ def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
         name = download_name(
             view.page.page_id, page_type if is_json else None, otherwise=_JSON_EXTENSION
         )
-        return _file_in_memory(data, "application/json", name, view.stored)
+        return _make_memory_file(data, "application/json", name, view.stored)
     is_data = body.kind == "json"
     text = _encode_string(str(body.value)) if is_data else str(body.value)
     is_content = view.level is Level.FULL and view.page.fields.modality in ("text", "structured")
     declared_types = (page_type, _find_uri_type(view)) if is_content else ()
     text_type = next((item for item in declared_types if item and is_textual(item)), None)
     extension = _JSON_EXTENSION if is_data else _TEXT_EXTENSION
-    name = _code_file_name(view) or download_name(view.page.page_id, text_type, otherwise=extension)
+    name = _make_code_file_name(view) or download_name(
+        view.page.page_id, text_type, otherwise=extension
+    )
     mime_type = text_type or ("application/json" if is_data else "text/plain")
-    return _file_in_memory(text.encode(), mime_type, name, view.stored)
+    return _make_memory_file(text.encode(), mime_type, name, view.stored)
 
 
 def _encode_string(text: str) -> str:
@@ -292,7 +294,7 @@ def _encode_string(text: str) -> str:
     return text
 
 
-def _file_in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -> PageFile:
+def _make_memory_file(data: bytes, mime_type: str, filename: str, stored: StoredPage) -> PageFile:
     async def open_range(start: int, end: int) -> AsyncIterator[bytes]:
         async def chunks() -> AsyncIterator[bytes]:
             for offset in range(start, end, CHUNK_BYTES):
@@ -310,7 +312,7 @@ def _file_in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPa
     )
 
 
-def _code_file_name(view: PageView) -> str | None:
+def _make_code_file_name(view: PageView) -> str | None:
     """Return the file name of a text page, if its programming language is known."""
     language = visible_language(view.page, view.level)
     if language is None:

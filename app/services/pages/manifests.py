@@ -18,7 +18,8 @@ from pagefault_dialects.pages.detail import ManifestEntry, manifest_lines, manif
 from pagefault_dialects.targets.tokens import count_tokens
 
 _PAGES_AT_ONCE = 200
-_MAX_IN_TEXT = 10_000
+# The maximum number of pages in the text of a rendering.
+_MAX_TEXT_PAGES = 10_000
 
 # The text around the lines, with the note about further pages. Its tokens count as well.
 _FRAME_TEXT = manifest_text([], following=10_000)
@@ -84,7 +85,8 @@ class PageManifests:
         if cursor is not None:
             after, listed_count = _decode_cursor(cursor)
         entries: list[ManifestEntry] = []
-        total, remaining_tokens = 0, None if max_tokens is None else max_tokens - count(_FRAME_TEXT)
+        total = 0
+        remaining_tokens = None if max_tokens is None else max_tokens - count(_FRAME_TEXT)
         while len(entries) < limit:
             size = min(_PAGES_AT_ONCE, limit - len(entries))
             found, total = await self._read(project_id, session_id, after=after, limit=size)
@@ -109,7 +111,7 @@ class PageManifests:
     async def text(
         self, project_id: str, session_id: str, *, max_tokens: int, count: CountTokens
     ) -> str:
-        """Return the text of the pages that fit into a rendering of the session.
+        """Return the text of a list of pages with at most `max_tokens` tokens, for a rendering.
 
         Raises:
             NotFoundError: There is no such session.
@@ -117,7 +119,7 @@ class PageManifests:
         listed = await self.get(
             project_id,
             session_id,
-            limit=_MAX_IN_TEXT,
+            limit=_MAX_TEXT_PAGES,
             max_tokens=max_tokens,
             min_pages=0,
             count=count,
@@ -164,8 +166,10 @@ def _take_fitting(
 
 
 def _decode_cursor(cursor: str) -> tuple[ManifestPosition, int]:
-    pinned, importance, number, listed = decode_cursor("manifest", cursor, (int, str, int, int))
+    """Return the position of the last page before the cursor, and the number of pages up to it."""
+    shape = (int, str, int, int)
+    pinned, importance, number, listed_count = decode_cursor("manifest", cursor, shape)
     try:
-        return ManifestPosition(bool(pinned), float(importance), int(number)), int(listed)
+        return ManifestPosition(bool(pinned), float(importance), int(number)), int(listed_count)
     except ValueError as exc:
         raise InvalidCursorError from exc

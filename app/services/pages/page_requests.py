@@ -59,7 +59,7 @@ _SET_BY_OTHER_STORE = frozenset(
 _NOT_PATCHED = frozenset({"page_id", "modality", "content"})
 
 
-def _not_reserved(page_id: str | None) -> str | None:
+def _check_not_reserved(page_id: str | None) -> str | None:
     if page_id in RESERVED_IDS:
         msg = "is the path of another route and cannot be a page's id"
         raise ValueError(msg)
@@ -77,7 +77,7 @@ class PageDraft(PageFields):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE, _EXAMPLE_RECORDING]})
 
-    page_id: Annotated[ClientId | None, AfterValidator(_not_reserved)] = None
+    page_id: Annotated[ClientId | None, AfterValidator(_check_not_reserved)] = None
     content: Annotated[Any, Field(description="Its FULL level: what fits the modality.")] = None
     represents: Annotated[ClientId | None, Field(description="One more id of `provenance`.")] = None
     parent_page_id: Annotated[
@@ -177,8 +177,10 @@ def read_page_batch(value: JsonValue) -> list[PageDraft]:
         try:
             drafts.append(_validate_draft(as_object(item)))
         except InvalidPayloadError as exc:
-            found = exc.faults or (Fault("", exc.detail),)
-            faults += [Fault(f"/pages/{index}{fault.pointer}", fault.detail) for fault in found]
+            item_faults = exc.faults or (Fault("", exc.detail),)
+            faults += [
+                Fault(f"/pages/{index}{fault.pointer}", fault.detail) for fault in item_faults
+            ]
     faults += _find_repeated_ids(drafts) if not faults else []
     if faults:
         raise InvalidPayloadError(
@@ -299,6 +301,7 @@ def find_page_media(draft: PageDraft) -> list[SplitDataUri]:
     uri = (
         (split_data_uri(content) or recognize_base64(content)) if isinstance(content, str) else None
     )
+    # Base64 without the head of a data URI is always moved.
     return [uri] if uri is not None and (must_be_moved(uri) or not uri.head) else []
 
 

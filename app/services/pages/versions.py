@@ -106,8 +106,8 @@ def have_same_fields(fields: PageFields, previous: PageFields) -> bool:
 
     In vectors and timestamps, numbers are equal if they have the same spelling.
     """
-    rare = (json_text(_members(item, RARE_FIELDS)) for item in (fields, previous))
-    return fields == previous and next(rare) == next(rare)
+    rare, previous_rare = (json_text(_members(item, RARE_FIELDS)) for item in (fields, previous))
+    return fields == previous and rare == previous_rare
 
 
 def _digest(descriptor: bytes, content: bytes) -> str:

@@ -1,8 +1,8 @@
 """Merges duplicates: a medium that a result has both in a block and in its structured content.
 
-MCP servers repeat the media of their blocks in `structuredContent`. If one of the two has the type,
-and the other has the file name, they would be stored as two resources. Two blocks with the same
-bytes and different names are two files, and are not merged.
+MCP servers repeat the media of their blocks in `structuredContent`. Often only one of the two has a
+type, and only the other one has a file name, so without merging they would be stored as two
+resources. Two blocks with the same bytes and different names are two files, and are not merged.
 """
 
 from collections import defaultdict
@@ -53,11 +53,11 @@ def _group_by_bytes(media: Sequence[NormalizedMedia]) -> list[list[int]]:
 
     Only media with the same beginning are read.
     """
-    alike: dict[tuple[int, bytes], list[int]] = defaultdict(list)
+    by_beginning: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     for index, medium in enumerate(media):
-        alike[_read_beginning(medium.source)].append(index)
+        by_beginning[_read_beginning(medium.source)].append(index)
     groups: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for (size, _), indexes in alike.items():
+    for (size, _), indexes in by_beginning.items():
         for index in indexes if len(indexes) > 1 else ():
             groups[size, digest_of(media[index].source)].append(index)
     return [indexes for indexes in groups.values() if len(indexes) > 1]
@@ -79,19 +79,19 @@ def _find_duplicates(
     targets = [index for index in group if index in block_media]
     in_structures = [index for index in group if index not in block_media]
     if not targets:
-        targets = [index for index in in_structures if media[index].filename][:1] or in_structures[
-            :1
-        ]
+        first_named = next((index for index in in_structures if media[index].filename), None)
+        targets = in_structures[:1] if first_named is None else [first_named]
         in_structures = [
             index for index in in_structures if not media[index].filename and index != targets[0]
         ]
     by_name: dict[str | None, list[int]] = defaultdict(list)
     for target in targets:
         by_name[media[target].filename].append(target)
-    first = by_name[media[targets[0]].filename]
+    default = by_name[media[targets[0]].filename]
+    # Only lists to which a medium is added are returned. They are distinguished by identity.
     merged: dict[int, list[int]] = {}
     for index in in_structures:
-        duplicates = by_name.get(media[index].filename, first)
+        duplicates = by_name.get(media[index].filename, default)
         duplicates.append(index)
         merged[id(duplicates)] = duplicates
     return list(merged.values())

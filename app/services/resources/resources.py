@@ -72,7 +72,7 @@ class Resources:
             if not head and upload.digest not in (None, _EMPTY_DIGEST):
                 return require_found(await self.upload_by_digest(project_id, upload), "blob")
             blob = await writer.commit(upload.digest)
-        return await self._describe(project_id, upload, blob, bytes(head))
+        return await self._store_descriptor(project_id, upload, blob, bytes(head))
 
     async def upload_by_digest(
         self, project_id: str, upload: Upload
@@ -90,16 +90,16 @@ class Resources:
         if found is None or await self.blobs.size(project_id, digest) != found.size_bytes:
             return None
         blob = StoredBlob(digest, found.size_bytes)
-        # These errors are raised if the resource is deleted now, and its blob swept.
+        # These errors are raised if the resource was deleted and a sweep has removed its blob.
         with suppress(BlobMissingError, BlobSweptError):
             head = await read_whole(self.blobs, project_id, digest, end=HEAD_BYTES)
             if upload.alias is None and found.resource_id == _derive_id(project_id, upload, head):
                 # The same file was uploaded before.
                 return found, False
-            return await self._describe(project_id, upload, blob, head)
+            return await self._store_descriptor(project_id, upload, blob, head)
         return None
 
-    async def _describe(
+    async def _store_descriptor(
         self, project_id: str, upload: Upload, blob: StoredBlob, head: bytes
     ) -> tuple[Resource, bool]:
         """Store the descriptor of an uploaded file; return it, and True if it is new."""

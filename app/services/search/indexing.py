@@ -138,9 +138,10 @@ class SearchIndexing:
             is_busy = await _pause(pause if done.entries else _IDLE_SECONDS)
 
     async def _steps(self, project_id: str, *, skip: int) -> Sequence[_Work]:
+        """Index some entries of a project, and add the stems of some pages."""
         step = await self._step(project_id, skip=skip)
         if skip and not step.entries:
-            # This project has fewer entries.
+            # The backlog is that of all projects; this project has fewer waiting entries.
             step = await self._step(project_id)
         if not step.entries:
             step = await self._step(project_id, is_outdated=True)
@@ -176,12 +177,12 @@ class SearchIndexing:
         if not loaded:
             return _Work()
         prepared: dict[WaitingEntry, IndexedRecord | None] = {}
-        took = 0.0
+        prepare_seconds = 0.0
         for entry, source in loaded.items():
             prepared[entry], seconds = await _prepare(source)
-            took += seconds
+            prepare_seconds += seconds
         done = await self._write(project_id, lambda unit: unit[SearchEntryRecords].index(prepared))
-        return _Work(done.entries, done.seconds + took)
+        return _Work(done.entries, done.seconds + prepare_seconds)
 
     async def _add_stems(self, project_id: str) -> _Work:
         if not await self.records.read(

@@ -42,6 +42,7 @@ from pagefault_dialects.model.resource import parse_resource_id, resource_kind
 from pagefault_dialects.texts.cuts import cut_short
 
 _ENTRY_KINDS: frozenset[IndexedKind] = frozenset({"tool_result", "message", "interaction", "file"})
+# The modalities of pages that have a transcript.
 _RECORDINGS: tuple[Modality, ...] = ("audio", "video")
 _MAX_SNIPPET_SOURCE_BYTES = 64 * 1024
 _BATCH_SIZE = 16
@@ -143,17 +144,18 @@ class Search:
             ]
             sources = await self.records.read(project_id, partial(_read_sources, entries))
             by_number = {entry.number: source for entry, source in sources.items()}
-            made = await anyio.to_thread.run_sync(
+            batch_hits = await anyio.to_thread.run_sync(
                 _make_hits, batch, loaded.pages, by_number, passages, request.session_id
             )
-            results = {
-                hit.entry_id for hit in made if hit.kind == "message" and hit.title == "tool"
+            # The title of a message is its role, so these messages are tool results.
+            result_ids = {
+                hit.entry_id for hit in batch_hits if hit.kind == "message" and hit.title == "tool"
             }
-            if results:
-                answers = [item for item in sources.values() if item.entry_id in results]
-                tools = await self.records.read(project_id, partial(find_answered_tools, answers))
-                made = [replace(hit, tools=tools.get(hit.entry_id, ())) for hit in made]
-            hits += made
+            if result_ids:
+                results = [item for item in sources.values() if item.entry_id in result_ids]
+                tools = await self.records.read(project_id, partial(find_answered_tools, results))
+                batch_hits = [replace(hit, tools=tools.get(hit.entry_id, ())) for hit in batch_hits]
+            hits += batch_hits
         return hits
 
 

@@ -166,15 +166,17 @@ class History:
         head = require_found(current_head, "session")
         if cached := self._cache.find(list_range, head):
             return cached
-        read = await self._read(list_range)
-        with _release_on_error(read.memory):
-            next_cursor = encode_cursor("messages", read.entries[-1].seq) if read.has_more else None
-            body = encode_list_page(map(encode_history_entry, read.entries), next_cursor)
+        found = await self._read(list_range)
+        with _release_on_error(found.memory):
+            next_cursor = (
+                encode_cursor("messages", found.entries[-1].seq) if found.has_more else None
+            )
+            body = encode_list_page(map(encode_history_entry, found.entries), next_cursor)
             listed = CachedList(body, hashlib.sha256(body).hexdigest(), next_cursor)
-            self._cache.put(list_range, read.history_head, listed)
-            if read.memory is not None:
-                read.memory.resize(len(body))
-            return replace(listed, memory=read.memory)
+            self._cache.put(list_range, found.history_head, listed)
+            if found.memory is not None:
+                found.memory.resize(len(body))
+            return replace(listed, memory=found.memory)
 
     async def list_inline(
         self,
@@ -196,21 +198,21 @@ class History:
             Exception: See `list`.
         """
         start = find_list_start("messages", "A page of a history", cursor, after_seq)
-        read = await self._read(ListRange(project_id, session_id, start, limit))
-        with _release_on_error(read.memory):
+        found = await self._read(ListRange(project_id, session_id, start, limit))
+        with _release_on_error(found.memory):
             rendered: list[Sequence[JsonPiece]] = []
             size_bytes = 0
-            for entry in read.entries:
+            for entry in found.entries:
                 rendered.append(await self._entry_pieces(project_id, entry))
                 if isinstance(entry, StoredHistoryMessage):
                     size_bytes += Rendering(rendered[-1]).size_bytes
                 if size_bytes >= _INLINE_LIST_BYTES:
                     break
-            has_more = read.has_more or len(rendered) < len(read.entries)
-            last_seq = read.entries[len(rendered) - 1].seq if has_more else 0
+            has_more = found.has_more or len(rendered) < len(found.entries)
+            last_seq = found.entries[len(rendered) - 1].seq if has_more else 0
             next_cursor = encode_cursor("messages", last_seq) if has_more else None
             rendering = rendering_of(encode_list_page_pieces(rendered, next_cursor))
-            body = RenderedBody(self.blobs, project_id, rendering, memory=read.memory)
+            body = RenderedBody(self.blobs, project_id, rendering, memory=found.memory)
             return await body.check(), next_cursor
 
     async def entry(self, project_id: str, session_id: str, seq: int) -> EntryWithMemory:
@@ -220,14 +222,16 @@ class History:
             NotFoundError: The session has no such entry.
             OverloadedError: The memory budget is exhausted; nothing was read.
         """
-        read = await self._read(ListRange(project_id, session_id, seq - 1, 1))
-        with _release_on_error(read.memory):
-            if not read.entries or read.entries[0].seq != seq:
+        found = await self._read(ListRange(project_id, session_id, seq - 1, 1))
+        with _release_on_error(found.memory):
+            if not found.entries or found.entries[0].seq != seq:
                 raise NotFoundError("entry")
-        return read.entries[0], read.memory
+        return found.entries[0], found.memory
 
     async def inline_entry(self, project_id: str, session_id: str, seq: int) -> RenderedBody:
-        """Return an entry with its media inline, byte for byte. They are read while it is sent.
+        """Return an entry with its media inline, byte for byte.
+
+        The media are read while the entry is sent.
 
         Raises:
             NotFoundError: The session has no such entry.

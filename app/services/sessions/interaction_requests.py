@@ -208,7 +208,7 @@ def resolve_attachments(
 
 
 def make_bindings(attachments: Iterable[AttachedResource]) -> Bindings:
-    """Return the ids of the resources of those attachments that are not named by this id.
+    """Return the resource ids of those attachments that a client has named by an alias or else.
 
     The keys are those of `attachment_key`.
     """
@@ -249,7 +249,7 @@ def _find_attached_ids(stored: StoredInteraction) -> Collection[str]:
 
 
 def _distinct_ids(attached_ids: Iterable[str]) -> dict[str, str]:
-    """Return the first spelling of each id, in order of first use."""
+    """Return the first spelling of each id, by `attachment_key`, in order of first use."""
     spellings: dict[str, str] = {}
     for attached_id in attached_ids:
         spellings.setdefault(attachment_key(attached_id), attached_id)

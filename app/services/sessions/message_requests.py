@@ -148,7 +148,7 @@ class ParsedMessage:
         return {f"/message{pointer}": form for pointer, form in forms.items()}
 
     def event_members(self) -> dict[str, JsonValue]:
-        """Return the members that the event of the message has beside the usual ones."""
+        """Return the members that only events of messages have."""
         if self.role is None:
             return {"role": str(self.value["role"])}
         return {"role": self.role, "dialect": self.dialect}
@@ -206,7 +206,7 @@ def _is_valid_flat(value: JsonObject) -> bool:
 
 
 def find_only_answered_id(reading: EntryReading) -> str | None:
-    """Return the id of the call that a message answers, if it has no other content."""
+    """Return the id of the call that a message answers, if it has no other content or answer."""
     return find_only_id(_find_answered_ids(reading))
 
 
@@ -235,5 +235,5 @@ def _read_answered_ids(message: JsonObject) -> Iterator[str]:
     for name in ("content", "parts"):
         blocks = message.get(name)
         for block in blocks if isinstance(blocks, list) else []:
-            if (answer := read_tool_result(block)) is not None:
-                yield answer.call_id
+            if (result := read_tool_result(block)) is not None:
+                yield result.call_id

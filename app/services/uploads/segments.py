@@ -8,8 +8,8 @@ The service may notice only after minutes that a connection is dead. If the clie
 that and requests the offset, the last bytes of the dead request are not committed yet. The client
 would send these bytes again, and get an error if the service commits them first. So a request for
 the offset first ends the requests of this process that are still receiving bytes of the upload, and
-commits their bytes. If several processes receive bytes of one upload, the first one that commits
-wins.
+commits their bytes. If several processes receive the same bytes of an upload, only those of the
+process that commits first are stored.
 """
 
 import hashlib
@@ -159,7 +159,7 @@ class SegmentWriter:
             ChecksumMismatchError: The checksum does not match.
             ConflictError: Another request has advanced the offset. The later bytes are dropped.
             NotFoundError: The upload was removed while the body was received.
-            Exception: The error that has ended the body early. Its bytes are committed.
+            Exception: The error that has ended the body early. The bytes before it are committed.
         """
         offset, upload_id = upload.received_bytes, upload.upload_id
         # These segments are committed once the checksum of the whole body matches.

@@ -98,7 +98,7 @@ class Uploads:
     """Limits the size of a file and the lifetime of an upload."""
     segment_bytes: int = SEGMENT_BYTES
     """The size of a segment. If a process is killed, an upload loses at most this many bytes."""
-    stored_bytes: StorageQuota | None = None
+    quota: StorageQuota | None = None
     """The quota of stored bytes, if there is one."""
     _receiving: ReceivingBodies = field(init=False, default_factory=ReceivingBodies)
     # Completing an upload copies gigabytes, so only the first of several requests does it.
@@ -121,8 +121,8 @@ class Uploads:
             raise PayloadTooLargeError(
                 f"An upload may have {self.limits.upload_bytes} bytes at most."
             )
-        if self.stored_bytes is not None:
-            await self.stored_bytes.check_room(project_id, draft.length_bytes)
+        if self.quota is not None:
+            await self.quota.check_room(project_id, draft.length_bytes)
         now = utc_now()
         upload = ResumableUpload(
             upload_id=new_id(),

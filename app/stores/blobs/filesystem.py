@@ -151,7 +151,7 @@ class FilesystemBlobStore:
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
         """See `BlobStore.sizes`. One worker thread reads all sizes."""
         paths = {digest: self._blob_path(project_id, digest) for digest in digests}
-        return await anyio.to_thread.run_sync(_sizes, paths) if paths else {}
+        return await anyio.to_thread.run_sync(_read_sizes, paths) if paths else {}
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """See `BlobStore.find`."""
@@ -208,12 +208,12 @@ class FilesystemBlobStore:
         """
         publisher = self._new_publisher(project_id)
         items = [_draft_of(source) or source for source in sources]
-        new = [item for item in dict.fromkeys(items) if _blob_of(item) is None]
+        uncommitted = [item for item in dict.fromkeys(items) if _blob_of(item) is None]
         written: list[TemporaryFile] = []
         try:
-            for start in range(0, len(new) or 1, _SYNCED_AT_ONCE):
+            for start in range(0, len(uncommitted) or 1, _SYNCED_AT_ONCE):
                 files: list[TemporaryFile] = []
-                for item in new[start : start + _SYNCED_AT_ONCE]:
+                for item in uncommitted[start : start + _SYNCED_AT_ONCE]:
                     if isinstance(item, FileDraft):
                         files.append(item.temporary)
                         continue
@@ -227,13 +227,13 @@ class FilesystemBlobStore:
                 with translate_failures():
                     publisher.sync(files)
             with translate_failures():
-                blobs = dict(zip(new, publisher.finish(), strict=True))
+                blobs = dict(zip(uncommitted, publisher.finish(), strict=True))
         finally:
             for file in written:
                 file.discard()
-        for key, blob in blobs.items():
-            if isinstance(key, FileDraft):
-                key.blob = blob
+        for item, blob in blobs.items():
+            if isinstance(item, FileDraft):
+                item.blob = blob
         return [_blob_of(item) or blobs[item] for item in items]
 
     def _publish_file(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
@@ -311,10 +311,11 @@ def _write_source(temporary: TemporaryFile, source: MediaSource, limit_bytes: in
         if temporary.size_bytes + len(piece) > limit_bytes:
             raise too_large_error(limit_bytes)
         with translate_failures():
+            # As at the end of a file, this thread has nothing to do while another one hashes.
             temporary.append(piece, is_last=True)
 
 
-def _sizes(paths: Mapping[str, str]) -> dict[str, int]:
+def _read_sizes(paths: Mapping[str, str]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     with translate_failures():
         for digest, path in paths.items():

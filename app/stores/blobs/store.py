@@ -70,7 +70,7 @@ class BlobWriter(Protocol):
     async def commit(self, expected_digest: str | None = None) -> StoredBlob:
         """Make the blob durable and visible. An existing blob with this digest is replaced.
 
-        When this returns, the bytes survive a power loss. It may be called once.
+        When this returns, the bytes survive a power loss. A writer can be committed only once.
 
         Args:
             expected_digest: The SHA-256 that the client announced, as lower-case hex digits.

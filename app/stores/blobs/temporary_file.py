@@ -265,13 +265,13 @@ class BlobPublisher:
         for file, _, path in self._synced:
             file.rename(path)
         folders = dict.fromkeys(os.path.dirname(path) for _, _, path in self._synced)
-        _run_concurrently([partial(_sync_directory, folder) for folder in folders])
+        _run_concurrently([partial(_sync_blob_directory, folder) for folder in folders])
         for file, _, _ in self._synced:
             file.is_published = True
         return [blob for _, blob, _ in self._synced]
 
 
-def _sync_directory(folder: str) -> None:
+def _sync_blob_directory(folder: str) -> None:
     sync_directory(folder)
     reach_crash_point(CrashPoint.DIRECTORY_SYNCED)
 

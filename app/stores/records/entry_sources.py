@@ -45,19 +45,19 @@ def _select_records(kind: IndexedKind) -> Select[Any]:
 
     `is_cut` is true if a text is longer.
     """
-    identity, texts = _RECORDS[kind]
-    columns = identity.table.c
+    id_column, texts = _RECORDS[kind]
+    columns = id_column.table.c
     # Both databases return the length of a blob without reading it.
     is_cut = or_(*(func.coalesce(func.length(text), 0) > MAX_READ_BYTES for text in texts))
     starts = [func.substr(text, 1, MAX_READ_BYTES, type_=LargeBinary) for text in texts]
     # Searches find the page of a page fault, so they do not find its message.
     is_found = history_entries.c.kind.is_distinct_from(PAGE_FAULT)
     statement = scoped_select(
-        identity.table,
-        identity.label("entry_id"),
+        id_column.table,
+        id_column.label("entry_id"),
         *(columns[name] for name in ("session_id", "seq", "created_at")),
         columns.get("tool_name", null()).label("name"),
-        _call_id_of(identity.table).label("call_id"),
+        _call_id_of(id_column.table).label("call_id"),
         *(columns.get(name, null()).label(name) for name in ("dialect", "reading", "role")),
         is_cut.label("is_cut"),
         (is_found if kind == "message" else true()).label("is_found"),
@@ -65,10 +65,10 @@ def _select_records(kind: IndexedKind) -> Select[Any]:
     )
     if kind == "message":
         statement = statement.outerjoin(history_entries, _IS_OF_MESSAGE)
-    return statement.where(is_among(identity, "values"))
+    return statement.where(is_among(id_column, "values"))
 
 
-_LINKED = (
+_SELECT_LINKS = (
     scoped_select(resource_links, resource_links.c.resource_id, resource_links.c.session_id)
     .where(
         resource_links.c.session_id.is_not(None),
@@ -76,7 +76,9 @@ _LINKED = (
     )
     .distinct()
 )
-_SELECTED: Mapping[IndexedKind, Select[Any]] = {kind: _select_records(kind) for kind in _RECORDS}
+_SELECT_RECORDS: Mapping[IndexedKind, Select[Any]] = {
+    kind: _select_records(kind) for kind in _RECORDS
+}
 
 
 def read_sources(
@@ -90,7 +92,7 @@ def _read_records(
     scope: ProjectScope, kind: IndexedKind, ids: Collection[str]
 ) -> Iterator[EntrySource]:
     _, texts = _RECORDS[kind]
-    for row in scope.rows_in_batches(_SELECTED[kind], ids):
+    for row in scope.rows_in_batches(_SELECT_RECORDS[kind], ids):
         starts: Sequence[Any] = row[-len(texts) :]
         contents = tuple(bytes(start) for start in starts if start is not None)
         fields = {"kind": kind, "mime_type": None, "other_sessions": (), "contents": contents}
@@ -99,7 +101,7 @@ def _read_records(
 
 def _read_files(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
     sessions: dict[str, list[str]] = {}
-    for row in scope.rows_in_batches(_LINKED, ids):
+    for row in scope.rows_in_batches(_SELECT_LINKS, ids):
         sessions.setdefault(row.resource_id, []).append(row.session_id)
     for row in scope.rows_with(resources.c.resource_id, ids):
         in_sessions = sorted(sessions.get(row.resource_id, ()))

@@ -105,6 +105,7 @@ def _select_after(*by: str) -> Select[Any]:
 def _select_number(
     number: ColumnElement[int], *conditions: ColumnElement[bool], by: Sequence[str] = ()
 ) -> Select[Any]:
+    """Select the number, or the lowest or highest number, of events that meet conditions."""
     return scoped_select(events, number.label("number"), by=by).where(*conditions)
 
 
@@ -217,15 +218,15 @@ class EventRecords(Repository):
 
     def newest_with(self, session_id: str, seq: int) -> int | None:
         """Return the number of the newest stored event of a session that has this `seq`."""
-        return self._number(_NEWEST_WITH, session_id=session_id, seq=seq)
+        return self._read_number(_NEWEST_WITH, session_id=session_id, seq=seq)
 
     def deletion_after(self, session_id: str, seq: int) -> int | None:
         """Return the number of a session's newest deletion whose `seq` is above this one."""
-        return self._number(_DELETION_AFTER, session_id=session_id, after_seq=seq)
+        return self._read_number(_DELETION_AFTER, session_id=session_id, after_seq=seq)
 
     def first_deletion_from(self, session_id: str, seq: int) -> int | None:
         """Return the number of a session's oldest deletion whose `seq` is this one or above."""
-        return self._number(_FIRST_DELETION_FROM, session_id=session_id, from_seq=seq)
+        return self._read_number(_FIRST_DELETION_FROM, session_id=session_id, from_seq=seq)
 
     def remove_session(self, session_id: str) -> None:
         """Remove a session's events, except those of its deletions."""
@@ -237,12 +238,12 @@ class EventRecords(Repository):
         Events expire if they are older than `before`, or not among the newest `keep`.
         """
         bounds = self.bounds()
-        too_old = self._number(_NEWEST_BEFORE, before=before) or 0
+        too_old = self._read_number(_NEWEST_BEFORE, before=before) or 0
         newest = min(max(bounds.last - keep, too_old), bounds.last)
         return newest if newest > bounds.removed else None
 
     def expire(self, *, before: datetime, keep: int, limit: int) -> int:
-        """Remove up to `limit` of the oldest events; return their number.
+        """Remove up to `limit` of the oldest events; return how many were removed.
 
         Args:
             before: Events older than this are removed.
@@ -261,13 +262,14 @@ class EventRecords(Repository):
         self._scope.run(_SET_REMOVED, up_to=up_to)
         return removed
 
-    def _number(self, statement: Select[Any], **values: object) -> int | None:
+    def _read_number(self, statement: Select[Any], **values: object) -> int | None:
         number: int | None = self._scope.execute(statement, **values).scalar()
         return number
 
     def _read_contents(
         self, rows: Sequence[Row[Any]]
     ) -> dict[tuple[EventType, str], bytes | StoredInteraction]:
+        """Return the records of events, by the type of the event and the id of the record."""
         found: dict[tuple[EventType, str], bytes | StoredInteraction] = {}
         for event_type, (statement, key) in _SELECT_CONTENTS.items():
             ids = [row.subject_id for row in rows if row.type == event_type]

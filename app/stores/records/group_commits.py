@@ -186,6 +186,7 @@ def commit_alone(
     def commit_change() -> tuple[_Result, int | None]:
         commit_changes(engine, [change], timeout_ms, timeout_ms)
         if isinstance(change.error, ContendedError):
+            # The error of the database, which is translated below.
             raise change.error.args[0]
         return change.outcome()
 
@@ -253,8 +254,8 @@ def _make_in_savepoint(change: Change[Any], connection: Connection) -> None:
         return
     try:
         savepoint.rollback()
-    except SQLAlchemyError as lost:
-        raise (error if is_database_failure(error) else lost) from lost
+    except SQLAlchemyError as rollback_error:
+        raise (error if is_database_failure(error) else rollback_error) from rollback_error
 
 
 def _write_events(

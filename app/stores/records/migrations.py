@@ -6,8 +6,8 @@ separately:
     most revisions    a short transaction. It waits at most 200 ms for a lock, because other
                       transactions wait behind it, and is then tried again
     `is_online`       statements outside of a transaction: an index that is built concurrently, or
-                      the batches of a back-fill. After an interruption they are repeated, and
-                      continue
+                      the batches of a back-fill. After an interruption they are executed again,
+                      which changes nothing that is done already
 
 `serve` migrates the embedded database itself. A database of a server is migrated once, by
 `pagefault migrate`, before the new version starts. Alembic is imported only for this, because the
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _LOCK_TIMEOUT_MS = 200
-# With the pauses, these take ten minutes, because a long transaction may have locked a table.
+# With the pauses, so many attempts take ten minutes. A long transaction may have locked a table.
 _MAX_ATTEMPTS = 600
 _PAUSE_SECONDS = (0.5, 1.5)
 _SQLITE_PAUSE_SECONDS = 0.05

@@ -128,7 +128,7 @@ def _image_tokens() -> ColumnElement[Any]:
 
 
 _COUNT_PAGES = _count(pages)
-_HISTORY_BYTES = (
+_SUM_HISTORY_BYTES = (
     scoped_select(
         history_entries,
         history_entries.c.session_id,
@@ -201,24 +201,25 @@ class SessionResourceRecords(Repository):
 
     def measure_use(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
         """Return the pages, failures, files and tokens of at most 1,000 sessions, by session id."""
-        counts = self._counts(_COUNT_PAGES, session_ids)
-        failures = Counter(self._counts(_COUNT_FAILURES, session_ids))
-        failures.update(self._counts(_COUNT_FAILURES_OF_MESSAGES, session_ids))
-        sizes = self._counts(_HISTORY_BYTES, session_ids)
+        page_counts = self._read_numbers(_COUNT_PAGES, session_ids)
+        failures = Counter(self._read_numbers(_COUNT_FAILURES, session_ids))
+        failures.update(self._read_numbers(_COUNT_FAILURES_OF_MESSAGES, session_ids))
+        sizes = self._read_numbers(_SUM_HISTORY_BYTES, session_ids)
         used = {
             row.session_id: row for row in self._scope.all(_SELECT_USE, session_ids=[*session_ids])
         }
         return {
-            key: SessionUse(
-                counts.get(key, 0),
-                failures=failures[key],
-                **_use_of_row(used.get(key), sizes.get(key, 0)),
+            session_id: SessionUse(
+                page_counts.get(session_id, 0),
+                failures=failures[session_id],
+                **_use_of_row(used.get(session_id), sizes.get(session_id, 0)),
             )
-            for key in session_ids
+            for session_id in session_ids
         }
 
-    def _counts(self, counting: Select[Any], session_ids: Collection[str]) -> dict[str, int]:
-        rows = self._scope.all(counting, session_ids=[*session_ids])
+    def _read_numbers(self, statement: Select[Any], session_ids: Collection[str]) -> dict[str, int]:
+        """Return the `rows` that a statement has counted or added up, by session id."""
+        rows = self._scope.all(statement, session_ids=[*session_ids])
         return {row.session_id: int(row.rows) for row in rows}
 
     def find_title_entries(self, session_ids: Collection[str]) -> dict[str, list[EntrySource]]:

@@ -6,9 +6,9 @@ row. A write checks that its digests are not claimed, in the transaction that wr
 acquire a lock first, which writers share and which is exclusive to a sweep. A claim is kept after
 the removal, for writes that have stored a blob before the removal and commit their row after it.
 
-    free ── claim ──> running ── end_claim ──> over ── forget ──> free
-                        │  └──── a day passes: forget ──────────> free
-                        └─ the sweep was killed, minutes pass: treated as over
+    free ── claim ──> running ── end_claim ──> ended ── forget ──> free
+                        │  └──── a day passes: forget ───────────> free
+                        └─ the sweep was killed, minutes pass: treated as ended
 
 While a claim runs, rows with its digests are refused. After its end, a row is refused unless the
 blob exists in the blob store, since it was stored again. All times are from the clock of the
@@ -87,7 +87,7 @@ class BlobReference:
 class BlobReferenceRecords(Repository):
     """The rows of one project that need blobs."""
 
-    def needed(self, digests: Collection[str]) -> set[str]:
+    def find_needed(self, digests: Collection[str]) -> set[str]:
         """Return the digests, out of at most 500, that rows need."""
         unique = sorted(set(digests))
         needed: set[str] = set()
@@ -144,8 +144,8 @@ class SweptBlobRecords(Repository):
     def claim(self, digests: Collection[str]) -> BlobClaim | None:
         """Claim those of at most 500 digests that no row needs; the caller may remove their blobs.
 
-        The caller has `CLAIM_SECONDS` from the begin of the transaction, and calls `end_claim`
-        afterwards. Digests that another sweep is removing are not claimed.
+        The caller removes the blobs within `CLAIM_SECONDS` after the beginning of the transaction,
+        and then calls `end_claim`. Digests that another sweep is removing are not claimed.
 
         Returns:
             The claim, which may be empty; `None` if the lock was not acquired, because a long write
@@ -153,7 +153,7 @@ class SweptBlobRecords(Repository):
         """
         if not self._scope.lock_exclusively(CLAIM_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
-        needed = self._references.needed(digests)
+        needed = self._references.find_needed(digests)
         claim = self._claim(set(digests) - needed)
         self._stored_blobs.drop(claim.digests)
         return claim
