@@ -29,7 +29,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.model.base import WireModel, described_by_docstrings
+from pagefault_dialects.model.base import WireModel, add_docstrings
 from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
 
@@ -98,7 +98,7 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
     ) -> dict[str, Any]:
         """Return the JSON schema, with the docstrings of the fields as descriptions."""
         members = {field.name: field.encode_name for field in msgspec.structs.fields(cls)}
-        return described_by_docstrings(cls, members, handler(schema), handler)
+        return add_docstrings(cls, members, handler(schema), handler)
 
 
 def make_moment(time: datetime) -> datetime | str:

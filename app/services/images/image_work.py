@@ -24,7 +24,7 @@ from app.services.concurrency.large_work import LARGE_BYTES, ProjectTurns
 from app.services.images.image_tasks import ImageTask, TooCostlyError
 from app.services.images.image_worker import ImageWorker, UndecidedError
 from app.services.memory_budget.budget import MemoryBudget
-from pagefault_dialects.media.decoding_cost import DecodingCost, decoding_cost
+from pagefault_dialects.media.decoding_cost import DecodingCost, estimate_decoding_cost
 from pagefault_dialects.model.resource import ImageRecipe
 
 # The number of pixels that a decoder may process in a thread: a screenshot of 1280x800 in one pass.
@@ -79,7 +79,7 @@ class ImageWork:
         Returns:
             The cost; `None` if the header is unreadable, so the image cannot be decoded either.
         """
-        estimate = partial(decoding_cost, head, mime_type, max_pixels=self._max_pixels)
+        estimate = partial(estimate_decoding_cost, head, mime_type, max_pixels=self._max_pixels)
         return await anyio.to_thread.run_sync(estimate)
 
     async def run(

@@ -15,7 +15,7 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.soundness import without_damaged_chunks
 from pagefault_dialects.model.render_options import JsonPiece, MediaPiece
 from pagefault_dialects.model.resource import parse_resource_id
-from pagefault_dialects.pages.page_blocks import image_damaged
+from pagefault_dialects.pages.page_blocks import format_damaged_image
 from pagefault_dialects.texts.json_strings import MediaMarks
 
 _REFERENCE_MARK = "@blob:"
@@ -67,7 +67,7 @@ async def insert_images(
             image["url"] = await anyio.to_thread.run_sync(repair_image, data)
         else:
             block.clear()
-            block.update(type="text", text=image_damaged(damage.detail))
+            block.update(type="text", text=format_damaged_image(damage.detail))
     text = await anyio.to_thread.run_sync(lambda: json_text(value).encode())
     return marks.split(text)
 

@@ -32,7 +32,7 @@ from pagefault_dialects.media.types import OCTET_STREAM
 from pagefault_dialects.model.page import Body, Level, MediaForm, Page, Representation, StoredPage
 from pagefault_dialects.model.render_options import ImageDetail, JsonPiece, MediaPiece
 from pagefault_dialects.model.resource import Damage, parse_resource_id
-from pagefault_dialects.pages.effective_level import attached_image, effective_level
+from pagefault_dialects.pages.effective_level import effective_level, find_attached_image
 from pagefault_dialects.pages.one_line import quote
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import page_json
@@ -89,7 +89,7 @@ class PageMediaReader:
         return damages
 
     async def _check_level(self, page: Page, level: Level) -> Damage | None:
-        body = attached_image(page, level)
+        body = find_attached_image(page, level)
         if body is None:
             return None
         if body.media is None:
@@ -123,7 +123,7 @@ class PageMediaReader:
         Raises:
             PayloadTooLargeError: The image is too large for a response.
         """
-        body = attached_image(page, level)
+        body = find_attached_image(page, level)
         if body is None:
             return None
         if body.media is None or (body.kind == "blob" and marks is None):

@@ -310,7 +310,7 @@ def _find_differences(earlier: StoredHistoryMessage, parsed: ParsedMessage) -> S
     if earlier.tool_call_id != parsed.tool_call_id:
         return [Fault("", f"answers what the entry with seq {earlier.seq} answers")]
     stored = parse_stored_json(earlier.sent)
-    found = find_first_difference(stored, parsed.value, passed_over=_is_moved)
+    found = find_first_difference(stored, parsed.value, is_ignored=_is_moved)
     if found is not None:
         return [Fault(found, "is not what it is in the stored message")]
     pointer = next((medium.pointer for medium in parsed.media_strings), None)

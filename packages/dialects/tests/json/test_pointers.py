@@ -108,4 +108,4 @@ def _is_lower(one: JsonValue, other: JsonValue) -> bool:
 def test_strings_that_count_as_equal_are_no_difference() -> None:
     one, other = {"a": "A", "b": ["x"]}, {"a": "a", "b": ["y"]}
     assert find_first_difference(one, other) == "/a"
-    assert find_first_difference(one, other, passed_over=_is_lower) == "/b/0"
+    assert find_first_difference(one, other, is_ignored=_is_lower) == "/b/0"

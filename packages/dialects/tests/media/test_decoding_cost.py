@@ -9,7 +9,7 @@ from pagefault_dialects.media.decoding_cost import (
     DecodingCost,
     count_passes,
     count_scans,
-    decoding_cost,
+    estimate_decoding_cost,
     is_decoded_in_rows,
 )
 from pagefault_dialects.media.headers import open_image
@@ -106,23 +106,23 @@ def test_scans_are_found_as_a_decoder_finds_them(tail: bytes, scans: int) -> Non
 )
 def test_cost_is_in_the_header(data: bytes, mime_type: str, bytes_per_pixel: int) -> None:
     memory_bytes = bytes_per_pixel * PIXELS + OUTPUT
-    cost = decoding_cost(data, mime_type, max_pixels=10**6)
+    cost = estimate_decoding_cost(data, mime_type, max_pixels=10**6)
     assert cost == DecodingCost(PIXELS, memory_bytes, is_bounded=True)
 
 
 def test_header_of_an_avif_does_not_bound_its_cost() -> None:
-    cost = decoding_cost(saved(picture(), "AVIF"), "image/avif", max_pixels=10**6)
+    cost = estimate_decoding_cost(saved(picture(), "AVIF"), "image/avif", max_pixels=10**6)
     assert cost == DecodingCost(PIXELS, 20 * PIXELS + OUTPUT, is_bounded=False)
 
 
 def test_image_of_too_many_pixels_is_not_decoded() -> None:
-    cost = decoding_cost(media.png_claiming(50_000, 50_000), "image/png", max_pixels=10**6)
+    cost = estimate_decoding_cost(media.png_claiming(50_000, 50_000), "image/png", max_pixels=10**6)
     assert cost == DecodingCost(50_000**2, 6 * 10**6 + 27 * 10**6, is_bounded=True)
 
 
 @pytest.mark.parametrize("mime_type", ["image/png", "image/tiff", "application/pdf"])
 def test_file_without_a_readable_header_has_no_cost(mime_type: str) -> None:
-    assert decoding_cost(b"nothing", mime_type, max_pixels=10**6) is None
+    assert estimate_decoding_cost(b"nothing", mime_type, max_pixels=10**6) is None
 
 
 def test_jpeg_that_is_cut_in_its_first_scan_is_read_in_rows() -> None:

@@ -17,11 +17,11 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import Body, Level, Page
 from pagefault_dialects.pages.effective_level import (
     EffectiveLevel,
-    attached_image,
     effective_level,
+    find_attached_image,
     whole_text,
 )
-from pagefault_dialects.pages.languages import fenced, language_of
+from pagefault_dialects.pages.languages import add_fences, language_of
 
 LONG = "One sentence. " * 100
 RECORDED: dict[str, Any] = {
@@ -108,8 +108,8 @@ def test_language_comes_from_metadata_type_or_name(
 
 
 def test_fence_is_longer_than_any_run_of_backticks_in_the_code() -> None:
-    assert fenced("a````b\n", "r") == "`````r\na````b\n`````"
-    assert fenced("", "r") == "```r\n```"
+    assert add_fences("a````b\n", "r") == "`````r\na````b\n`````"
+    assert add_fences("", "r") == "```r\n```"
 
 
 @pytest.mark.parametrize(("mime_type", "language"), [("text/plain", None), (None, "javascript")])
@@ -139,15 +139,15 @@ def test_id_of_a_page_is_no_file_name_where_its_text_is_prose(
 )
 def test_image_is_attached_at_the_levels_that_have_one(body: Body, levels: list[Level]) -> None:
     page = make_page("p", body, modality="image")
-    assert [level for level in Level if attached_image(page, level)] == levels
-    assert all(attached_image(page, level) == body for level in levels)
+    assert [level for level in Level if find_attached_image(page, level)] == levels
+    assert all(find_attached_image(page, level) == body for level in levels)
     page = make_page("p", body, modality="text")
-    assert [level for level in Level if attached_image(page, level)] == []
+    assert [level for level in Level if find_attached_image(page, level)] == []
 
 
 def test_smaller_image_is_attached_at_reduced() -> None:
     page = make_page("p", IMAGE, modality="image", reduced=SMALL_IMAGE)
-    assert [attached_image(page, level) for level in Level] == [IMAGE, SMALL_IMAGE, None, None]
+    assert [find_attached_image(page, level) for level in Level] == [IMAGE, SMALL_IMAGE, None, None]
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""JSON: exact values in and out, pointers, and the spelling of other writers."""
+"""JSON that is parsed and written without loss, JSON pointers, and spellings of JSON texts."""

@@ -5,7 +5,7 @@ So `json` gets at most some ten thousand values at once: a *container* (an objec
 `PIECE_CHARS` characters, or some members of a larger container.
 
 Brackets and commas outside of strings show where large containers begin and end, and where they can
-be cut. If `json` rejects a piece, it parses the whole text instead, so that values and errors are
+be cut. If `json` rejects a piece, the whole text is parsed at once, so that values and errors are
 always those of `json`.
 """
 
@@ -116,9 +116,9 @@ def find_large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[Lar
     An unclosed container ends with the text. The search ends at an unmatched closing bracket.
     """
     search = _Search(text, piece_chars)
-    at = 0
-    while at < len(text):
-        at = search.advance(at)
+    position = 0
+    while position < len(text):
+        position = search.advance(position)
     return search.finish()
 
 
@@ -137,23 +137,24 @@ class _Search:
     def advance(self, start: int) -> int:
         """Search up to the next bracket, but only a limited length; return the next position."""
         text = self._text
-        at = match_end(_UP_TO_BRACKET, text, start, start + self._step_chars)
-        character = text[at : at + 1]
+        end = match_end(_UP_TO_BRACKET, text, start, start + self._step_chars)
+        character = text[end : end + 1]
         if character in _BRACKETS:
-            return self._read_bracket(character, at)
+            return self._read_bracket(character, end)
         if self._open_containers:
-            self._open_containers[-1].cut_at_last_comma(text, start, at)
-        # A string may be longer.
-        return find_string_end(text, at + 1) if character == '"' else at
+            self._open_containers[-1].cut_at_last_comma(text, start, end)
+        # If the search stopped at a string, the string was too long for this step.
+        return find_string_end(text, end + 1) if character == '"' else end
 
-    def _read_bracket(self, character: str, at: int) -> int:
-        if character in "[{":
-            self._open_containers.append(LargeContainer(at))
-            return at + 1
+    def _read_bracket(self, bracket: str, position: int) -> int:
+        """Open or close a container; return the position behind its bracket."""
+        if bracket in "[{":
+            self._open_containers.append(LargeContainer(position))
+            return position + 1
         if not self._open_containers:
             return len(self._text)
-        self._close(at + 1)
-        return at + 1
+        self._close(position + 1)
+        return position + 1
 
     def _close(self, end: int) -> None:
         container = self._open_containers.pop()
@@ -269,8 +270,8 @@ def _build_value(text: str, large: list[LargeContainer], hooks: Hooks) -> Any:  
     pieces = Pieces(text, hooks)
     values: dict[int, Any] = {}
     for container in large:
-        found = pieces.parse(container, lambda child: values.pop(child.start))
-        values[container.start] = _join_pieces(found, pieces, hooks.get("object_pairs_hook"))
+        parsed = pieces.parse(container, lambda child: values.pop(child.start))
+        values[container.start] = _join_pieces(parsed, pieces, hooks.get("object_pairs_hook"))
     return values[large[-1].start]
 
 
@@ -278,7 +279,7 @@ def check_root(text: str, large: list[LargeContainer]) -> None:
     """Check that the last large container is the root of a JSON text.
 
     Raises:
-        NotInPiecesError: There is other text than white space outside of it.
+        NotInPiecesError: There is no large container, or other text than white space around it.
     """
     size = len(text)
     if (
@@ -290,18 +291,19 @@ def check_root(text: str, large: list[LargeContainer]) -> None:
 
 
 def _join_pieces(
-    found: Iterator[Any], pieces: Pieces, make_object: Callable[[Any], Any] | None
+    parsed: Iterator[Any], pieces: Pieces, make_object: Callable[[Any], Any] | None
 ) -> Any:  # noqa: ANN401 - any JSON
-    whole = next(found)
+    """Return a container that was parsed in pieces; `make_object` is the `object_pairs_hook`."""
+    whole = next(parsed)
     if isinstance(whole, list):
-        for piece in found:
+        for piece in parsed:
             whole += piece
     elif make_object is None:
-        for piece in found:
+        for piece in parsed:
             whole |= piece
     else:
         pairs = [*pieces.outer_pairs]
-        for _ in found:
+        for _ in parsed:
             pairs += pieces.outer_pairs
         whole = make_object(pairs)
     return whole

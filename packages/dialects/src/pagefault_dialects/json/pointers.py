@@ -41,7 +41,7 @@ def child_pointer(pointer: str, key: str | int) -> str:
 
 
 def unescape_token(token: str) -> str:
-    """Return the name that a token of a pointer stands for."""
+    """Return the name of a member from its escaped form in a pointer."""
     # `~1` is replaced first, since the token `~01` is the name `~1`.
     return token.replace("~1", "/").replace("~0", "~")
 
@@ -72,7 +72,7 @@ def find_first_difference(
     one: JsonValue,
     other: JsonValue,
     *,
-    passed_over: Callable[[JsonValue, JsonValue], bool] = lambda _, __: False,
+    is_ignored: Callable[[JsonValue, JsonValue], bool] = lambda _, __: False,
 ) -> str | None:
     """Return the JSON pointer to the first difference of two values; `None` if they are equal.
 
@@ -82,7 +82,7 @@ def find_first_difference(
     Args:
         one: A value, as any parser of this package returns it.
         other: Another value. The order of its members decides which difference is the first.
-        passed_over: Returns whether a difference between two values is ignored.
+        is_ignored: Returns whether a difference between two values is ignored.
     """
     stack = [_Pair(one, other)]
     while stack:
@@ -90,7 +90,7 @@ def find_first_difference(
         if isinstance(pair.one, dict) and isinstance(pair.other, dict):
             for key in (*pair.other, *pair.one):
                 if key not in pair.one or key not in pair.other:
-                    return _pointer(_Pair(0, 0, key, pair))
+                    return _build_pointer(_Pair(0, 0, key, pair))
             members = [_Pair(pair.one[key], pair.other[key], key, pair) for key in pair.other]
             stack += reversed(members)
         elif isinstance(pair.one, list) and isinstance(pair.other, list):
@@ -102,8 +102,8 @@ def find_first_difference(
                 _Pair(pair.one[index], pair.other[index], index, pair)
                 for index in range(length - 1, -1, -1)
             ]
-        elif not _are_equal(pair.one, pair.other) and not passed_over(pair.one, pair.other):
-            return _pointer(pair)
+        elif not _are_equal(pair.one, pair.other) and not is_ignored(pair.one, pair.other):
+            return _build_pointer(pair)
     return None
 
 
@@ -114,7 +114,7 @@ def _are_equal(one: JsonValue, other: JsonValue) -> bool:
     return bool(number_value(one) == number_value(other))
 
 
-def _pointer(pair: _Pair) -> str:
+def _build_pointer(pair: _Pair) -> str:
     keys: list[str | int] = []
     while pair.parent is not None:
         keys.append(pair.key)

@@ -1,5 +1,6 @@
 """Find repeated keys of JSON objects, which parsers drop silently."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,11 +26,11 @@ class RepeatedKeys:
         """
         members = dict(pairs)
         if len(members) < len(pairs):
-            remaining = dict.fromkeys(members, 1)
+            counts: Counter[str] = Counter()
             repeated = []
             for key, _ in pairs:
-                remaining[key] -= 1
-                if remaining[key] == -1:
+                counts[key] += 1
+                if counts[key] == 2:
                     repeated.append(key)
             self._found[id(members)] = (members, repeated)
         return members

@@ -47,21 +47,21 @@ def canonicalize(value: JsonValue) -> str:
 def canonicalize_text(text: str) -> str:
     """Return the canonical text of a JSON text; the text itself if it cannot be parsed."""
     try:
-        value = json.loads(text, parse_float=_number, parse_int=_whole)
+        value = json.loads(text, parse_float=_parse_number, parse_int=_parse_integer)
         return without_lone_surrogates(_SORTED.encode(value))
     except (RecursionError, ValueError):
         # It is not JSON, nested too deeply, or has too long numbers.
         return text
 
 
-def _number(literal: str) -> int | float:
-    """Return a number with a fraction or an exponent as its canonical text needs it."""
+def _parse_number(literal: str) -> int | float:
+    """Return a number with a fraction or an exponent; a short whole number as an integer."""
     number = float(literal)
     is_short = abs(number) < _FIRST_WITH_EXPONENT and number.is_integer()
     return int(number) if is_short else number
 
 
-def _whole(literal: str) -> int | float:
+def _parse_integer(literal: str) -> int | float:
     """Return an integer, as a double if the shortest form of the double has the same digits."""
     whole = int(literal)
     digits = literal.lstrip("-").rstrip("0")
@@ -86,34 +86,35 @@ class Spelling:
             return compact
         pieces = []
         chars_left = _MAX_TIMES_LONGER * len(compact)
-        for piece in self._pieces(_TOKENS.findall(compact)):
+        for piece in self._add_white_space(_TOKENS.findall(compact)):
             chars_left -= len(piece)
             if chars_left < 0:
                 return None
             pieces.append(piece)
         return "".join(pieces)
 
-    def _pieces(self, tokens: list[str]) -> Iterator[str]:
+    def _add_white_space(self, tokens: list[str]) -> Iterator[str]:
         """Yield tokens with the white space between them."""
         depth = 0
-        before = ""
+        previous = ""
         for symbol in tokens:
             if symbol in ("]", "}"):
                 depth -= 1
                 # The bracket of an empty container is on the same line.
-                yield "" if before in ("[", "{") else self._line(depth)
-            elif before in ("[", "{"):
-                yield self._line(depth)
+                yield "" if previous in ("[", "{") else self._line_break(depth)
+            elif previous in ("[", "{"):
+                yield self._line_break(depth)
             yield symbol
             if symbol in ("[", "{"):
                 depth += 1
             elif symbol == ":":
                 yield " "
             elif symbol == ",":
-                yield self._line(depth) or " "
-            before = symbol
+                yield self._line_break(depth) or " "
+            previous = symbol
 
-    def _line(self, depth: int) -> str:
+    def _line_break(self, depth: int) -> str:
+        """Return a line break with the white space of a depth; empty for JSON on one line."""
         return f"\n{self.indent * depth}" if self.indent else ""
 
 

@@ -191,7 +191,7 @@ def json_template(value: JsonValue) -> TextTemplate:
     try:
         return (_COMPACT.encode(value),)
     except (TypeError, RecursionError):
-        # Slots, integers kept as Decimal, or nesting beyond the interpreter's recursion limit.
+        # It has slots or a `Decimal`, or is nested deeper than the interpreter's recursion limit.
         return _build_template(value)
 
 
@@ -260,9 +260,9 @@ def _too_deep(max_depth: int) -> PayloadTooLargeError:
     )
 
 
-def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
-    hooks: dict[str, Any] = {"parse_constant": reject_constant, "parse_float": parse_finite_float}
-    hooks |= others
+def _decode(text: str, **hooks: Callable[[Any], object]) -> JsonValue:
+    """Return the value of a JSON text; `hooks` are arguments of `json.JSONDecoder`."""
+    hooks = {"parse_constant": reject_constant, "parse_float": parse_finite_float, **hooks}
     try:
         return _decode_with_hooks(text, hooks)
     except json.JSONDecodeError:
@@ -371,5 +371,5 @@ def text_member(value: JsonValue, name: str) -> str:
 
 
 def has_content(value: JsonValue) -> bool:
-    """Return whether a value is more than `null`, `false` or empty, as SDKs write unset fields."""
+    """Return whether a value is not `null`, `false` or empty, as SDKs write unset fields."""
     return not (value is None or value is False or value in ("", [], {}))

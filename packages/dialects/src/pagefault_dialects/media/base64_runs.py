@@ -43,9 +43,9 @@ _LINE_BREAK = r"(?:\r?\n|\\r\\n|\\n)[ \t]*"
 _BLANK = r" (?! )"
 _SEPARATORS = {separator: re.compile(separator) for separator in (_LINE_BREAK, _BLANK)}
 # A short last line that matches this may be a word of the text behind the base64, unless one of the
-# characters in `_CLOSED` follows it.
+# characters in `_CLOSING` follows it.
 LETTERS_ONLY = re.compile(r"[A-Za-z]?[a-z]*\Z")
-_CLOSED = re.compile(r"\Z|[)\"'`<]|\\\"")
+_CLOSING = re.compile(r"\Z|[)\"'`<]|\\\"")
 # The end of a line, or a character that closes the base64.
 _LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|\\r\\n|\\n|\Z|[\"'`<]|\\\")")
 
@@ -203,16 +203,16 @@ def find_run_end(text: str, start: int, *, label_chars: int = 0) -> int | None:
         label_chars: The length of a prefix on the first line, such as the head of a data URI.
     """
     ends = (_WrappedRun(text, start, alphabet).find_end(label_chars) for alphabet in _ALPHABETS)
-    return max(ends, key=lambda end: end.read).run
+    return max(ends, key=lambda end: end.read_end).run_end
 
 
 class _RunEnd(NamedTuple):
     """Two positions in a text at the end of a run."""
 
-    read: int
+    read_end: int
     """The end of the characters that were read."""
-    run: int | None
-    """The end of the run; `None` if it continues irregularly behind `read`."""
+    run_end: int | None
+    """The end of the run; `None` if it continues irregularly behind `read_end`."""
 
 
 class _WrappedRun:
@@ -239,8 +239,8 @@ class _WrappedRun:
         columns = second if is_even else max(first, first + label_chars)
         if columns < _MIN_COLUMNS or second == 0 or (first == 0 and separator == _BLANK):
             return _RunEnd(end, end)
-        body = self._find_equal_lines_end(end, separator, columns) if is_even else end
-        return self._find_last_line_end(body, separator, columns, is_single=body == end)
+        body_end = self._find_equal_lines_end(end, separator, columns) if is_even else end
+        return self._find_last_line_end(body_end, separator, columns, is_single=body_end == end)
 
     def _find_equal_lines_end(self, end: int, separator: str, columns: int) -> int:
         """Return the end of the lines of equal length behind the line that ends at `end`."""
@@ -250,41 +250,41 @@ class _WrappedRun:
         return end
 
     def _find_last_line_end(
-        self, body: int, separator: str, columns: int, *, is_single: bool
+        self, body_end: int, separator: str, columns: int, *, is_single: bool
     ) -> _RunEnd:
         """Return the end of the run after a possible last, shorter line.
 
         Args:
-            body: The end of the lines of equal length.
+            body_end: The end of the lines of equal length.
             separator: The pattern of the line breaks.
             columns: The length of the lines.
             is_single: Whether there is only one line so far.
         """
-        if padding := _PADDING.match(self._text, body):
+        if padding := _PADDING.match(self._text, body_end):
             return _RunEnd(padding.end(), padding.end())
-        end, is_padded = self._read_tail(body, separator, columns, is_single=is_single)
+        end, is_padded = self._read_tail(body_end, separator, columns, is_single=is_single)
         if is_padded:
             return _RunEnd(end, end)
         if is_single and columns > MAX_COLUMNS_OF_PAIR:
-            return _RunEnd(body, body)
+            return _RunEnd(body_end, body_end)
         next_width = self._next_width(end, separator)
-        may_continue = is_single or end == body or next_width == columns
+        may_continue = is_single or end == body_end or next_width == columns
         continues = next_width >= _MIN_COLUMNS and may_continue
         return _RunEnd(end, None if continues else end)
 
     def _read_tail(
-        self, body: int, separator: str, columns: int, *, is_single: bool
+        self, body_end: int, separator: str, columns: int, *, is_single: bool
     ) -> tuple[int, bool]:
         """Return the end of a last, shorter line, and whether it is padded.
 
         Without such a line, that is the end of the lines of equal length. The arguments are those
         of `_find_last_line_end`.
         """
-        width = self._next_width(body, separator)
+        width = self._next_width(body_end, separator)
         if not 0 < width < columns:
-            return body, False
-        found = _SEPARATORS[separator].match(self._text, body)
-        start = found.end() if found else body
+            return body_end, False
+        found = _SEPARATORS[separator].match(self._text, body_end)
+        start = found.end() if found else body_end
         end = self._find_line_end(start)
         padding = _PADDING.match(self._text, end)
         padded_end = padding.end() if padding else end
@@ -294,15 +294,21 @@ class _WrappedRun:
         if padding and not is_other_text:
             return padded_end, True
         is_cut = self._count_characters(self._start, end) % 4 == 1
-        if is_other_text or self._is_word(body, start, end) or is_cut:
-            return body, False
+        if is_other_text or self._is_word(body_end, start, end) or is_cut:
+            return body_end, False
         return end, False
 
-    def _is_word(self, body: int, start: int, end: int) -> bool:
-        """Return whether `start:end`, behind the body, is the first word of the following text."""
-        if not LETTERS_ONLY.match(self._text[start:end]) or _CLOSED.match(self._text, end):
+    def _is_word(self, body_end: int, start: int, end: int) -> bool:
+        """Return whether a last line is the first word of the text behind the base64.
+
+        Args:
+            body_end: The end of the lines of equal length.
+            start: The start of the last line.
+            end: The end of the last line.
+        """
+        if not LETTERS_ONLY.match(self._text[start:end]) or _CLOSING.match(self._text, end):
             return False
-        width = self._count_characters(self._start, body)
+        width = self._count_characters(self._start, body_end)
         width_with_word = self._count_characters(self._start, end)
         return width % 4 == 0 or width_with_word % 4 != 0
 

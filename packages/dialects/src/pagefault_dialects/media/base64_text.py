@@ -4,8 +4,8 @@ Every function makes only a few passes of compiled code over its text, since pay
 than 100 MB.
 
 `Base64Decoder` decodes a text piece by piece while it arrives, and can write the same text again
-from the decoded bytes. It accepts one alphabet, on one line or on lines of equal length. Texts of
-other spellings have to be decoded as a whole, by `decode_base64`.
+from the decoded bytes. It accepts texts in one alphabet, on one line or on lines of equal length.
+Other texts have to be decoded as a whole, by `decode_base64`.
 """
 
 import binascii
@@ -94,7 +94,7 @@ def _decode(data: bytes) -> bytes:
 
 def without_blanks(text: str) -> str:
     """Return an ASCII text without white space."""
-    # Needs less memory than `"".join(text.split())`, which creates a list of words.
+    # This needs less memory than `"".join(text.split())`, which creates a list of words.
     return text.translate(_NO_BLANKS)
 
 
@@ -111,13 +111,13 @@ class NotStrictBase64Error(Exception):
 
 
 @dataclass(slots=True)
-class _Breaks:
+class _LineBreaks:
     """The line breaks of a base64 text that arrives piece by piece. Lengths are in characters."""
 
     separator: bytes = b""
     """CRLF or LF; empty until the first line break."""
     first_length: int = 0
-    """The length of the first line, which is shorter than others behind the head of a data URI."""
+    """The length of the first line, which may be shorter behind the head of a data URI."""
     other_length: int = 0
     """The length of the second line and all others but the last; 0 until known."""
     line_count: int = 0
@@ -125,7 +125,7 @@ class _Breaks:
     open_length: int = 0
     """The length of the current line so far."""
     is_closed: bool = False
-    """True after a line that was shorter than the others, and therefore is the last."""
+    """True after a line that was shorter than the others, so it has to be the last."""
 
     def remove_from(self, text: bytes) -> bytes:
         """Return the next piece of the text without line breaks; it may not end inside of one.
@@ -188,7 +188,7 @@ class Base64Decoder:
     """A decoder of one base64 text that arrives piece by piece."""
 
     def __init__(self) -> None:
-        self._breaks = _Breaks()
+        self._breaks = _LineBreaks()
         # `None` until a character shows the alphabet.
         self._is_url_safe: bool | None = None
         # A carriage return at the end of a piece, whose line feed may follow.

@@ -22,7 +22,7 @@ from pagefault_dialects.media.block_table import (
 )
 from pagefault_dialects.media.data_uris import is_data_uri
 from pagefault_dialects.media.line_lists import join_base64_lines
-from pagefault_dialects.media.raw_audio import format_members, type_of_format
+from pagefault_dialects.media.raw_audio import read_sample_parameters, type_of_format
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.normalized import DeclaredKind
@@ -57,7 +57,7 @@ class MediaMatch:
     payload: Payload
     claim: MediaClaim
     consumed: tuple[MemberPath, ...]
-    """The members that `payload` and `claim` express, and members that only say how it is written.
+    """The members whose content is in `payload` and `claim`, and members with an encoding.
 
     The caller has to keep the other members of the block.
     """
@@ -238,9 +238,9 @@ def may_hold_words(path: MemberPath) -> bool:
     return not PLAIN_MEMBERS[path[0]].holds_base64
 
 
-def kind_of_media_range(claimed: str) -> DeclaredKind | None:
+def kind_of_media_range(text: str) -> DeclaredKind | None:
     """Return the kind of a media range such as `image/*` or `image`; `None` for other texts."""
-    return _KINDS.get(claimed.strip().lower().removesuffix("/*"))
+    return _KINDS.get(text.strip().lower().removesuffix("/*"))
 
 
 def find_embedded_claims(members: dict[str, object]) -> dict[MemberPath, MediaClaim]:
@@ -305,11 +305,13 @@ def _build_match(
         spelled_type = value_at(block, declared_type.path)
         container = value_at(block, container_path)
         if isinstance(spelled_type, str) and isinstance(container, dict):
-            consumed += [(*container_path, key) for key in format_members(spelled_type, container)]
+            consumed += [
+                (*container_path, key) for key in read_sample_parameters(spelled_type, container)
+            ]
     # `name` and `title` of the block itself are kept, since they also name the part.
     if filename and not (len(filename.path) == 1 and filename.path[-1] in TITLE_NAMES):
         consumed.append(filename.path)
-    consumed += _find_framing(block, path)
+    consumed += _find_framing_members(block, path)
     kind = kind or kind_of_type
     claim = MediaClaim(
         kind=kind,
@@ -347,8 +349,8 @@ def _enclosing_paths(path: MemberPath) -> Iterator[MemberPath]:
     return (path[:length] for length in range(len(path) - 1, -1, -1))
 
 
-def _find_framing(block: dict[str, object], path: MemberPath) -> Iterator[MemberPath]:
-    """Yield the members that only say how the payload at a path is written."""
+def _find_framing_members(block: dict[str, object], path: MemberPath) -> Iterator[MemberPath]:
+    """Yield the members that only describe how the payload at a path is written."""
     if _shapes_of_type(block):
         yield from (("type",), ("cache_control",))
     for outer in _enclosing_paths(path):
@@ -373,7 +375,7 @@ def _find_mime_type(block: dict[str, object], path: MemberPath) -> TextMember | 
             declared = type_of_format(declared) or declared
         if isinstance(declared, str) and canonical_mime_type(declared):
             mime_type = declared.strip()
-            parameters = format_members(mime_type, container).values()
+            parameters = read_sample_parameters(mime_type, container).values()
             return TextMember((*path, key), ";".join((mime_type, *parameters)))
     for key in block_table.FORMAT_NAMES:
         extension = container.get(key)

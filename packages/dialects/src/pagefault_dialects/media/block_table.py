@@ -72,8 +72,8 @@ PLAIN_MEMBERS: dict[str, PlainMember] = {
 
 _LANGCHAIN_ID = "lc_"
 
-# Members that only describe how a payload is written, such as its encoding. Members with one of
-# these values say nothing more once the payload is stored as a medium, and are dropped.
+# Members that only describe how a payload is written, such as its encoding, and their values. When
+# the payload is stored as a medium, a member with one of these values is dropped.
 FRAMING_MEMBERS: dict[str, frozenset[str]] = {
     "type": frozenset(("base64", "url", "data", "text", "file", "Buffer")),
     "source_type": frozenset(("base64", "url", "text")),
@@ -92,8 +92,8 @@ class BlockShape:
     block_type: str | None
     """The value of the member `type`; `None` for blocks without that member.
 
-    A block without `type` is recognised by its only member, which is the first key of one of the
-    paths in `payloads`.
+    A block without `type` is recognised by its only member, whose name is the first key of one of
+    the paths in `payloads`.
     """
     kind: DeclaredKind | None
     """The kind of medium that the block declares."""
@@ -118,8 +118,8 @@ _INLINE = paths(
     *("data", "base64", "blob", "bytes", "source.data", "source.base64", "source.bytes"),
     *("source.url", "data.data", "data.url", "data.text", "url"),
 )
-# Each of these providers uses some of the `_INLINE` paths, and no provider uses another one of them
-# for anything but media. So one list is enough for all.
+# Each of these providers uses some of the `_INLINE` paths. No provider uses the others for anything
+# but media, so one list is enough for all.
 _INLINE_PROVIDERS = "mcp, anthropic, langchain, vercel, pydantic-ai"
 
 SHAPES: tuple[BlockShape, ...] = (
@@ -187,7 +187,7 @@ class BlockTable:
         untyped = tuple(shape for shape in shapes if shape.block_type is None)
         typed = sorted((s for s in shapes if s.block_type), key=lambda s: s.block_type or "")
         by_type = groupby(typed, key=lambda shape: shape.block_type)
-        self.typed = {block_type: tuple(alike) for block_type, alike in by_type}
+        self.typed = {block_type: tuple(group) for block_type, group in by_type}
         self.untyped = untyped
         self.untyped_keys = frozenset(path[0] for shape in untyped for path in shape.payloads)
         self.first_keys_with_other_members = tuple(

@@ -3,7 +3,8 @@ r"""Find Python's literals of bytes, such as `b'\x89PNG\r\n…'`, in texts.
 They occur in results of tools that call `str` on bytes, or on a list or an object with bytes. Only
 literals that begin with the signature of a file format count. They have to be spelled as `repr`
 spells them: printable ASCII characters, the escapes of bytes, and escaped quotation marks. Other
-literals are left as text. The search ends after a thousand of those, since each takes time.
+literals are left as text. The search ends after a thousand other literals, since reading each takes
+time.
 """
 
 import re
@@ -28,7 +29,7 @@ _BODIES = {
     '"': re.compile(rf"(?:[ !#-\[\]-~]++|{_ESCAPE})*+"),
 }
 _HEAD_CHARS = 256
-# The least size, as of undeclared base64. A shorter literal is an example in a text.
+# The least size; undeclared base64 has the same limit. A shorter literal is an example in a text.
 _MIN_BYTES = CERTAIN_BASE64_CHARS * 3 // 4
 
 

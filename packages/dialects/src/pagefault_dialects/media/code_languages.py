@@ -7,7 +7,8 @@ _NAMED_AS_FILES = (
     "c css dart diff go graphql groovy html java json jsx less lua php r scala scss sql svelte "
     "swift toml tsx vue xml yaml zig"
 )
-# Other extensions by language; the first is the usual one if the name is none.
+# Other extensions by language. If the name of the language is not an extension, the first of these
+# is the usual one.
 _EXTENSIONS = {
     "bash": "sh bash zsh",
     "c": "h",

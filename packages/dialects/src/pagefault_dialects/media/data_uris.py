@@ -270,14 +270,14 @@ def find_data_uris(text: str, position: int = 0, end: int | None = None) -> Iter
     # Each search is bounded: a single search of a long text would block other threads.
     while scheme := search_windows(_SCHEME, text, position, end, reach=_SCHEME_CHARS):
         head = _HEAD.match(text, scheme.start())
-        decode = _base64_span if head and head["base64"] else _percent_encoded_span
+        decode = _decode_base64_span if head and head["base64"] else _decode_percent_encoded_span
         span = decode(text, head) if head else None
         if span:
             yield span
         position = span.end if span else head.end() if head else scheme.end()
 
 
-def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
+def _decode_base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     """Return the data URI of base64 with a head; `None` for examples and for invalid base64."""
     end = find_run_end(text, head.end(), label_chars=head.end() - head.start())
     if end is None:
@@ -293,7 +293,7 @@ def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     return DataUriSpan(head.start(), end, _declared_mime_type(head), data, _declared_filename(head))
 
 
-def _percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
+def _decode_percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     """Return the percent-encoded data URI with a head, if its content begins like a file."""
     mime_type = _declared_mime_type(head)
     if mime_type is None or is_textual(mime_type):

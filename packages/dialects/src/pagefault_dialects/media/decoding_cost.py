@@ -51,7 +51,7 @@ class DecodingCost:
     """False if decoding may take any amount of work and memory."""
 
 
-def decoding_cost(head: bytes, mime_type: str, *, max_pixels: int) -> DecodingCost | None:
+def estimate_decoding_cost(head: bytes, mime_type: str, *, max_pixels: int) -> DecodingCost | None:
     """Return the cost of decoding an image. Blocks, so call it in a worker thread.
 
     Args:

@@ -129,7 +129,7 @@ def find_movable_media(value: JsonValue) -> list[MovableString]:
 
     Percent-encoded data URIs are readable text, and are left in the JSON.
     """
-    found = []
+    movable = []
     for path, text, _ in find_strings(value):
         may_be_uri = _SCHEME.match(text) is not None
         if len(text) < INLINE_LIMIT_BYTES and not may_be_uri:
@@ -138,10 +138,10 @@ def find_movable_media(value: JsonValue) -> list[MovableString]:
         # A string that begins like a data URI but has invalid base64 is searched as a text.
         if uri is not None and uri.is_base64 and uri.data is not None:
             if must_be_moved(uri):
-                found.append(MovableString(pointer_of_path(path), text, uri))
+                movable.append(MovableString(pointer_of_path(path), text, uri))
         elif spans := find_media_in_text(text):
-            found.append(MovableString(pointer_of_path(path), text, None, spans))
-    return found
+            movable.append(MovableString(pointer_of_path(path), text, None, spans))
+    return movable
 
 
 def find_media_in_text(text: str) -> tuple[DataUriSpan, ...]:
@@ -203,11 +203,11 @@ def put_member(value: JsonValue, pointer: str, member: JsonValue) -> JsonValue:
     *tokens, last = pointer[1:].split("/")
     container = value
     for token in tokens:
-        container = container[_key(container, token)]
-    container[_key(container, last)] = member
+        container = container[_parse_key(container, token)]
+    container[_parse_key(container, last)] = member
     return value
 
 
-def _key(container: JsonValue, token: str) -> str | int:
+def _parse_key(container: JsonValue, token: str) -> str | int:
     """Return the index or the name of a member that a token of a JSON pointer stands for."""
     return int(token) if isinstance(container, list) else unescape_token(token)

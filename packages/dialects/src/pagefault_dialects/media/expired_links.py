@@ -13,8 +13,8 @@ from pagefault_dialects.model.resource import Damage
 
 # Pairs of parameters: the time of the signature, and the seconds for which it is valid.
 _SIGNED_FOR_SECONDS = (("x-amz-date", "x-amz-expires"), ("x-goog-date", "x-goog-expires"))
-# The parameter with the seconds since 1970, another parameter that has to be present, and the base
-# in which the seconds are written.
+# The parameter with the expiry in seconds since 1970, another parameter that has to be present, and
+# the base in which the seconds are written.
 _SINCE_1970 = (("expires", "signature", 10), ("expires", "key-pair-id", 10), ("ex", "hm", 16))
 _BASIC_FORMAT = "%Y%m%dT%H%M%SZ"
 

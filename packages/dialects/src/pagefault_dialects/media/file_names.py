@@ -1,8 +1,8 @@
 """Make file names safe to store, to show, to download and to send in a header.
 
 The name that is sent with a file is untrusted. It is reduced to a base name that every file system
-accepts, and that looks like what it is: without a path, control characters, invisible characters
-and names of devices. The extension is kept, since people and programs rely on it.
+accepts, without a path, control characters, invisible characters and names of devices. The
+extension is kept, since people and programs rely on it.
 """
 
 import re
@@ -38,7 +38,7 @@ _EXTENSIONS = {"application/xml": ".xml"} | {
     )
 }
 # The rest of a longer header is not parsed, since parsing takes more than linear time.
-_MAX_CHARS = 4_096
+_MAX_HEADER_CHARS = 4_096
 
 
 def safe_file_name(name: str | None) -> str | None:
@@ -116,12 +116,12 @@ def disposition_filename(header: str) -> str | None:
     `filename*` (RFC 8187) is preferred to `filename`. Bytes outside of ASCII are decoded as UTF-8,
     which browsers and curl send. The name may be empty: such a part of a form is a file as well.
     """
-    header = header[:_MAX_CHARS]
+    header = header[:_MAX_HEADER_CHARS]
     with suppress(UnicodeError):
         header = header.encode("latin-1").decode()
     message = Message()
     message["Content-Disposition"] = header.replace("\r", " ").replace("\n", " ")
-    # The names by whether they are those of `filename*`.
+    # The name in `filename*` by True, and that in `filename` by False.
     names: dict[bool, str] = {}
     for name, value in message.get_params(failobj=[], header="content-disposition"):
         if name.lower() == "filename":

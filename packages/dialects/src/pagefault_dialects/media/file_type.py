@@ -1,8 +1,8 @@
 """Choose the MIME type under which a file is stored, from its bytes, declared type and name.
 
-Files are not decoded, so a declared image of an unknown format is stored as an image. The
-signatures of programs and web pages only disprove a declared media type. They are not detected as
-types of their own, since no file may become HTML by its bytes.
+Files are not decoded, so a declared image of an unknown format is stored as an image. Signatures of
+programs and web pages only disprove a declared media type. The types of such files are not detected
+from these signatures, since no file may become HTML by its bytes.
 """
 
 import re
@@ -30,17 +30,17 @@ _WEB_PAGE = re.compile(
 )
 _MEDIA = ("image/", "audio/", "video/")
 _MIN_CONFIDENCE = 0.8
-# The container of DOC, XLS and PPT alike; puremagic takes it for one of them.
-_ANY_OLD_OFFICE_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
+# DOC, XLS and PPT files have the same signature; puremagic returns the type of one of them.
+_OLE_SIGNATURE = bytes.fromhex("d0cf11e0a1b11ae1")
 _UNSNIFFED_TYPES = ("text/", "image/svg", "message/", "multipart/")
 
 
 def detect_type(head: bytes, declared: str | None, filename: str | None) -> str:
     """Return the MIME type of a file; `application/octet-stream` if it is unknown.
 
-    The first of these that is known is used: the signatures of `types` together with the declared
-    type, puremagic, the extension of the name. A program or a web page is never stored as an
-    image, audio or video, whatever is declared.
+    The type is that of `types.detect_mime_type`, which uses signatures and the declared type. If it
+    is unknown, puremagic is used, and then the extension of the name. A program or a web page is
+    never stored as an image, audio or video, whatever type is declared.
 
     Args:
         head: The first `HEAD_BYTES` bytes of the file.
@@ -71,7 +71,7 @@ def detect_with_puremagic(head: bytes) -> str | None:
         match.mime_type.lower() for match in matches if match.confidence >= _MIN_CONFIDENCE
     }
     candidates.discard("")
-    if len(candidates) != 1 or head.startswith(_ANY_OLD_OFFICE_FILE):
+    if len(candidates) != 1 or head.startswith(_OLE_SIGNATURE):
         return None
     (mime_type,) = candidates
     if mime_type.startswith(_UNSNIFFED_TYPES) or "xml" in mime_type or "html" in mime_type:

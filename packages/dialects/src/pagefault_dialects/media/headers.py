@@ -17,7 +17,7 @@ from tinytag import TinyTag
 
 from pagefault_dialects.media.raw_audio import parse_raw_audio
 from pagefault_dialects.media.soundness import without_damaged_chunks
-from pagefault_dialects.media.soundness.matroska import ebml_number
+from pagefault_dialects.media.soundness.matroska import parse_ebml_number
 from pagefault_dialects.model.resource import DECODED_TYPES, MediaHints
 
 if TYPE_CHECKING:
@@ -254,21 +254,21 @@ def _matroska_duration(data: bytes) -> float | None:
     """
     scale = _DEFAULT_TIMESTAMP_SCALE
     ticks: float | None = None
-    for segment_start, segment_end in _elements(data, 0, len(data), _SEGMENT):
-        for start, end in _elements(data, segment_start, segment_end, _INFO):
-            for inner_start, inner_end in _elements(data, start, end, _TIMESTAMP_SCALE):
+    for segment_start, segment_end in _find_elements(data, 0, len(data), _SEGMENT):
+        for start, end in _find_elements(data, segment_start, segment_end, _INFO):
+            for inner_start, inner_end in _find_elements(data, start, end, _TIMESTAMP_SCALE):
                 scale = int.from_bytes(data[inner_start:inner_end], "big")
-            for inner_start, inner_end in _elements(data, start, end, _DURATION):
+            for inner_start, inner_end in _find_elements(data, start, end, _DURATION):
                 layout = {4: ">f", 8: ">d"}[inner_end - inner_start]
                 (ticks,) = struct.unpack_from(layout, data, inner_start)
     return None if ticks is None else ticks * scale / _NANOSECONDS
 
 
-def _elements(data: bytes, start: int, end: int, element_id: int) -> Iterator[tuple[int, int]]:
-    """Yield where the content of each element with an id begins and ends in `data[start:end]`."""
+def _find_elements(data: bytes, start: int, end: int, element_id: int) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of the content of each element with an id in `data[start:end]`."""
     while start < end:
-        element, start = ebml_number(data, start, keeps_marker=True)
-        size, start = ebml_number(data, start, keeps_marker=False)
+        element, start = parse_ebml_number(data, start, keeps_marker=True)
+        size, start = parse_ebml_number(data, start, keeps_marker=False)
         stop = end if size is None else min(end, start + size)
         if element == element_id:
             yield start, stop

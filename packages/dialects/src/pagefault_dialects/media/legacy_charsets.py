@@ -1,8 +1,8 @@
 """Detect and decode texts in legacy charsets, such as windows-1252 or Shift_JIS.
 
 Bytes with control characters that texts do not have are not text. A declared charset is tried
-first. Otherwise the charset is chosen in which the text looks most like words. If several look
-equally likely, the text is not decoded, since a wrong charset changes its meaning.
+first. If it does not fit, the charset is chosen in which the text looks most like words. If several
+charsets are equally likely, the text is not decoded, since a wrong charset changes its meaning.
 """
 
 import codecs
@@ -38,8 +38,11 @@ _SAMPLE_BYTES = 32_768
 _BYTES_BEFORE = 256
 _LONGEST_NAME = 40
 _WESTERN, _CENTRAL = "cp1252", "cp1250"
-_CLEARLY_BETTER = 0.1
-_CLEAR_RATIO = 2
+# Windows-1250 is preferred to windows-1252 only if its coherence is better by more than this.
+_MIN_COHERENCE_GAIN = 0.1
+# Of equally likely charsets, one is chosen if it has more than this many times the lower-case
+# letters of the next one.
+_MIN_LOWER_CASE_RATIO = 2
 _CHARSET = re.compile(r";\s*charset=\"?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 # Control characters that texts do not have: all but tabs, line and page ends, and escapes.
 _CONTROL_BYTE = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -72,7 +75,7 @@ def decode_any_text(data: bytes, declared_type: str | None = None) -> LegacyText
 def _is_unicode(text: str) -> bool:
     """Return whether a decoded text was UTF-8, perhaps with some damaged characters.
 
-    If it was in another charset, few of its characters outside of ASCII are valid UTF-8 by chance.
+    If it was in another charset, hardly any of its characters outside of ASCII are valid UTF-8.
     """
     damaged = text.count("\ufffd")
     return damaged == 0 or len(text) - len(text.encode("ascii", "ignore")) > 2 * damaged
@@ -245,18 +248,18 @@ def _may_be_western(match: "CharsetMatch") -> bool:
 
 
 def _is_western_preferred(best: "CharsetMatch", western: "CharsetMatch") -> bool:
-    """Return whether a text is taken for windows-1252 rather than for the best match.
+    """Return whether a text is decoded as windows-1252 instead of the best match.
 
     Windows-1250 has most letters of windows-1252, but is rarer, so it has to be clearly better.
     """
     if western is best:
         return True
-    is_better = best.coherence - western.coherence > _CLEARLY_BETTER
+    is_better = best.coherence - western.coherence > _MIN_COHERENCE_GAIN
     return best.encoding == _CENTRAL and not is_better
 
 
 def _choose_by_lower_case(candidates: "list[CharsetMatch]") -> str | None:
     """Return the charset in which clearly more letters are lower case than in others, if any."""
     counts = sorted((sum(map(str.islower, str(item))), item.encoding) for item in candidates)
-    (second, _), (most, encoding) = counts[-2:]
-    return encoding if most > _CLEAR_RATIO * second else None
+    (second_count, _), (first_count, encoding) = counts[-2:]
+    return encoding if first_count > _MIN_LOWER_CASE_RATIO * second_count else None

@@ -4,7 +4,7 @@ Most lists of strings are something else: lists of names, of files, or of lines 
 one file in base64 if
 
 - all lines but the last are equally long, and the last is not longer,
-- it begins with the signature of a file or the head of a data URI, or a member for media has it,
+- it begins with the signature of a file or the head of a data URI, or it is in a member for media,
 - and the joined lines are valid base64.
 
 A list of two strings may also be a file and its caption or type. Then the first string is usually
@@ -18,8 +18,8 @@ from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_ba
 from pagefault_dialects.media.data_uris import find_base64_start
 
 _MIN_COLUMNS = 16
-# Longer strings are not lines. The placeholder of a long string (see `streams`) is longer too, so a
-# list with a long string is read in the same way whether the body is streamed or not.
+# Longer strings are not lines. In a streamed body, long strings are replaced by placeholders (see
+# `streams`), which are longer than this too. So a list is read in the same way in both cases.
 _MAX_COLUMNS = 8_000
 # For lists without a signature and without line ends: digests and identifiers are shorter.
 _MIN_UNMARKED_COLUMNS = 40
@@ -43,16 +43,16 @@ def join_base64_lines(value: object, *, is_declared: bool = False) -> str | None
         return None
     head = find_base64_start(value[0])
     is_certain = head > 0 or has_signature_at(value[0], 0)
-    may_be = is_certain or is_declared or value[0].endswith("\n")
-    if not may_be or len(value[0]) < _MIN_COLUMNS or set(map(type, value)) != {str}:
+    may_be_file = is_certain or is_declared or value[0].endswith("\n")
+    if not may_be_file or len(value[0]) < _MIN_COLUMNS or set(map(type, value)) != {str}:
         return None
     lines = _strip_line_ends(value, head)
     if not _have_equal_lengths(lines, head) or (len(value) > 1 and not _is_wrapped(lines, head)):
         return None
     joined = "".join(lines)
     # In a member for media, a list of one string is read like the string itself.
-    is_plain = is_certain or (is_declared and len(value) == 1)
-    if not (is_plain or _looks_encoded(joined, lines, has_ends=value[0].endswith("\n"))):
+    is_accepted = is_certain or (is_declared and len(value) == 1)
+    if not (is_accepted or _looks_encoded(joined, lines, has_ends=value[0].endswith("\n"))):
         return None
     body = joined[head:]
     return joined if len(body) >= CERTAIN_BASE64_CHARS and decode_base64(body) else None

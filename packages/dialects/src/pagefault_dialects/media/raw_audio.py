@@ -96,8 +96,8 @@ class RawAudio:
     def mime_type(self) -> str:
         """The canonical type."""
         if self.law:
-            essence, usual = f"audio/pcm{self.law}", _DEFAULT_G711_RATE
-            rate = "" if self.rate == usual else f";rate={self.rate}"
+            essence = f"audio/pcm{self.law}"
+            rate = "" if self.rate == _DEFAULT_G711_RATE else f";rate={self.rate}"
         else:
             is_big = self.byte_order != "little" and self.bits in (16, 24)
             essence, rate = f"audio/l{self.bits}" if is_big else "audio/pcm", f";rate={self.rate}"
@@ -117,9 +117,9 @@ def is_raw_audio(mime_type: str) -> bool:
 
 
 def parse_raw_audio(mime_type: str) -> RawAudio | None:
-    """Return the format of a MIME type in any spelling.
+    """Return the format of raw audio that a MIME type declares, in any spelling.
 
-    Return `None` for types of other files, without a rate, or with a parameter out of range.
+    Return `None` for other types, and for types without a rate or with a parameter out of range.
     """
     if mime_type[:6].lower() != "audio/":
         return None
@@ -129,10 +129,10 @@ def parse_raw_audio(mime_type: str) -> RawAudio | None:
     pairs = (piece.partition("=") for piece in rest)
     parameters = {name.strip(): value.strip().strip('"') for name, _, value in pairs}
     law = _LAWS.get(essence)
-    usual_bits, usual_rate = (16, _DEFAULT_G711_RATE) if law else _LINEAR_TYPES[essence]
-    rate = _parse_number(parameters, _RATE_NAMES, usual_rate)
+    default_bits, default_rate = (16, _DEFAULT_G711_RATE) if law else _LINEAR_TYPES[essence]
+    rate = _parse_number(parameters, _RATE_NAMES, default_rate)
     channels = _parse_number(parameters, _CHANNEL_NAMES, 1)
-    bits = usual_bits if law else _parse_number(parameters, _BITS_NAMES, usual_bits)
+    bits = default_bits if law else _parse_number(parameters, _BITS_NAMES, default_bits)
     if rate is None or channels is None or bits not in _BITS:
         return None
     if not (1_000 <= rate <= _MAX_RATE and 1 <= channels <= _MAX_CHANNELS):
@@ -166,9 +166,9 @@ def _find_byte_order(essence: str, parameters: Mapping[str, str]) -> ByteOrder |
 
 
 def canonicalize_raw_type(mime_type: str) -> str | None:
-    """Return the canonical type of raw audio with all its parameters.
+    """Return the canonical spelling of a MIME type of raw audio, with all parameters.
 
-    Return `None` for types of other files, without parameters, or without the rate.
+    Return `None` for other types, and for types without parameters or without a rate.
     """
     if ";" not in mime_type:
         return None
@@ -176,8 +176,8 @@ def canonicalize_raw_type(mime_type: str) -> str | None:
     return None if raw is None else raw.mime_type
 
 
-def format_members(mime_type: str, members: Mapping[str, object]) -> dict[str, str]:
-    """Return the parameters of raw audio that are members next to its MIME type.
+def read_sample_parameters(mime_type: str, members: Mapping[str, object]) -> dict[str, str]:
+    """Return the parameters of raw audio that an object declares in members next to the MIME type.
 
     Args:
         mime_type: The type as it was declared.
@@ -210,8 +210,8 @@ def type_of_format(name: str) -> str | None:
 def detect_sample_type(head: bytes, mime_type: str) -> str | None:
     """Return the canonical type of raw audio, with a byte order that is detected if necessary.
 
-    Services send `audio/L16` in both byte orders. In the right one, successive samples differ less.
-    Silence is taken for little-endian, which Gemini sends.
+    Services send `audio/L16` in both byte orders. In the right byte order, successive samples
+    differ less. For silence, the result is little-endian, which Gemini sends.
 
     Args:
         head: The first bytes of the samples.
@@ -224,12 +224,12 @@ def detect_sample_type(head: bytes, mime_type: str) -> str | None:
     if raw is None:
         return None
     if raw.byte_order is None and raw.law is None:
-        is_big = _roughness(head, raw, "big") < _roughness(head, raw, "little")
+        is_big = _measure_roughness(head, raw, "big") < _measure_roughness(head, raw, "little")
         raw = replace(raw, byte_order="big" if is_big else "little")
     return raw.mime_type
 
 
-def _roughness(head: bytes, raw: RawAudio, byte_order: ByteOrder) -> int:
+def _measure_roughness(head: bytes, raw: RawAudio, byte_order: ByteOrder) -> int:
     """Return the sum of the differences between successive samples of the first channel."""
     width = raw.sample_bytes
     samples = [
@@ -318,17 +318,18 @@ def plan_wav_file(mime_type: str, size_bytes: int) -> WavFile | None:
     if raw is None:
         return None
     if raw.byte_order is None and raw.law is None:
+        # RFC 2586 defines samples without a declared byte order as big-endian.
         raw = replace(raw, byte_order="big")
     wav = WavFile(raw, size_bytes)
     return wav if wav.size_bytes <= _MAX_DATA_BYTES else None
 
 
 def _expand_g711(samples: bytes, law: _Law) -> bytes:
-    low, high = _g711_tables(law)
-    wide = bytearray(2 * len(samples))
-    wide[0::2] = samples.translate(low)
-    wide[1::2] = samples.translate(high)
-    return bytes(wide)
+    low_table, high_table = _g711_tables(law)
+    expanded = bytearray(2 * len(samples))
+    expanded[0::2] = samples.translate(low_table)
+    expanded[1::2] = samples.translate(high_table)
+    return bytes(expanded)
 
 
 @cache

@@ -32,8 +32,8 @@ from pagefault_dialects.model.conversation import (
     ProviderBlock,
     SyntheticNote,
     TurnCall,
-    in_entry,
     locate_calls,
+    with_entry_seq,
 )
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
@@ -314,7 +314,7 @@ def _merge_turns(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
         return turns
     first = turns[0]
     items = tuple(
-        item if turn.seq == first.seq else in_entry(item, turn.seq)
+        item if turn.seq == first.seq else with_entry_seq(item, turn.seq)
         for turn in turns
         for item in turn.items
     )

@@ -28,7 +28,7 @@ from pagefault_dialects.media.embedded_data_uris import (
     find_strings,
     pointer_of_path,
 )
-from pagefault_dialects.media.raw_audio import format_members, type_of_format
+from pagefault_dialects.media.raw_audio import read_sample_parameters, type_of_format
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, sniff
 from pagefault_dialects.model.resource import resource_kind
 
@@ -147,7 +147,7 @@ def _find_declared_type(holder: JsonValue, path: ValuePath | None) -> str | None
     for name in block_table.BLOCK_TABLE.mime_type_members:
         if isinstance(mime_type := holder.get(name), str):
             # The parameters of raw audio, such as the rate, may be members beside the type.
-            parameters = format_members(mime_type, holder).values()
+            parameters = read_sample_parameters(mime_type, holder).values()
             return canonical_mime_type(";".join((mime_type, *parameters)))
     if isinstance(audio_format := holder.get("format"), str) and (
         audio_type := AUDIO_FORMATS.get(audio_format) or type_of_format(audio_format)

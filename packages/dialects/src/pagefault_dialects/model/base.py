@@ -39,26 +39,27 @@ JsonData: TypeAlias = Any
 
 def frozen(value: JsonData) -> JsonData:
     """Return a JSON value with read-only mappings for objects, tuples for arrays, at any depth."""
-    return _rebuilt(value, MappingProxyType, tuple)
+    return _convert_containers(value, MappingProxyType, tuple)
 
 
 def thawed(value: JsonData) -> JsonData:
     """Return a JSON value with dicts for objects and lists for arrays, at any depth."""
-    return _rebuilt(value, dict, list)
+    return _convert_containers(value, dict, list)
 
 
-def _rebuilt(
+def _convert_containers(
     value: JsonData,
     make_object: Callable[[dict[str, JsonData]], JsonData],
     make_array: Callable[[list[JsonData]], JsonData],
 ) -> JsonData:
     # Without recursion, since a value may be nested a thousand levels deep.
     root: list[JsonData] = [value]
+    # Each value to convert, by its container and its key or index in it.
     stack: list[tuple[Any, Any]] = [(root, 0)]
     copied: list[tuple[Any, Any]] = []
     while stack:
-        holder, key = stack.pop()
-        node = holder[key]
+        container, key = stack.pop()
+        node = container[key]
         if isinstance(node, Mapping):
             copy: Any = dict(node)
             stack.extend((copy, name) for name in copy)
@@ -67,12 +68,12 @@ def _rebuilt(
             stack.extend((copy, index) for index in range(len(copy)))
         else:
             continue
-        holder[key] = copy
-        copied.append((holder, key))
-    # Containers were copied before their children, so the reverse order builds children first.
-    for holder, key in reversed(copied):
-        made = make_object if isinstance(holder[key], dict) else make_array
-        holder[key] = made(holder[key])
+        container[key] = copy
+        copied.append((container, key))
+    # Containers were copied before their children, so the reverse order converts children first.
+    for container, key in reversed(copied):
+        make = make_object if isinstance(container[key], dict) else make_array
+        container[key] = make(container[key])
     return root[0]
 
 
@@ -93,7 +94,7 @@ class FrozenModel(BaseModel):
     ) -> dict[str, Any]:
         """Describe each field with the docstring below it."""
         aliases = {name: field.alias or name for name, field in cls.model_fields.items()}
-        return described_by_docstrings(cls, aliases, handler(schema), handler)
+        return add_docstrings(cls, aliases, handler(schema), handler)
 
     def dump(self) -> dict[str, JsonData]:
         """Return the model as a JSON object, without optional fields that are `None`.
@@ -104,7 +105,7 @@ class FrozenModel(BaseModel):
         Source: spec 001, "JSON Serialization".
         """
         return {
-            name: _plain(value)
+            name: _dump_plain(value)
             for name in type(self).model_fields
             if (value := getattr(self, name)) is not None or name in self.shown_when_null
         }
@@ -128,7 +129,7 @@ class WireModel(FrozenModel):
         for name, alias in _aliases(type(self)):
             value = getattr(self, name)
             if value is not None or (name in self.nullable and name in self.model_fields_set):
-                members[alias] = _wire(value)
+                members[alias] = _dump_wire(value)
         return members
 
 
@@ -138,25 +139,25 @@ def _aliases(kind: type[WireModel]) -> tuple[tuple[str, str], ...]:
     return tuple((name, field.alias or name) for name, field in kind.model_fields.items())
 
 
-def _wire(value: object) -> object:
+def _dump_wire(value: object) -> object:
     if isinstance(value, WireModel):
         return value.wire()
     if isinstance(value, tuple):
-        return [_wire(item) for item in value]
+        return [_dump_wire(item) for item in value]
     return value
 
 
-def _plain(value: object) -> JsonData:
+def _dump_plain(value: object) -> JsonData:
     if isinstance(value, FrozenModel):
         return value.dump()
     if isinstance(value, datetime):
         return moment_text(value)
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_dump_plain(item) for item in value]
     return thawed(value)
 
 
-def described_by_docstrings(
+def add_docstrings(
     kind: type, members: Mapping[str, str], schema: dict[str, Any], handler: GetJsonSchemaHandler
 ) -> dict[str, Any]:
     """Return the JSON schema of a class, with the docstrings of its fields as descriptions.
@@ -232,10 +233,10 @@ def faults_of(exc: ValidationError) -> list[Fault]:
 
 def fault_of(error: Mapping[str, Any]) -> Fault:
     """Return one of pydantic's errors as a JSON pointer and a sentence that repeats no input."""
-    return Fault(_pointer(error), _message(error))
+    return Fault(_find_pointer(error), _find_message(error))
 
 
-def _pointer(error: Mapping[str, Any]) -> str:
+def _find_pointer(error: Mapping[str, Any]) -> str:
     if error["type"] == "json_invalid":
         # Its location is a position in the text, not in a value.
         return ""
@@ -243,7 +244,7 @@ def _pointer(error: Mapping[str, Any]) -> str:
     return json_pointer(location[1:] if location[:1] == ("body",) else location)
 
 
-def _message(error: Mapping[str, Any]) -> str:
+def _find_message(error: Mapping[str, Any]) -> str:
     if template := _MESSAGES.get(error["type"]):
         return template.format_map(error.get("ctx", {}))
     # Pydantic adds a prefix to messages of our validators.

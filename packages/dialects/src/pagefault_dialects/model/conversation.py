@@ -101,7 +101,7 @@ class Medium:
     is_evicted: bool = False
     """True if the medium is left out to save tokens."""
     is_collected: bool = False
-    """True for a file that the tool wrote into a folder; `instead` names the file."""
+    """True for a file that the tool wrote into a folder. It is rendered as the line `instead`."""
     claimed_type: str | None = None
     """The MIME type that a message declared, if it differs from `mime_type`."""
     is_in_text: bool = False
@@ -272,7 +272,7 @@ def block_of(item: Item) -> NativeBlock | None:
     return None if isinstance(item, DataItem | SyntheticNote) else item.block
 
 
-def in_entry(item: Item, seq: int | None) -> Item:
+def with_entry_seq(item: Item, seq: int | None) -> Item:
     """Return an item with the number of its entry, for a turn that begins in another entry."""
     has_seq = isinstance(item, SyntheticNote) or item.seq is not None
     return item if has_seq else replace(item, seq=seq)
@@ -370,7 +370,8 @@ class Turn(Generic[_Item]):
     def entry_seq(self, item_seq: int | None = None) -> int | None:
         """Return the number of the entry of an item, or of the turn; `None` outside of a session.
 
-        Messages of a body that is not stored are numbered too, but no tool could read them by it.
+        Messages of a request that is not stored have numbers too, but no entries that a tool could
+        read.
         """
         return (item_seq or self.seq) if self.origin.startswith(_RECORD_PATH) else None
 

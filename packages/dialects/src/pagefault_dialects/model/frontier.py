@@ -45,7 +45,7 @@ class Frontier(WireModel):
 
     def up_to(self, seq: int) -> "Frontier":
         """Return the frontier limited to entries up to `seq`."""
-        levels = {name: min(place, seq) for name, place in self if isinstance(place, int)}
+        levels = {name: min(reached, seq) for name, reached in self if isinstance(reached, int)}
         orphans = tuple(orphan for orphan in self.orphans if orphan <= seq)
         return self.model_copy(update={**levels, "orphans": orphans})
 

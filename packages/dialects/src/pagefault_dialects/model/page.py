@@ -76,7 +76,7 @@ def parse_level(text: str) -> Level | None:
     return Level.__members__.get(text.upper()) if text.isascii() else None
 
 
-def _level_by_name(value: object) -> Level:
+def _parse_level_input(value: object) -> Level:
     """Return the level of a number or a name in JSON; raise `ValueError` for other values."""
     level = None
     if isinstance(value, str):
@@ -98,7 +98,7 @@ LevelInput = TypeAliasType(
     "LevelInput",
     Annotated[
         Level,
-        BeforeValidator(_level_by_name, json_schema_input_type=_LevelNumber | LevelName),
+        BeforeValidator(_parse_level_input, json_schema_input_type=_LevelNumber | LevelName),
     ],
 )
 Scene = TypeAliasType("Scene", str | JsonObject)
@@ -280,19 +280,19 @@ class StoredPage:
     @property
     def open_descriptor(self) -> bytes:
         """The descriptor with the rare fields, as null if empty, but without its closing brace."""
-        return self.descriptor[:-1] + (_NO_RARE_FIELDS if self._is_short else b"")
+        return self.descriptor[:-1] + (_NO_RARE_FIELDS if self._has_no_rare_fields else b"")
 
     @property
     def open_summary(self) -> bytes:
         """The descriptor without the rare fields and without its closing brace."""
-        if self._is_short:
+        if self._has_no_rare_fields:
             return self.descriptor[:-1]
         members = msgspec.json.decode(self.descriptor, type=dict[str, msgspec.Raw])
-        kept = {name: value for name, value in members.items() if name not in RARE_FIELDS}
-        return msgspec.json.encode(kept)[:-1]
+        common = {name: value for name, value in members.items() if name not in RARE_FIELDS}
+        return msgspec.json.encode(common)[:-1]
 
     @property
-    def _is_short(self) -> bool:
+    def _has_no_rare_fields(self) -> bool:
         # Only a descriptor without rare fields ends with a number, its version.
         return self.descriptor[-2:-1].isdigit()
 

@@ -54,14 +54,14 @@ def as_float32(value: Any) -> Any:  # noqa: ANN401 - a JSON value
     return float(f"{number:.{_MAX_DIGITS}g}")
 
 
-def _coordinate(value: object) -> object:
+def _check_coordinate(value: object) -> object:
     if not is_finite_number(value) or abs(float(value)) >= _LARGEST_COORDINATE:
         msg = "must be a finite number of 32 bits"
         raise ValueError(msg)
     return value
 
 
-def _timestamp(value: object) -> object:
+def _check_timestamp(value: object) -> object:
     is_span = isinstance(value, list) and len(value) == 2 and all(map(is_finite_number, value))
     if not isinstance(value, dict) and not is_span and not is_finite_number(value):
         msg = "must be an object, a number of seconds, or two of them: [start, end]"
@@ -69,12 +69,14 @@ def _timestamp(value: object) -> object:
     return value
 
 
-_Coordinate = Annotated[Any, PlainValidator(_coordinate), WithJsonSchema({"type": "number"})]
+_Coordinate = Annotated[Any, PlainValidator(_check_coordinate), WithJsonSchema({"type": "number"})]
 TimestampItem = TypeAliasType(
     "TimestampItem",
     Annotated[
         Any,
-        PlainValidator(_timestamp, json_schema_input_type=JsonObject | float | tuple[float, float]),
+        PlainValidator(
+            _check_timestamp, json_schema_input_type=JsonObject | float | tuple[float, float]
+        ),
     ],
 )
 # `FailFast` stops at the first error, since there may be thousands.

@@ -198,11 +198,11 @@ class RenderOptions(RecordRenderOptions):
     def is_local(self) -> bool:
         """Return whether a message of the rendering depends only on its own entry.
 
-        This disregards limits on media, and calls whose answers are in other entries.
+        Limits on media, and calls whose results are in other entries, are not considered.
         """
         is_evicted = self.max_tokens is not None or self.frontier is not None
-        is_bound = bool(self.memory) or self.max_text is not None
-        return not is_evicted and not is_bound and self.media != "signed-url"
+        depends_on_session = bool(self.memory) or self.max_text is not None
+        return not is_evicted and not depends_on_session and self.media != "signed-url"
 
 
 def describe_option(name: str) -> tuple[Range, str]:
@@ -291,7 +291,7 @@ def joined_pieces(pieces: Sequence[JsonPiece]) -> list[JsonPiece]:
 
 
 def rendering_of(pieces: Sequence[JsonPiece]) -> Rendering:
-    """Return pieces as a rendering with a digest of their characters; media are not read."""
+    """Return a rendering of pieces, with a digest of their characters; media are not read."""
     digest = hashlib.sha256()
     for piece in pieces:
         text = piece if isinstance(piece, bytes) else piece.fingerprint

@@ -8,19 +8,11 @@ from typing import Literal
 from typing_extensions import TypeAliasType
 
 ResourceKind = TypeAliasType("ResourceKind", Literal["image", "audio", "video", "binary", "text"])
-
-
 DamageCode = Literal["damaged-media", "encrypted-media", "expired-link"]
 
-
 _KINDS: tuple[ResourceKind, ...] = ("image", "audio", "video", "text")
-
-
 _KIND_OF_FAMILY: dict[str, ResourceKind] = {kind: kind for kind in _KINDS}
-
-
 _URI = re.compile(r"(?:@?blob:)?([0-9a-f]{32})\Z")
-
 
 DECODED_TYPES = frozenset(
     {"image/avif", "image/bmp", "image/gif", "image/jpeg", "image/png", "image/webp"}
@@ -30,7 +22,6 @@ DECODED_TYPES = frozenset(
 TIFF is not among them: its decoder writes every error to the standard error of the process, which
 cannot be switched off.
 """
-
 
 # Part of the key of every derived image. If it changes, all images are derived again.
 _VERSION = "v1"
@@ -126,7 +117,8 @@ class ImageRecipe:
         """The recipe as short text, such as `v1;jpeg,png;2000;3750000`."""
         types = ",".join(mime_type.removeprefix("image/") for mime_type in self.types)
         bounds = ["-" if bound is None else bound for bound in (self.max_side, self.max_bytes)]
-        # Left out if not set, so that images derived before this field existed are still found.
+        # Without `min_side`, the key is the same as before this field existed, so that images that
+        # were derived then are still found.
         bounds += [] if self.min_side is None else [self.min_side]
         return ";".join((_VERSION, types, *map(str, bounds)))
 

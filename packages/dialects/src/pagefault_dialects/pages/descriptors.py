@@ -1,8 +1,8 @@
 """Find the properties of a page: type, name, dimensions, duration, scenes, and its tag.
 
-A property is what the client declared in a field, else what was measured in the content. Other
-runtimes put scenes, timestamps and the schema name into `metadata`, since their pages have no such
-fields, so an empty field is looked up there.
+The value of a property is what the client declared in a field, else what was measured in the
+content. Other runtimes put scenes, timestamps and the schema name into `metadata`, since their
+pages have no such fields. So if a field is empty, its value is read from `metadata`.
 """
 
 from collections.abc import Callable

@@ -27,9 +27,9 @@ from pagefault_dialects.pages.sizes import page_tokens
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 _LINE_CHARS = 200
-# Even after a very long id, a line has so many characters of text.
-_FEWEST_WORDS_CHARS = 48
-# More than is ever rendered, since base64 is removed before the cut.
+# A line has at least this many characters of text, even after a very long id.
+_MIN_WORDS_CHARS = 48
+# Base64 is removed from this many characters of a text, before the text is cut to a line.
 _SCANNED_CHARS = 4_000
 
 _HEADER = 'Memory pages. Use page_fault("ID", target_level=0) for full content.'
@@ -74,7 +74,7 @@ def manifest_line(
     words = _manifest_words(fields)
     if words is None:
         return start
-    max_chars = max(_FEWEST_WORDS_CHARS, _LINE_CHARS - len(start) - 2)
+    max_chars = max(_MIN_WORDS_CHARS, _LINE_CHARS - len(start) - 2)
     return f"{start}: {quote_short(words, max_chars)}"
 
 
@@ -133,7 +133,7 @@ def page_detail(
         *_further_lines(page, size_bytes),
         ("Created", rfc3339(created_at)),
         ("Updated", None if updated_at is None else rfc3339(updated_at)),
-        ("Accessed", _access_words(last_accessed, access_count)),
+        ("Accessed", _format_accesses(last_accessed, access_count)),
         ("Version", str(version)),
     ]
     return "".join(f"{label + ':':<{_LABEL_CHARS}}{value}\n" for label, value in lines if value)
@@ -179,7 +179,7 @@ def _further_lines(page: Page, size_bytes: int | None) -> list[tuple[str, str | 
     ]
 
 
-def _access_words(last_accessed: datetime | None, access_count: int) -> str | None:
+def _format_accesses(last_accessed: datetime | None, access_count: int) -> str | None:
     times = f"{access_count} time{'' if access_count == 1 else 's'}"
     if last_accessed is None:
         return times if access_count else None

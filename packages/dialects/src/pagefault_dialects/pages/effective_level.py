@@ -31,7 +31,7 @@ class _VisibleContent(NamedTuple):
     text: str | None
 
 
-def attached_image(page: Page, level: Level) -> Body | None:
+def find_attached_image(page: Page, level: Level) -> Body | None:
     """Return the image that is attached at a level: a URL, or a medium that is an image.
 
     A data URI that cannot be decoded is attached as it was sent (spec 000: content that starts with
@@ -52,21 +52,22 @@ def attached_image(page: Page, level: Level) -> Body | None:
 def effective_level(page: Page, level: Level, *, with_recordings: bool = False) -> EffectiveLevel:
     """Return the level that is rendered if `level` is requested.
 
-    It is the fullest level with the same content. If the requested level does not exist, the
-    nearest level with content replaces it. A page whose `compression_level` is ABSTRACT was
-    compressed before it was sent, so the result for ABSTRACT is never fuller than ABSTRACT.
+    This is the fullest level with the same content as the requested level. If the requested level
+    does not exist, the nearest level with content is used in its place. A page whose
+    `compression_level` is ABSTRACT was compressed before it was sent, so the result for ABSTRACT is
+    never fuller than ABSTRACT.
 
     Args:
         page: The page.
         level: The requested level.
-        with_recordings: Whether the recording itself is returned at FULL, which is more than its
-            transcript.
+        with_recordings: True if the caller returns the recording itself at FULL. Then FULL has more
+            content than a level with the same transcript.
     """
     existing = _find_existing_level(page, level)
-    content = _visible_content(page, existing)
+    content = _find_visible_content(page, existing)
     is_url = content.image is not None and content.image.kind == "url"
     sent_level = page.fields.compression_level
-    fullest = sent_level if sent_level <= level else Level.FULL
+    fullest_allowed = sent_level if sent_level <= level else Level.FULL
     has_recording = with_recordings and page.full.is_media and page.fields.modality in _RECORDINGS
     has_more = False
     for fuller in Level:
@@ -76,9 +77,9 @@ def effective_level(page: Page, level: Level, *, with_recordings: bool = False) 
         text = content.text
         if has_file or (text is not None and _has_longer_data(page, fuller, len(text))):
             has_more = True
-        elif (other := _visible_content(page, fuller)) == content:
-            # A URL may return a smaller copy of the image, so it is not called FULL.
-            effective = existing if is_url else max(fuller, fullest)
+        elif (other := _find_visible_content(page, fuller)) == content:
+            # A URL may return a smaller copy of the image, so the level is not FULL.
+            effective = existing if is_url else max(fuller, fullest_allowed)
             return EffectiveLevel(effective, has_more)
         else:
             # The fuller level differs, so it has more if it has any content.
@@ -96,8 +97,8 @@ def whole_text(page: Page) -> str | None:
     return (image_text if page.fields.modality == "image" else visible_text)(page, level)
 
 
-def _visible_content(page: Page, level: Level) -> _VisibleContent:
-    image = attached_image(page, level)
+def _find_visible_content(page: Page, level: Level) -> _VisibleContent:
+    image = find_attached_image(page, level)
     if image is not None:
         return _VisibleContent(image, None)
     read_text = image_text if page.fields.modality == "image" else visible_text
@@ -113,7 +114,7 @@ def _find_existing_level(page: Page, level: Level) -> Level:
     if level is not Level.FULL or page.fields.modality in _RECORDINGS:
         return level
     if page.fields.modality == "image":
-        return Level.REDUCED if attached_image(page, Level.REDUCED) else level
+        return Level.REDUCED if find_attached_image(page, Level.REDUCED) else level
     shorter = (item for item in (Level.REDUCED, Level.ABSTRACT) if page.at(item) is not None)
     return next(shorter, level)
 

@@ -36,7 +36,7 @@ def language_of(page: Page) -> str | None:
     language = next(filter(None, candidates), None)
     if language is not None or not _PROSE.isdisjoint(types):
         return language
-    return _by_file_name(page.fields, media.filename if media else None, page.page_id)
+    return _find_language_by_name(page.fields, media.filename if media else None, page.page_id)
 
 
 def visible_language(page: Page, level: Level) -> str | None:
@@ -54,7 +54,7 @@ def visible_language(page: Page, level: Level) -> str | None:
     return language_of(page)
 
 
-def fenced(code: str, language: str) -> str:
+def add_fences(code: str, language: str) -> str:
     """Return code between fences that are longer than any run of backticks in it."""
     longest = max((len(run.group()) for run in _BACKTICKS.finditer(code)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -62,7 +62,7 @@ def fenced(code: str, language: str) -> str:
     return f"{fence}{language}\n{code}{end}{fence}"
 
 
-def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str | None:
+def _find_language_by_name(fields: PageFields, stored: str | None, page_id: str) -> str | None:
     """Return the language of the first file name with a known extension."""
     names = (stored, *(fields.metadata.get(name) for name in _NAMES))
     for name in names:

@@ -2,7 +2,8 @@
 
 A level that the client supplied is used unchanged; any other level is derived from the level below
 it. FULL is the lowest level, and a level is never longer than the level below. If a level has
-several possible bodies, the best one that fits is used. A level without any does not exist.
+several possible bodies, the best one that fits is used. A level without a possible body does not
+exist.
 """
 
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ from pagefault_dialects.pages.sizes import body_size_bytes, is_longer
 from pagefault_dialects.texts.cuts import cut_short, keep_head_and_tail, take_sentences
 
 DERIVED_LEVELS = (Level.REDUCED, Level.ABSTRACT, Level.REFERENCE)
-# An image whose longer side has at most this many pixels is its own smaller form.
+# An image whose longer side has at most this many pixels is used as its own REDUCED level.
 _MAX_SMALL_IMAGE_SIDE = 512
 # The length of the line with the number of scenes that are left out.
 _MORE_SCENES_CHARS = 40
@@ -37,13 +38,13 @@ _MORE_SCENES_CHARS = 40
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a level is derived from."""
+    """The values that a level is derived from."""
 
     page_id: str
     fields: PageFields
     """The client's description of the page."""
     full: Body
-    """The content. If it refers to a text, that text."""
+    """The content. If the content refers to a stored text, the text itself."""
     reduced_image: Body | None
     """A smaller form of the image, if the caller has one."""
     supplied: Body | None
@@ -67,7 +68,7 @@ def derive_levels(
         full: The content.
         reduced_image: A smaller form of the image, if there is one.
         supplied: The levels that the client supplied.
-        text: The text that the content refers to, if it refers to one.
+        text: The stored text that the content refers to, if there is one.
 
     Returns:
         The levels in order. A derived level that would be longer than the level below it has the
@@ -138,9 +139,9 @@ def _derive_level(
 
 def _check_fit(modality: Modality, level: Level, body: Body, below: Representation | None) -> None:
     if body.kind == "none":
-        raise _level_error(level, "has to hold something; leave it out to have it derived")
+        raise _make_level_error(level, "has to hold something; leave it out to have it derived")
     if body.is_media and (level is not Level.REDUCED or modality != "image"):
-        raise _level_error(
+        raise _make_level_error(
             level,
             "holds words or, on a structured page, data; only the REDUCED level of an image page "
             "is a medium",
@@ -153,12 +154,12 @@ def _check_fit(modality: Modality, level: Level, body: Body, below: Representati
         limit = f"{len(body_text(below.body))} characters, and no medium"
     else:
         limit = f"{len(body_text(below.body))} characters (JSON counted as compact text)"
-    raise _level_error(
+    raise _make_level_error(
         level, f"may not be longer than the level below it, {below.level.name}: at most {limit}"
     )
 
 
-def _level_error(level: Level, sentence: str) -> InvalidPayloadError:
+def _make_level_error(level: Level, sentence: str) -> InvalidPayloadError:
     return InvalidPayloadError(
         f"The {level.name} level of this page {sentence}.",
         faults=[Fault("/content", sentence)],
@@ -250,5 +251,5 @@ def _take_scenes(lines: list[str]) -> str:
         if used_chars > max_chars:
             break
         kept.append(line)
-    left_out = len(lines) - len(kept)
-    return "\n".join([*kept, f"  - … {left_out} more"] if left_out else kept)
+    omitted = len(lines) - len(kept)
+    return "\n".join([*kept, f"  - … {omitted} more"] if omitted else kept)

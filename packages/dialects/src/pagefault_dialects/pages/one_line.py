@@ -14,7 +14,7 @@ from pagefault_dialects.texts.cuts import CLUSTER, ELLIPSIS
 LEFT_OUT = "[…]"
 
 # Control characters, line and paragraph separators, bidi and other invisible format characters, and
-# surrogates; but not the joiners of emoji and of Persian and Indic scripts.
+# surrogates. The joiners of emoji and of Persian and Indic scripts are not among them.
 _UNSAFE = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}--[\u200c\u200d]]+")
 _UNSAFE_QUOTED = regex.compile(r"""(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\--[\u200c\u200d]]+""")
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
@@ -49,7 +49,7 @@ _ONE_CASE = re.compile(r"[0-9a-fA-F]+=*|[^A-Z]+|[^a-z]+")
 # three words, and ten characters of base64 have five.
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _MIN_WORDS_PER_TEN_CHARS = 3.8
-_ROUND = str.maketrans("[]", "()")
+_TO_PARENTHESES = str.maketrans("[]", "()")
 _FROM_URL_SAFE = str.maketrans("-_", "+/")
 
 
@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
 
 def bracketed_name(filename: str) -> str:
     """Return a file name for a text in brackets, with parentheses in place of its own brackets."""
-    return one_line(filename).translate(_ROUND)
+    return one_line(filename).translate(_TO_PARENTHESES)
 
 
 def quote(text: str) -> str:

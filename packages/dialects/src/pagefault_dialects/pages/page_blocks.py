@@ -21,7 +21,7 @@ from pagefault_dialects.pages.descriptors import (
     schema_name_of,
 )
 from pagefault_dialects.pages.effective_level import effective_level
-from pagefault_dialects.pages.languages import fenced, visible_language
+from pagefault_dialects.pages.languages import add_fences, visible_language
 from pagefault_dialects.pages.one_line import format_duration, one_line, quote
 from pagefault_dialects.pages.page_text import image_text, level_with_text, passages, visible_text
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
@@ -51,18 +51,18 @@ def _write_header(page: Page, level: Level, remark: str | None = None) -> str:
     return f"Page {one_line(page.page_id)} ({page.fields.modality}, {name}):"
 
 
-def compression_note(page: Page) -> str:
+def format_compression_note(page: Page) -> str:
     """Return the note that tells a model how to get the full content."""
     call = f"page_fault({quote(page.page_id)}, target_level=0)"
     return f"This is a compressed summary. Use {call} for full content."
 
 
-def missing_content(page: Page) -> str:
+def describe_missing_content(page: Page) -> str:
     """Return the text for a level that does not exist, such as `no transcript available`."""
     return _MISSING[page.fields.modality]
 
 
-def image_missing(page: Page) -> str:
+def format_missing_image(page: Page) -> str:
     """Return the line that replaces a missing image, with its known properties."""
     properties = describe_medium(page.fields, page.full)
     return f"[no image available: {properties}]" if properties else "[no image available]"
@@ -147,7 +147,7 @@ def page_blocks(
             It is attached at FULL and REDUCED only.
         cut: Returns the part of the level's text that is rendered.
         detail: The `detail` of the image block, which is the resolution for the model.
-        with_recordings: Whether the caller returns the recording itself next to these blocks.
+        with_recordings: True if the caller returns the recording itself next to these blocks.
     """
     effective = effective_level(page, level, with_recordings=with_recordings)
     level = effective.level
@@ -165,10 +165,10 @@ def page_blocks(
         lines = _write_lines(page, level, piece)
     rendered_text = "\n".join(lines)
     if effective.has_more:
-        rendered_text += f"\n\n{INDENT}Note: {compression_note(page)}"
+        rendered_text += f"\n\n{INDENT}Note: {format_compression_note(page)}"
     content: str | list[dict[str, Any]] = rendered_text
     if damage := page.unreadable(level):
-        content = [_text_block(rendered_text), _text_block(image_damaged(damage.detail))]
+        content = [_text_block(rendered_text), _text_block(format_damaged_image(damage.detail))]
     attached = {"type": "image_url", "image_url": {"url": image_url, "detail": detail}}
     return PageBlocks(
         content=[_text_block(rendered_text), attached] if is_attached else content,
@@ -179,7 +179,7 @@ def page_blocks(
     )
 
 
-def image_damaged(detail: str) -> str:
+def format_damaged_image(detail: str) -> str:
     """Return the line that replaces a damaged image."""
     return f"[image not shown: {detail}]"
 
@@ -216,7 +216,7 @@ def _write_image_lines(page: Page, level: Level, piece: Excerpt | None) -> list[
     first = _write_header(page, level, "caption only" if caption else None)
     # An image page whose content is a text has no image that could be missing.
     has_only_text = page.full.kind == "text" and bool(caption)
-    return [first, *([] if has_only_text else [INDENT + image_missing(page)]), *caption]
+    return [first, *([] if has_only_text else [INDENT + format_missing_image(page)]), *caption]
 
 
 def _write_recording_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
@@ -235,17 +235,17 @@ def _write_structured_lines(page: Page, level: Level, piece: Excerpt | None) -> 
     schema = schema_name_of(page.fields)
     hint = [] if schema is None else [f"{INDENT}Schema: {one_line(schema)}"]
     if piece is None:
-        return [_write_header(page, level), *hint, f"{INDENT}[{missing_content(page)}]"]
+        return [_write_header(page, level), *hint, f"{INDENT}[{describe_missing_content(page)}]"]
     return [_write_header(page, level), *hint, INDENT + piece.text, *_write_notice(piece)]
 
 
 def _write_text_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     if piece is not None:
         language = visible_language(page, level)
-        text = piece.text if language is None else fenced(piece.text, language)
+        text = piece.text if language is None else add_fences(piece.text, language)
         return [_write_header(page, level), text, *_write_notice(piece)]
     medium = _write_medium_line(page, with_type=True)
-    lines = [_write_header(page, level), f"{INDENT}[{missing_content(page)}]"]
+    lines = [_write_header(page, level), f"{INDENT}[{describe_missing_content(page)}]"]
     return [*lines, *([] if medium is None else [INDENT + medium])]
 
 

@@ -135,8 +135,8 @@ class Passage:
 def level_with_text(page: Page, level: Level) -> Level:
     """Return a level of a recording, or the next higher level if that level has no text.
 
-    If the client supplied a transcript or a summary only as a higher level, the lower levels have
-    the same text, so that no lower level has less text than a higher one.
+    If the client supplied a transcript or a summary only as a higher level, that text is used for
+    the lower levels too, so that a lower level never has less text than a higher one.
     """
     if level >= Level.ABSTRACT or (level is Level.FULL and _stored_passages(page)):
         return level
@@ -214,9 +214,9 @@ def _full_passages(page: Page) -> list[Passage]:
 def visible_text(page: Page, level: Level) -> str | None:
     """Return the text of a level; `None` if it has no text.
 
-    That is the text, the JSON, the scenes and the transcript, the caption, or the tag. `max_chars`
-    and `offset` of requests count characters of it. A missing REDUCED level has the text of
-    ABSTRACT.
+    Depending on the page and the level, it is the text, the JSON, the scenes and the transcript,
+    the caption, or the tag. `max_chars` and `offset` of requests count characters of this text. A
+    missing REDUCED level has the text of ABSTRACT.
     """
     modality = page.fields.modality
     representation = page.at(_existing_level(page, level))
@@ -307,7 +307,7 @@ def readable_texts(value: JsonValue) -> Iterator[str]:
             elif isinstance(part, int | float | Decimal) and not isinstance(part, bool):
                 yield json_text(part)
             elif isinstance(part, dict | list):
-                stack.append(_children(part))
+                stack.append(_iterate_children(part))
                 break
         else:
             stack.pop()
@@ -337,7 +337,7 @@ def page_texts(
     return _non_empty([fields.hint, fields.caption]), _non_empty(texts)
 
 
-def _children(value: dict[str, JsonValue] | list[JsonValue]) -> Iterator[JsonValue]:
+def _iterate_children(value: dict[str, JsonValue] | list[JsonValue]) -> Iterator[JsonValue]:
     if isinstance(value, list):
         return iter(value)
     return (part for member in value.items() for part in member)

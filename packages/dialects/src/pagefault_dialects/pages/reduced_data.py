@@ -95,15 +95,15 @@ def _shorten_to_fit(
 def _truncate(value: JsonValue, limits: DataLimits, depth: int) -> JsonValue:
     if isinstance(value, dict):
         if value and depth == 0:
-            return f"{{… {_count(len(value), 'key')}}}"
+            return f"{{… {_format_count(len(value), 'key')}}}"
         shorten = partial(_truncate, limits=limits, depth=depth - 1)
-        return _some_members(value, limits, shorten)
+        return _shorten_members(value, limits, shorten)
     if isinstance(value, list):
         if value and depth == 0:
-            return f"[… {_count(len(value), 'item')}]"
+            return f"[… {_format_count(len(value), 'item')}]"
         kept = [_truncate(item, limits, depth - 1) for item in value[: limits.items]]
-        left_out = len(value) - len(kept)
-        return [*kept, f"[… {_count(left_out, 'more item')}]"] if left_out else kept
+        omitted = len(value) - len(kept)
+        return [*kept, f"[… {_format_count(omitted, 'more item')}]"] if omitted else kept
     if isinstance(value, str):
         return _truncate_text(value, limits.text_chars)
     return _truncate_number(value)
@@ -113,7 +113,7 @@ def _truncate_text(text: str, limit_chars: int) -> str:
     if len(text) <= limit_chars + _NOTICE_CHARS:
         return text
     end = boundary_at_or_before(text, limit_chars)
-    return f"{text[:end]}[… {_count(len(text) - end, 'more character')}]"
+    return f"{text[:end]}[… {_format_count(len(text) - end, 'more character')}]"
 
 
 def _truncate_number(value: JsonValue) -> JsonValue:
@@ -123,15 +123,15 @@ def _truncate_number(value: JsonValue) -> JsonValue:
     literal = json_text(value)
     if len(literal) <= _MAX_NUMBER_CHARS:
         return value
-    return f"{literal[:20]}[… {_count(len(literal) - 20, 'more digit')}]"
+    return f"{literal[:20]}[… {_format_count(len(literal) - 20, 'more digit')}]"
 
 
 def _outline(value: JsonValue, limits: DataLimits, depth: int) -> JsonValue:
     if isinstance(value, dict):
         if depth == 0 or not value:
-            return f"object with {_count(len(value), 'key')}" if value else "empty object"
+            return f"object with {_format_count(len(value), 'key')}" if value else "empty object"
         shorten = partial(_outline, limits=limits, depth=depth - 1)
-        return _some_members(value, limits, shorten)
+        return _shorten_members(value, limits, shorten)
     if not isinstance(value, list):
         return _type_name(value)
     if not value:
@@ -139,12 +139,12 @@ def _outline(value: JsonValue, limits: DataLimits, depth: int) -> JsonValue:
     kinds = {_json_type(item) for item in value}
     if kinds <= {"object", "array"} and depth > 0:
         first = _outline(value[0], limits, depth - 1)
-        left_out = len(value) - 1
-        return [first, f"[… {_count(left_out, 'more item')}]"] if left_out else [first]
-    return f"array of {_count(len(value), kinds.pop() if len(kinds) == 1 else 'value')}"
+        omitted = len(value) - 1
+        return [first, f"[… {_format_count(omitted, 'more item')}]"] if omitted else [first]
+    return f"array of {_format_count(len(value), kinds.pop() if len(kinds) == 1 else 'value')}"
 
 
-def _some_members(
+def _shorten_members(
     members: dict[str, JsonValue], limits: DataLimits, shorten: Callable[[JsonValue], JsonValue]
 ) -> dict[str, JsonValue]:
     kept: dict[str, JsonValue] = {}
@@ -153,15 +153,15 @@ def _some_members(
             break
         # If long keys are equal after they were cut, the first member is kept.
         kept.setdefault(_truncate_text(key, limits.text_chars), shorten(member))
-    left_out = len(members) - len(kept)
-    if left_out:
-        kept[_LEFT_OUT_KEY] = f"[… {_count(left_out, 'more key')}]"
+    omitted = len(members) - len(kept)
+    if omitted:
+        kept[_LEFT_OUT_KEY] = f"[… {_format_count(omitted, 'more key')}]"
     return kept
 
 
 def _type_name(value: JsonValue) -> str:
     if isinstance(value, str):
-        return f"string of {_count(len(value), 'character')}" if value else "empty string"
+        return f"string of {_format_count(len(value), 'character')}" if value else "empty string"
     return _json_type(value)
 
 
@@ -171,5 +171,5 @@ def _json_type(value: JsonValue) -> str:
     return _JSON_TYPES.get(type(value), "value")
 
 
-def _count(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -29,7 +29,7 @@ from pagefault_dialects.pages.descriptors import (
 )
 from pagefault_dialects.pages.effective_level import effective_level
 from pagefault_dialects.pages.languages import visible_language
-from pagefault_dialects.pages.page_blocks import compression_note, missing_content
+from pagefault_dialects.pages.page_blocks import describe_missing_content, format_compression_note
 from pagefault_dialects.pages.page_text import (
     Passage,
     caption_of,
@@ -62,7 +62,7 @@ def typed_content(page: Page, level: Level, *, base64: str | None) -> PageConten
     if page.fields.modality == "audio":
         return AudioContent(
             type="audio",
-            transcript=_transcript(page, level),
+            transcript=_find_transcript(page, level),
             timestamps=timestamps_of(page.fields),
             duration_seconds=duration_seconds(page.fields, page.full),
         )
@@ -85,7 +85,7 @@ def _image_content(page: Page, level: Level, base64: str | None) -> ImageContent
     return ImageContent(
         type="image",
         caption=caption,
-        url=_address(body, base64) if body else None,
+        url=_find_address(body, base64) if body else None,
         base64=base64 if has_medium else None,
         embedding=embedding_of(page.fields),
     )
@@ -100,13 +100,13 @@ def _video_content(page: Page, level: Level) -> VideoContent:
     return VideoContent(
         type="video",
         scenes=scenes_of(page.fields) if has_scenes else None,
-        transcript=_transcript(page, level),
+        transcript=_find_transcript(page, level),
         duration_seconds=duration_seconds(page.fields, page.full),
-        url=_address(page.full, None) if has_url else None,
+        url=_find_address(page.full, None) if has_url else None,
     )
 
 
-def _transcript(page: Page, level: Level) -> str | None:
+def _find_transcript(page: Page, level: Level) -> str | None:
     """Return the transcript of a level, without its scenes."""
     transcripts = (
         passage.text for passage in passages(page, level) if passage.name == "transcript"
@@ -115,7 +115,7 @@ def _transcript(page: Page, level: Level) -> str | None:
     return next(transcripts, page.fields.transcript if level is Level.FULL else None)
 
 
-def _address(body: Body, base64: str | None) -> str | None:
+def _find_address(body: Body, base64: str | None) -> str | None:
     """Return the URL of a medium, or the reference of a stored one if there is no base64."""
     if body.kind == "url":
         return str(body.value)
@@ -189,7 +189,7 @@ def page_json(
     if damage := page.unreadable(effective.level):
         members["damage"] = damage.detail
     if effective.has_more:
-        members["note"] = compression_note(page)
+        members["note"] = format_compression_note(page)
     return json_text(members)
 
 
@@ -207,14 +207,14 @@ def _bound_content(page: Page, level: Level, max_chars: int | None, offset: int)
     if isinstance(content, ImageContent):
         piece = excerpt(content.caption or "", max_chars=max_chars, offset=offset)
         caption = None if content.caption is None else piece.text
-        return _BoundedContent(_members(content) | {"caption": caption}, piece)
+        return _BoundedContent(_dump_members(content) | {"caption": caption}, piece)
     text = visible_text(page, level)
     piece = excerpt(text or "", max_chars=max_chars, offset=offset)
     schema_name = content.schema_name if isinstance(content, StructuredContent) else None
     members = {"schema_name": schema_name, "language": visible_language(page, level)}
     extra = {name: value for name, value in members.items() if value is not None}
     if text is None:
-        return _BoundedContent(f"[{missing_content(page)}]", piece, extra=extra)
+        return _BoundedContent(f"[{describe_missing_content(page)}]", piece, extra=extra)
     if isinstance(content, StructuredContent) and piece.notice is None:
         return _BoundedContent(content.data, piece, extra=extra)
     return _BoundedContent(piece.text, piece, extra=extra)
@@ -226,8 +226,8 @@ def _bound_recording(
     piece: Excerpt,
     max_chars: int | None,
 ) -> _BoundedContent:
-    members = _members(content)
-    scenes, piece = _fitting_scenes(parts, piece, max_chars)
+    members = _dump_members(content)
+    scenes, piece = _take_fitting_scenes(parts, piece, max_chars)
     for passage in parts:
         if passage.name != "scene":
             first, last = piece.start - passage.start, piece.end - passage.start
@@ -239,7 +239,7 @@ def _bound_recording(
     return _BoundedContent(members | {"scenes": scenes}, piece, scenes_total)
 
 
-def _fitting_scenes(
+def _take_fitting_scenes(
     parts: Sequence[Passage], piece: Excerpt, max_chars: int | None
 ) -> tuple[list[JsonValue], Excerpt]:
     """Return the scenes whose lines end in a piece, and the piece up to the last of them.
@@ -261,7 +261,7 @@ def _fitting_scenes(
     return scenes, piece
 
 
-def _members(content: PageContent) -> dict[str, Any]:
+def _dump_members(content: PageContent) -> dict[str, Any]:
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in content

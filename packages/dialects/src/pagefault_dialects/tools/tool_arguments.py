@@ -181,8 +181,8 @@ def _parse_arguments(arguments: JsonValue, accepted: str) -> JsonValue:
         return {}
     if not isinstance(arguments, str):
         return arguments
-    fenced = _FENCED.fullmatch(arguments)
-    text = fenced.group(1) if fenced else arguments
+    add_fences = _FENCED.fullmatch(arguments)
+    text = add_fences.group(1) if add_fences else arguments
     try:
         return parse_repaired_json(
             text.encode("utf-8", "replace"), max_depth=_MAX_DEPTH, max_nodes=_MAX_VALUES

@@ -15,8 +15,8 @@ from pagefault_dialects.model.conversation import (
     Item,
     SyntheticNote,
     TurnCall,
-    in_entry,
     locate_calls,
+    with_entry_seq,
 )
 from pagefault_dialects.turns.call_index import CallIndex
 
@@ -101,7 +101,7 @@ class TurnWithResults:
             return
         # The merged turn gets the later `seq`, because a client that has read up to the earlier
         # `seq` lacks the new items.
-        earlier_items = (in_entry(item, self.turn.seq) for item in self.turn.items)
+        earlier_items = (with_entry_seq(item, self.turn.seq) for item in self.turn.items)
         all_calls = (*locate_calls([self.turn]), *calls)
         start = len(self.turn.calls)
         self.turn = replace(

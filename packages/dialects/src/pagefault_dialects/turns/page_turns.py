@@ -18,7 +18,7 @@ from pagefault_dialects.pages.page_blocks import (
     ATTACHED,
     ATTACHED_ADDRESS,
     PageBlocks,
-    image_missing,
+    format_missing_image,
     page_blocks,
 )
 from pagefault_dialects.pages.page_text import image_text, visible_text
@@ -63,7 +63,7 @@ def make_page_turn(
         # With any URL, the text of the blocks says that the image is attached.
         text_with_image = _first_text(page_blocks(page, level, image_url=""))
         # The image exists, so the text for targets without images does not say it is missing.
-        text_without_image = text.replace(image_missing(page), format_placeholder(medium), 1)
+        text_without_image = text.replace(format_missing_image(page), format_placeholder(medium), 1)
         # The caption is in `text_without_image`. The empty one says only that there is a caption.
         words = AlternativeText("caption", "") if image_text(page, level) else None
         image = replace(

@@ -1,7 +1,7 @@
-"""Soundness: whether the bytes of a medium are whole, as far as that shows without decoding them.
+"""Checks of media for damage: cut, encrypted or otherwise invalid files, without decoding them.
 
-Providers refuse requests with cut or encrypted files, and so they refuse every later request of the
-same conversation. A file counts as damaged if decoders refuse it. Bytes behind the end, unknown
+Providers refuse a request with such a file, and every later request of the same conversation, which
+has the file too. A file counts as damaged if decoders refuse it. Bytes behind the end, unknown
 sizes in streams and unknown chunks are accepted.
 """
 

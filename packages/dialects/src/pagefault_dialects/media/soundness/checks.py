@@ -83,7 +83,7 @@ def check_soundness(file: BoundedReader, mime_type: str) -> Damage | None:
         return Damage(
             "damaged-media",
             f"The bytes are not those of a sound {mime_type}.",
-            # Not all formats of audio and video have a signature in `types`.
+            # Some formats of audio and video have no signature in `types`.
             is_certain=mime_type in _CHECKS
             and (detected is not None or not _is_recording(mime_type)),
         )
@@ -101,7 +101,7 @@ def _is_recording(mime_type: str) -> bool:
 
 
 def _may_have_type(detected: str | None, mime_type: str) -> bool:
-    """Return whether a file whose first bytes show one type may be of another.
+    """Return whether a file may have a type although its first bytes show another type, or none.
 
     MP4, Ogg and WebM contain audio, video or both. Most types of images have no signature in
     `types`.

@@ -4,9 +4,9 @@ ISO media files and QuickTime (MP4, AVIF, HEIF) are checked by the sizes of thei
 Only the headers of boxes are read. Boxes after the header and the media may exceed the file, since
 players ignore that.
 
-WebP, WAV and AIFF consist of chunks with a type and a size. If a recorder writes to a pipe, it does
-not know the size, and writes zero or a number close to the largest possible one. These sizes are
-ignored.
+WebP, WAV and AIFF consist of chunks with a type and a size. A recorder that writes to a pipe does
+not know the size of the samples, and writes zero or a number close to the largest possible one.
+Such sizes are ignored.
 
 For Ogg and FLAC, only an incomplete page or header counts as damage, since players accept files
 that are cut elsewhere.
@@ -116,10 +116,10 @@ def check_webp(file: BoundedReader) -> None:
     """
     if 8 + int.from_bytes(file.read(4, 4), "little") > file.size_bytes:
         raise DamagedError("it is shorter than it says")
-    for box_type, start, size in _read_chunks(file, "little"):
+    for chunk_type, start, size in _read_chunks(file, "little"):
         if start + size > file.size_bytes:
             raise DamagedError("it ends inside of a chunk")
-        if box_type in _WEBP_PICTURES:
+        if chunk_type in _WEBP_PICTURES:
             return
     raise DamagedError("it has no picture")
 
@@ -131,13 +131,14 @@ def check_wav(file: BoundedReader) -> None:
         DamagedError: It was cut, or has no samples.
         TooComplexError: It has too many chunks.
     """
-    is_large, large_size = file.read(0, 4) == _RF64, None
+    is_large = file.read(0, 4) == _RF64
+    large_size: int | None = None
     has_format = False
-    for box_type, start, size in _read_chunks(file, "little"):
-        if box_type == b"ds64" and is_large:
+    for chunk_type, start, size in _read_chunks(file, "little"):
+        if chunk_type == b"ds64" and is_large:
             large_size = int.from_bytes(file.read(start + 8, 8), "little")
-        has_format = has_format or box_type == b"fmt "
-        if box_type == b"data":
+        has_format = has_format or chunk_type == b"fmt "
+        if chunk_type == b"data":
             if not has_format:
                 break
             return _check_samples(file, start, size if large_size is None else large_size)
@@ -151,8 +152,8 @@ def check_aiff(file: BoundedReader) -> None:
         DamagedError: It was cut, or has no samples.
         TooComplexError: It has too many chunks.
     """
-    for box_type, start, size in _read_chunks(file, "big"):
-        if box_type == b"SSND":
+    for chunk_type, start, size in _read_chunks(file, "big"):
+        if chunk_type == b"SSND":
             return _check_samples(file, start, size)
     raise DamagedError("it has no samples")
 

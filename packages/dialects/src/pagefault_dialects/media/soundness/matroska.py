@@ -66,14 +66,14 @@ def _read_element(file: BoundedReader, position: int) -> tuple[int | None, int, 
     """Return the id of an element, the start of its content, and its size, if known."""
     head = file.read(position, _MAX_HEAD_BYTES)
     try:
-        element, after = ebml_number(head, 0, keeps_marker=True)
-        size, after = ebml_number(head, after, keeps_marker=False)
+        element, after = parse_ebml_number(head, 0, keeps_marker=True)
+        size, after = parse_ebml_number(head, after, keeps_marker=False)
     except ValueError:
         return None
     return element, position + after, size
 
 
-def ebml_number(data: bytes, start: int, *, keeps_marker: bool) -> tuple[int | None, int]:
+def parse_ebml_number(data: bytes, start: int, *, keeps_marker: bool) -> tuple[int | None, int]:
     """Return the EBML number at a position (RFC 8794, section 4), and the position behind it.
 
     The number is `None` if all its bits are ones, which stands for an unknown size.

@@ -50,7 +50,7 @@ def check_mp3(file: BoundedReader) -> None:
     tail = file.read(position, _TAIL_BYTES)
     if tail[-_TAG_BYTES:].startswith(_TAG):
         return
-    if _ends_inside_frame(tail, least=1 if position == start else _MIN_FRAMES):
+    if _ends_inside_frame(tail, min_frames=1 if position == start else _MIN_FRAMES):
         raise DamagedError("it ends inside of a frame")
 
 
@@ -67,7 +67,7 @@ def _find_first_frame(file: BoundedReader) -> int:
 
 def _read_total_bytes(head: bytes) -> int | None:
     """Return the number of bytes of all frames, as the first frame declares it, if it does."""
-    if frame_bytes(head) is None:
+    if find_frame_length(head) is None:
         return None
     for mark in (b"Xing", b"Info"):
         position = head.find(mark)
@@ -81,20 +81,20 @@ def _read_total_bytes(head: bytes) -> int | None:
     return None
 
 
-def _ends_inside_frame(tail: bytes, *, least: int) -> bool:
+def _ends_inside_frame(tail: bytes, *, min_frames: int) -> bool:
     """Return whether the end of a file is cut inside of a frame.
 
     Args:
         tail: The last bytes of the file.
-        least: The number of consecutive frames that are required to recognise frames.
+        min_frames: The number of consecutive frames from which bytes are taken for frames.
     """
     start = tail.find(0xFF)
     while start >= 0:
         position, frames = start, 0
-        while (size := frame_bytes(tail[position : position + 4])) is not None:
+        while (size := find_frame_length(tail[position : position + 4])) is not None:
             position += size
             frames += 1
-        if frames >= least:
+        if frames >= min_frames:
             # The last bytes may be an incomplete header of one more frame.
             rest = tail[position:]
             is_header = rest[:1] == b"\xff" and rest[1:2] not in _NOT_SECOND_BYTES
@@ -103,7 +103,7 @@ def _ends_inside_frame(tail: bytes, *, least: int) -> bool:
     return False
 
 
-def frame_bytes(header: bytes) -> int | None:
+def find_frame_length(header: bytes) -> int | None:
     """Return the length of the frame with a header.
 
     Return `None` for bytes that are not a header, and for a free bit rate, which has no length.

@@ -227,15 +227,15 @@ def check_jpeg(file: BoundedReader) -> None:
 def _read_marker(file: BoundedReader, position: int) -> tuple[int, int]:
     """Return the next marker, and the position behind it. Bytes before it are skipped."""
     while True:
-        two = file.read(position, 2)
-        if len(two) < 2:
+        pair = file.read(position, 2)
+        if len(pair) < 2:
             raise DamagedError("it ends before its first scan")
-        if two[0] == 0xFF and two[1] not in (0x00, 0xFF):
-            return two[1], position + 2
+        if pair[0] == 0xFF and pair[1] not in (0x00, 0xFF):
+            return pair[1], position + 2
         file.step()
-        if two[0] == 0xFF:
+        if pair[0] == 0xFF:
             # 0xFF may be a fill byte before a marker. With 0x00 behind it, it is data.
-            position += 1 if two[1] == 0xFF else 2
+            position += 1 if pair[1] == 0xFF else 2
             continue
         window = file.read_buffered(position)
         found = _MARKER_START.search(window)
