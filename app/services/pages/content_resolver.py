@@ -50,6 +50,7 @@ from pagefault_dialects.model.page import Body, Modality, PageFields, PageMedia
 from pagefault_dialects.model.resource import Resource
 
 _REFERENCE_MARK = "@blob:"
+# The maximum length of a data URI with invalid base64, which is stored as it was sent.
 _MAX_BROKEN_CHARS = 2_000
 _MAX_URL_CHARS = 65_536
 _ACCEPTED_CONTENT: dict[Modality, str] = {
@@ -98,9 +99,9 @@ class ContentResolver:
         if content is None:
             return ResolvedContent(Body("none"))
         if modality in ("text", "structured") and (
-            text := await self._resolve_text_reference(content)
+            referenced := await self._resolve_text_reference(content)
         ):
-            return text
+            return referenced
         if modality == "structured":
             return await self._resolve_json(content)
         if not isinstance(content, str):
@@ -151,6 +152,7 @@ class ContentResolver:
         return ResolvedContent(Body("data", uri.text, media), source=source)
 
     async def _move(self, uri: SplitDataUri) -> ResolvedContent:
+        """Resolve a data URI that is the whole content, and move its medium to the blob store."""
         moved = await self.mover.move(uri, "")
         body = make_blob_body(moved.resources[0])
         return ResolvedContent(body, moved.forms, moved.resources, self.mover.source(uri))
@@ -254,14 +256,15 @@ def check_field_texts(fields: PageFields) -> None:
     """
     faults = [
         Fault(pointer, "holds a data: URI; put the medium into a page or a resource of its own")
-        for pointer, words in _field_texts(fields)
+        for pointer, words in _find_field_texts(fields)
         if any(len(span.data) >= INLINE_LIMIT_BYTES for span in find_data_uris(words))
     ]
     if faults:
         raise InvalidPayloadError("There are media among the words.", faults=faults)
 
 
-def _field_texts(fields: PageFields) -> Iterator[tuple[str, str]]:
+def _find_field_texts(fields: PageFields) -> Iterator[tuple[str, str]]:
+    """Yield the texts about a page, each with its JSON pointer."""
     for name in ("hint", "caption", "transcript"):
         if words := getattr(fields, name):
             yield f"/{name}", words

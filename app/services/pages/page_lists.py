@@ -27,8 +27,8 @@ from pagefault_dialects.model.page import Modality, PageFilters, StoredPage
 
 # If the content of a page is longer, its snippet is taken from the other fields.
 _MAX_SNIPPET_SOURCE_BYTES = 64 * 1024
-# Up to this size, reading snippets takes less time than starting a thread.
-_AT_ONCE_BYTES = 64 * 1024
+# Up to this size, finding snippets takes less time than starting a thread.
+_QUICK_BYTES = 64 * 1024
 
 
 class SearchCursors:
@@ -156,7 +156,7 @@ class PageLists:
             ]
 
         size_bytes = sum(len(page.descriptor) + len(page.content or b"") for page in pages)
-        is_quick = size_bytes <= _AT_ONCE_BYTES
+        is_quick = size_bytes <= _QUICK_BYTES
         hits = make_hits() if is_quick else await anyio.to_thread.run_sync(make_hits)
         if not pages or len(matches) == len(pages):
             return hits, None

@@ -38,7 +38,7 @@ class PageReading(PageViews):
             StoreUnavailableError: The store did not respond.
         """
         stored = await self.get(project_id, page_id)
-        media = self._media_of(project_id, stored)
+        media = self._make_media_reader(project_id, stored)
         content = await media.restore_content(stored.content or b"null")
         pieces = encode_page_pieces(stored, content)
         rendering = Rendering(pieces, stored.digest)
@@ -95,7 +95,9 @@ class PageReading(PageViews):
         """
         view = await self.check_images(await self.view(project_id, page_id, level))
         blocks = await self.make_blocks(view, replace(options, media="reference"))
-        return await self._render(view, MediaMarks(), lambda: _json_blocks(view, options, blocks))
+        return await self._render(
+            view, MediaMarks(), lambda: _encode_json_form(view, options, blocks)
+        )
 
     async def detail(self, project_id: str, page_id: str) -> str:
         """Return the fields of a page as a text for a terminal.
@@ -142,7 +144,8 @@ class PageReading(PageViews):
         return await RenderedBody(self.blobs, view.media.media.project_id, rendering).check()
 
 
-def _json_blocks(view: PageView, options: BlocksOptions, blocks: PageBlocks) -> bytes:
+def _encode_json_form(view: PageView, options: BlocksOptions, blocks: PageBlocks) -> bytes:
+    """Return the JSON of blocks, with a JSON text of the page as their content."""
     text = page_view_json(view, options)
     if options.max_chars is not None or options.offset:
         # Scenes are longer in JSON than as text, so the JSON may end earlier than the blocks.

@@ -89,6 +89,7 @@ class PageMediaReader:
         return damages
 
     async def _check_level(self, page: Page, level: Level) -> Damage | None:
+        """Return the damage of the image of a level, if the level has a damaged image."""
         body = find_attached_image(page, level)
         if body is None:
             return None
@@ -134,7 +135,7 @@ class PageMediaReader:
                 limit_bytes = self.limits.image_bytes
                 data = await self.media.read(str(body.value), limit_bytes=limit_bytes)
             return await anyio.to_thread.run_sync(repair_image, data)
-        return await self._data_uri(marks or MediaMarks(), body)
+        return await self._make_data_uri(marks or MediaMarks(), body)
 
     async def write_base64(self, marks: MediaMarks, body: Body) -> str | None:
         """Return the base64 of a medium, or a mark in its place; `None` without a medium.
@@ -165,7 +166,7 @@ class PageMediaReader:
         """
         return await self.media.restore(content, self._forms, limit_bytes=self.limits.inline_bytes)
 
-    async def _data_uri(self, marks: MediaMarks, body: Body) -> str:
+    async def _make_data_uri(self, marks: MediaMarks, body: Body) -> str:
         """Return a medium as a data URI, with the head that the client sent if it is plain."""
         if body.kind == "data":
             uri = split_data_uri(str(body.value))
@@ -265,7 +266,7 @@ class PageViews:
         stored, page, is_short = await self.records.read(
             project_id, lambda unit: _load(unit, page_id)
         )
-        media = self._media_of(project_id, stored)
+        media = self._make_media_reader(project_id, stored)
         text = await read_referenced_text(
             media.media,
             page.fields.modality,
@@ -331,7 +332,7 @@ class PageViews:
         """Return the stored media of a project."""
         return StoredMedia(self.records, self.blobs, project_id)
 
-    def _media_of(self, project_id: str, stored: StoredPage) -> PageMediaReader:
+    def _make_media_reader(self, project_id: str, stored: StoredPage) -> PageMediaReader:
         return PageMediaReader(self.media(project_id), stored, self.checks, self.limits)
 
     def record_access(self, project_id: str, page_id: str) -> None:

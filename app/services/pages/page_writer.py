@@ -10,11 +10,11 @@ transaction, nothing is parsed, derived or serialised. All transactions lock the
 before the row of the page, so they never deadlock.
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import count
 from typing import Literal, TypeVar
 from weakref import WeakValueDictionary
 
@@ -162,7 +162,7 @@ class PageWriter:
             PageChangedError: The page has been changed or deleted since.
         """
 
-        def swap(unit: UnitOfWork) -> None:
+        def store_version(unit: UnitOfWork) -> None:
             if change.version.fields.session_id is not None:
                 unit[SessionRecords].ensure(change.version.fields.session_id, change.now)
             fetched = change.fetched_resource_id
@@ -170,7 +170,7 @@ class PageWriter:
                 raise PageChangedError
             _write_related(unit, {current.page_number: change}, "page:updated")
 
-        await self._write(project_id, [change], swap)
+        await self._write(project_id, [change], store_version)
         return _build_written(current.page_number, change, current)
 
     async def remove(self, project_id: str, current: StoredPage) -> None:
@@ -293,8 +293,10 @@ def add_events(
         now: The time of the events.
     """
     counts = Counter(fields.session_id for fields in pages.values() if fields.session_id)
+    # For each session, an iterator over its new numbers.
     seqs = {
-        item: count(unit[SessionRecords].take_numbers(item, count=counts[item])) for item in counts
+        session_id: itertools.count(unit[SessionRecords].take_numbers(session_id, count=events))
+        for session_id, events in counts.items()
     }
     for page_id, fields in pages.items():
         unit.add_event(

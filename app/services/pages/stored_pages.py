@@ -27,7 +27,7 @@ _MAX_NODES = 10_000_000
 # The limit of a list of pages. Most pages are small, but the fields of a page may have a megabyte.
 _MAX_LIST_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
-# The column `body` of every page whose content is a plain text, as that of most pages.
+# The column `body` of a page whose content is a plain text. Most pages are of this kind.
 _PLAIN_TEXT = b'{"kind":"text","media":null}'
 
 

@@ -176,7 +176,7 @@ class Interactions:
             )
             now = utc_now()
 
-            def answer(unit: UnitOfWork) -> InteractionWithAttachments:
+            def write_output(unit: UnitOfWork) -> InteractionWithAttachments:
                 unit[SessionRecords].ensure(session_id, now)
                 stored = _find(unit, session_id, interaction_id)
                 attachments = find_attachments(unit, [stored])[0]
@@ -188,7 +188,7 @@ class Interactions:
                     _require_equal(output, stored.output)
                 return InteractionWithAttachments(stored, attachments, is_new)
 
-            return await self.records.write(project_id, answer)
+            return await self.records.write(project_id, write_output)
 
     async def _create(
         self,
@@ -304,6 +304,11 @@ def _make_event(
 
 
 def _find(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
+    """Return the interaction of a session with this id.
+
+    Raises:
+        NotFoundError: The session has no such interaction.
+    """
     stored = (
         unit[InteractionRecords].find(session_id, interaction_id) if is_id(interaction_id) else None
     )

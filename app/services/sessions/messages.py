@@ -100,6 +100,7 @@ class SessionMessages:
         request: StreamedRequest[ParsedMessage],
         idempotency_key: str | None,
     ) -> tuple[StoredHistoryMessage, bool]:
+        """Append a message, at most once for an idempotency key; see `append`."""
         if idempotency_key is None:
             return await self._append(project_id, session_id, request, None)
         call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
@@ -286,13 +287,13 @@ def _find_existing(
     earlier = unit[MessageRecords].find(position.existing.entry_id)
     if earlier is not None and identity.matches(earlier.request_digest):
         return earlier, position.number
-    differences = _find_differences(earlier, parsed) if earlier else ()
+    faults = _find_difference(earlier, parsed) if earlier else ()
     compared = f" {explain_comparison(earlier.request_digest)}" if earlier else ""
     raise ConflictError(
         f"This tool call of the session was already answered with something else.{compared} A call "
         "has one result: leave the message out where that is in the history already. Where another "
         "call has the same id, append the message that makes it first.",
-        faults=differences,
+        faults=faults,
         code="tool-call-answered",
     )
 
@@ -305,16 +306,19 @@ def _find_position(
     return find_answer_position(unit, session_id, parsed.tool_call_id)
 
 
-def _find_differences(earlier: StoredHistoryMessage, parsed: ParsedMessage) -> Sequence[Fault]:
-    """Return the first difference between a message and the stored one, as a list of one fault."""
+def _find_difference(earlier: StoredHistoryMessage, parsed: ParsedMessage) -> Sequence[Fault]:
+    """Return one fault about the first difference between a message and the stored one.
+
+    If only media may differ, the fault is about the first medium. There is none without media.
+    """
     if earlier.tool_call_id != parsed.tool_call_id:
         return [Fault("", f"answers what the entry with seq {earlier.seq} answers")]
     stored = parse_stored_json(earlier.sent)
-    found = find_first_difference(stored, parsed.value, is_ignored=_is_moved)
-    if found is not None:
-        return [Fault(found, "is not what it is in the stored message")]
-    pointer = next((medium.pointer for medium in parsed.media_strings), None)
-    return [] if pointer is None else [Fault(pointer, "may be another medium than the stored one")]
+    pointer = find_first_difference(stored, parsed.value, is_ignored=_is_moved)
+    if pointer is not None:
+        return [Fault(pointer, "is not what it is in the stored message")]
+    media = parsed.media_strings[:1]
+    return [Fault(item.pointer, "may be another medium than the stored one") for item in media]
 
 
 def _is_moved(stored: JsonValue, sent: JsonValue) -> bool:

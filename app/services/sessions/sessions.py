@@ -137,12 +137,13 @@ class Sessions:
         before = decode_moment_cursor("sessions", cursor, query_digest)
 
         def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
-            rows = unit[SessionRecords].list_sessions(
+            found = unit[SessionRecords].list_sessions(
                 filters, before=before, since=since, limit=limit + 1
             )
-            use = find_uses(unit, [row.session_id for row in rows[:limit]])
-            listed = [SessionWithUse(row, use[row.session_id]) for row in rows[:limit]]
-            return listed, len(rows) > limit
+            sessions = found[:limit]
+            uses = find_uses(unit, [session.session_id for session in sessions])
+            listed = [SessionWithUse(session, uses[session.session_id]) for session in sessions]
+            return listed, len(found) > limit
 
         listed, has_more = await self.records.read(project_id, find)
         if not has_more:
@@ -172,6 +173,7 @@ class Sessions:
             page_ids = unit[PageRecords].remove_session(session_id)
             released = unit[SessionResourceRecords].release(session_id)
             unit[SessionRecords].remove(session_id)
+            # The idempotency keys of requests to the session.
             forget_session(unit, session_id)
             unit[EventRecords].remove_session(session_id)
             deleted = DeletedSession(session_id, session.counts, len(page_ids), tuple(released))

@@ -42,6 +42,8 @@ _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
 
 
 class _OpenHow(ctypes.Structure):
+    """The `struct open_how` of Linux, which `openat2` takes."""
+
     _fields_ = (
         ("flags", ctypes.c_uint64),
         ("mode", ctypes.c_uint64),
@@ -67,7 +69,7 @@ class FileReader:
         self._requested_end = end
         self._end = start
         self._file: FileIO | None = None
-        self._first = b""
+        self._first_piece = b""
 
     def open(self) -> None:
         """Open the file and read the first piece. This blocks."""
@@ -80,7 +82,7 @@ class FileReader:
                 size_bytes = os.fstat(file.fileno()).st_size
                 requested_end = size_bytes if self._requested_end is None else self._requested_end
                 self._end = max(self._position, min(requested_end, size_bytes))
-                self._first = self._read(file)
+                self._first_piece = self._read(file)
             except BaseException:
                 file.close()
                 raise
@@ -89,7 +91,7 @@ class FileReader:
         return self
 
     async def __anext__(self) -> bytes:
-        piece, self._first = self._first, b""
+        piece, self._first_piece = self._first_piece, b""
         if not piece and self._file is not None:
             with translate_failures():
                 piece = await anyio.to_thread.run_sync(self._read, self._file)
@@ -100,7 +102,7 @@ class FileReader:
     async def aclose(self) -> None:
         """See `BlobReader.aclose`."""
         file, self._file = self._file, None
-        self._first = b""
+        self._first_piece = b""
         if file is not None:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(file.close)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _REQUEST_TIMEOUT = timedelta(seconds=10)
 _CONNECT_TIMEOUT = timedelta(seconds=2)
+# The size of a window, which is the range of an object that one request reads.
 _WINDOW_BYTES = 4 * CHUNK_BYTES
 _LISTED_AT_ONCE = 1_000
 _MAX_CONCURRENT_REQUESTS = 8

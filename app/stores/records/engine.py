@@ -189,7 +189,7 @@ def _open_sqlite(
     url = address.url
     # A connection is used by one thread at a time, but not always by the same thread.
     options = {"timeout": timeout_seconds, "check_same_thread": False}
-    # Migrations and `open_change_counter` use connections beside that of the thread that writes.
+    # Migrations and `open_change_counter` use connections besides that of the thread that writes.
     writer = _create_engine(url, connect_args=options, pool_size=1, max_overflow=-1)
     # Each connection has a cache, so the connection that was used last is preferred (LIFO).
     reader = _create_engine(url, connect_args=options, pool_use_lifo=True, **pool)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import StringIO
+from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine
 
@@ -36,11 +37,24 @@ _FOREIGN_KEY = "FOREIGN KEY to"
 _INSERT_BATCHES = "INSERT in batches"
 _NAME = r"(?:IF NOT EXISTS |IF EXISTS )?(?P<table>\w+)"
 _ON = r"(?:IF NOT EXISTS )?\w+ .*?\bON (?P<table>\w+)"
-# A pattern, the name of the statement, its lock on PostgreSQL, and who waits for the lock.
+
+
+class _Rule(NamedTuple):
+    """The lock of the statements that match a pattern, on PostgreSQL."""
+
+    pattern: re.Pattern[str]
+    """Has the name of the table in the group `table`."""
+    statement: str
+    """The name of the statement in the plan."""
+    lock: str
+    waits: str
+    """Who waits for the lock, and how long."""
+
+
 # Migrations mark the statements that they repeat for batches of rows with a comment. Such a SELECT
 # locks the rows of its batch.
 _RULES = [
-    (re.compile(pattern, re.DOTALL), statement, lock, waits)
+    _Rule(re.compile(pattern, re.DOTALL), statement, lock, waits)
     for pattern, statement, lock, waits in (
         (rf"CREATE TEMPORARY TABLE {_NAME}", _TEMPORARY, "", NOBODY_WAITS),
         (rf"CREATE (?:VIRTUAL )?TABLE {_NAME}", "CREATE TABLE", "", NOBODY_WAITS),
@@ -125,6 +139,7 @@ def plan_migration(engine: Engine) -> list[PlannedStatement]:
 
 
 def _estimate_rows(connection: Connection) -> Mapping[str, int]:
+    """Return an estimate of the number of rows of each table, by name."""
     if connection.dialect.name == "postgresql":
         statement = (
             "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r' "
@@ -149,14 +164,14 @@ def _read_statement(
 
     Nothing is yielded for statements on new tables, except those that `plan_migration` names.
     """
-    for pattern, name, lock, waits in _RULES:
-        found = pattern.match(statement)
+    for rule in _RULES:
+        found = rule.pattern.match(statement)
         if found is None:
             continue
-        table = found["table"]
+        name, table = rule.statement, found["table"]
         if table not in rows:
             if name in {"CREATE TABLE", _TEMPORARY, _INSERT_BATCHES}:
-                yield PlannedStatement(revision, name, table, None, lock, waits)
+                yield PlannedStatement(revision, name, table, None, rule.lock, rule.waits)
                 for other in sorted({*_REFERENCES.findall(statement)} & rows.keys()):
                     yield PlannedStatement(
                         revision,
@@ -167,7 +182,7 @@ def _read_statement(
                         _WRITERS_WAIT,
                     )
         elif table != "alembic_version":
-            yield PlannedStatement(revision, name, table, rows[table], lock, waits)
+            yield PlannedStatement(revision, name, table, rows[table], rule.lock, rule.waits)
         return
 
 

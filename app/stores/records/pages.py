@@ -73,7 +73,7 @@ _FIND_NUMBERED = Lookup(
     .where(_IS_NUMBERED),
     large=[pages.c.descriptor, pages.c.body],
 )
-_LEVELS = Lookup(
+_FIND_LEVELS = Lookup(
     scoped_select(page_levels, by=["page_id"]).order_by(page_levels.c.level),
     large=[page_levels.c.body],
 )
@@ -289,7 +289,7 @@ class PageLevelRecords(Repository):
 
     def find(self, page_id: str) -> Sequence[StoredRepresentation]:
         """Return the levels of a page, in order."""
-        return [stored_level(row) for row in self._scope.look_up(_LEVELS, page_id=page_id)]
+        return [stored_level(row) for row in self._scope.look_up(_FIND_LEVELS, page_id=page_id)]
 
     def replace_many(
         self, levels: Mapping[str, Sequence[StoredRepresentation]], *, are_new: bool = False

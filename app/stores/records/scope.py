@@ -93,7 +93,7 @@ def _select_with(column: Column[Any]) -> Select[Any]:
 
 
 @cache
-def _reserve(numbers: NumberSequence) -> Select[Any]:
+def _select_next_values(numbers: NumberSequence) -> Select[Any]:
     rows = func.generate_series(1, bindparam("count", type_=Integer()))
     return select(numbers.next_value()).select_from(rows)
 
@@ -136,13 +136,16 @@ class ProjectScope:
         return lookup.read(self._connection, parameters, is_short=is_short)
 
     def rows_with(self, column: Column[Any], values: Collection[_Key]) -> Iterator[Row[Any]]:
-        """Yield the rows that have one of the values in a column, in a statement per 500 values."""
+        """Yield the rows that have one of the values in a column; see `rows_in_batches`."""
         return self.rows_in_batches(_select_with(column), values)
 
     def rows_in_batches(
         self, statement: Select[Any], values: Collection[_Key]
     ) -> Iterator[Row[Any]]:
-        """Yield the rows of a statement with a parameter `values`, executed for each 500 values."""
+        """Yield the rows of a select, which is executed once for every 500 values.
+
+        The select has a parameter `values` for an `IN` condition.
+        """
         for batch in in_batches(values):
             yield from self.all(statement, values=batch)
 
@@ -234,7 +237,7 @@ class ProjectScope:
 
     def reserve(self, numbers: NumberSequence, *, count: int) -> list[int]:
         """Take the next numbers of a sequence, in order. PostgreSQL only."""
-        return sorted(self.execute(_reserve(numbers), count=count).scalars())
+        return sorted(self.execute(_select_next_values(numbers), count=count).scalars())
 
     def _insert(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> CursorResult[Any]:
         refuse_in_event_loop(self._connection)

@@ -102,11 +102,11 @@ class SearchEntryRecords(Repository):
     ) -> list[WaitingEntry]:
         """Return up to `limit` waiting entries after the first `skip`, by default oldest first."""
         statement = _NEWEST_WAITING if newest_first else _OLDEST_WAITING
-        return [_entry(row) for row in self._scope.all(statement, limit=limit, skip=skip)]
+        return [_read_entry(row) for row in self._scope.all(statement, limit=limit, skip=skip)]
 
     def outdated(self, *, limit: int) -> list[WaitingEntry]:
         """Return up to `limit` entries that an earlier version has indexed, newest first."""
-        return [_entry(row) for row in self._scope.all(_OUTDATED, limit=limit)]
+        return [_read_entry(row) for row in self._scope.all(_OUTDATED, limit=limit)]
 
     def count_waiting(self) -> int:
         """Count waiting entries and pages without stems."""
@@ -114,13 +114,14 @@ class SearchEntryRecords(Repository):
         return sum(int(count.scalar_one()) for count in counts)
 
     def index(self, prepared: Mapping[WaitingEntry, IndexedRecord | None]) -> int:
-        """Index the entries that still wait or are outdated, with the same revision.
+        """Index entries, except those that were changed or indexed since they were read.
 
-        The tools of their sessions, and the failures of messages, are stored as well. A message
-        with failures that another transaction has locked stays in the queue.
+        The tools that the entries have called, and the number of failed results in messages, are
+        stored as well. A message with failed results that another transaction has locked stays in
+        the queue.
 
         Args:
-            prepared: The words of each entry; `None` if it is not searchable.
+            prepared: The words of each entry; `None` if the entry is not searchable.
 
         Returns:
             The number of entries that were indexed.
@@ -162,12 +163,12 @@ class SearchEntryRecords(Repository):
     def find_by_id(self, entry_ids: Collection[str], kinds: Collection[str]) -> list[WaitingEntry]:
         """Return the entries of these kinds with one of these ids."""
         rows = self._scope.rows_with(search_entries.c.entry_id, entry_ids)
-        return [_entry(row) for row in rows if row.kind in kinds]
+        return [_read_entry(row) for row in rows if row.kind in kinds]
 
     def entries(self, numbers: Collection[int]) -> dict[int, WaitingEntry]:
         """Return the entries with these numbers that exist."""
         rows = self._scope.rows_with(search_entries.c.entry_number, numbers)
-        return {row.entry_number: _entry(row) for row in rows}
+        return {row.entry_number: _read_entry(row) for row in rows}
 
     def sources(self, entries: Collection[WaitingEntry]) -> dict[WaitingEntry, EntrySource]:
         """Return the beginnings of the records of entries that exist, by entry."""
@@ -187,7 +188,7 @@ class SearchEntryRecords(Repository):
         return len(numbers)
 
 
-def _entry(row: Row[Any]) -> WaitingEntry:
+def _read_entry(row: Row[Any]) -> WaitingEntry:
     return WaitingEntry(row.entry_number, row.kind, row.entry_id, row.revision)
 
 

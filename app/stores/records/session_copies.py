@@ -33,12 +33,14 @@ from app.stores.records.unit_of_work import Repository
 
 LARGEST_SEQ = 16**12 - 1
 """The largest `seq` that fits into the digits after the last hyphen of an id."""
+# The tables of records, each with its id column.
 _KEYS = {
     tool_results: tool_results.c.tool_result_id,
     messages: messages.c.message_id,
     interactions: interactions.c.interaction_id,
 }
-# Pages and the links of pages are not copied, because the id of a page is unique in its project.
+# The id columns of the records whose links are copied, by the `owner_kind` of a link. Pages and
+# their links are not copied, because the id of a page is unique in its project.
 _OWNERS: Mapping[str, Column[str]] = {
     TOOL_RESULT: tool_results.c.tool_result_id,
     MESSAGE: messages.c.message_id,
@@ -101,7 +103,7 @@ class SessionCopyRecords(Repository):
                 copied |= _output_columns_at(up_to)
             self._copy(table, session_id, up_to, copied)
         self._copy(frontier_moves, session_id, up_to, new_session)
-        self._scope.copy(resource_links, self._links(session_id, up_to, copy_id, ids))
+        self._scope.copy(resource_links, self._select_links(session_id, up_to, copy_id, ids))
         prompt = {**new_session, "receipt": null()}
         self._scope.copy(
             session_prompts,
@@ -117,10 +119,13 @@ class SessionCopyRecords(Repository):
         up_to: int,
         changed: Mapping[str, ColumnElement[Any]],
     ) -> None:
+        """Copy the rows of a session up to a `seq`, with other values in the columns `changed`."""
         copied = scoped_select(table, *_replace_columns(table, changed))
         self._scope.copy(table, copied.where(*_is_in_beginning(table, session_id, up_to)))
 
-    def _links(self, session_id: str, up_to: int, copy_id: str, ids: "_CopiedIds") -> Select[Any]:
+    def _select_links(
+        self, session_id: str, up_to: int, copy_id: str, ids: "_CopiedIds"
+    ) -> Select[Any]:
         """Select the links of copied records."""
         links = resource_links.c
         seqs = [

@@ -58,7 +58,7 @@ _REMOVE = [
     scoped_delete(table, by=["session_id"])
     for table in (history_entries, tool_results, messages, interactions, sessions)
 ]
-_NUMBER = (
+_TAKE_NUMBERS = (
     scoped_update(sessions, by={"session_id": "in_session"})
     .values(last_seq=sessions.c.last_seq + bindparam("count"))
     .returning(sessions.c.last_seq)
@@ -73,8 +73,9 @@ _CALLED_TOOLS = (
 _KINDS: Sequence[EntryKind] = (TOOL_RESULT, PAGE_FAULT, MESSAGE, INTERACTION, ANSWER)
 # The columns of the fields of `HistoryCounts`, in their order.
 _COUNTS = [f"{kind}_count" for kind in _KINDS]
+# By the kind of an entry: takes the number of the entry, and counts the entry.
 _APPEND = {
-    kind: _NUMBER.values({count: sessions.c[count] + bindparam("count")})
+    kind: _TAKE_NUMBERS.values({count: sessions.c[count] + bindparam("count")})
     for kind, count in zip(_KINDS, _COUNTS, strict=True)
 }
 
@@ -114,7 +115,7 @@ class SessionRecords(Repository):
             last_seq=0,
             incarnation=new_id(),
         )
-        return _session(row)
+        return _read_session(row)
 
     def add(self, session: Session) -> bool:
         """Store a session unless its id exists; return whether it was stored."""
@@ -171,7 +172,7 @@ class SessionRecords(Repository):
         Returns:
             The first of the numbers.
         """
-        return self._run_numbering(_NUMBER, session_id, count) - count + 1
+        return self._run_numbering(_TAKE_NUMBERS, session_id, count) - count + 1
 
     def _run_numbering(
         self, statement: Executable, session_id: str, count: int, **values: object
@@ -189,12 +190,12 @@ class SessionRecords(Repository):
     def find(self, session_id: str) -> Session | None:
         """Return the session; `None` if it does not exist."""
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
-        return _session(rows[0]) if rows else None
+        return _read_session(rows[0]) if rows else None
 
     def find_and_lock(self, session_id: str) -> Session | None:
         """Return the session, and lock its row until the transaction ends."""
         row = self._scope.first(_LOCK_SESSION, session_id=session_id)
-        return _session(row) if row else None
+        return _read_session(row) if row else None
 
     def mark(self, session_id: str, marks: SessionMarks) -> None:
         """Replace the marks of a session that the caller has locked."""
@@ -244,7 +245,7 @@ class SessionRecords(Repository):
             statement = statement.where(sessions.c.session_id.icontains(id_part, autoescape=True))
         moment, identity = sessions.c.updated_at, sessions.c.session_id
         listed = sort_newest_first(statement, moment, identity, before=before, limit=limit)
-        return [_session(row) for row in self._scope.all(listed)]
+        return [_read_session(row) for row in self._scope.all(listed)]
 
     def called_tools(self, *, after: str, limit: int) -> Sequence[ToolSessions]:
         """Return up to `limit` tools that sessions have called, sorted by name.
@@ -284,7 +285,7 @@ def _mark_values(marks: SessionMarks) -> dict[str, object]:
     return {"pinned": marks.pinned, "tags": tags, "note": marks.note}
 
 
-def _session(row: Row[Any]) -> Session:
+def _read_session(row: Row[Any]) -> Session:
     counts = HistoryCounts(*(getattr(row, name) for name in _COUNTS))
     origin = parse_stored_json(row.forked_from.encode()) if row.forked_from else None
     forked_from = ForkOrigin(**origin) if origin else None

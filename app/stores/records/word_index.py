@@ -174,7 +174,7 @@ class WordIndex(Repository, ABC):
 
     @abstractmethod
     def add_stems(self, numbers: Collection[int]) -> None:
-        """Add the stems to texts that were indexed without them and exist."""
+        """Add their stems to texts that were indexed without stems, if the texts still exist."""
 
     @abstractmethod
     def _remove(self, numbers: Sequence[int]) -> None:
@@ -249,13 +249,13 @@ class SqliteWordIndex(WordIndex):
     ) -> list[tuple[int, str]]:
         """See WordIndex."""
         statement = _select_matches(self._texts, with_openings=True)
-        rows = self._scope.all(statement, query=self._query(terms, marks))
+        rows = self._scope.all(statement, query=self._make_query(terms, marks))
         return [(row.number, row.opening) for row in rows]
 
     def find_each_term(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
         """See WordIndex."""
         statement = _select_matches(self._texts, with_openings=False)
-        queries = [self._query([term], marks) for term in terms]
+        queries = [self._make_query([term], marks) for term in terms]
         return [list(self._scope.execute(statement, query=query).scalars()) for query in queries]
 
     def add_stems(self, numbers: Collection[int]) -> None:
@@ -280,10 +280,11 @@ class SqliteWordIndex(WordIndex):
         ]
         self._scope.insert_new(self._texts, rows)
 
-    def _query(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> str:
-        return " AND ".join([*map(_match_any, marks), *map(self._fts_term, terms)])
+    def _make_query(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> str:
+        """Return the query of FTS5 for texts with all terms and the required marks."""
+        return " AND ".join([*map(_match_any, marks), *map(self._match_term, terms)])
 
-    def _fts_term(self, term: SearchTerm) -> str:
+    def _match_term(self, term: SearchTerm) -> str:
         if len(term.words) > 1 or term.is_prefix:
             return _quote(" ".join(term.words)) + (" *" if term.is_prefix else "")
         return _match_any(self._single_words(term))

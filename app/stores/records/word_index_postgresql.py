@@ -89,11 +89,13 @@ class PostgresWordIndex(WordIndex):
         texts, vectors = self._tables.texts, self._tables.postgresql
         # Locked rows are skipped: another transaction is indexing them again, with stems.
         locked = scoped_select(vectors, vectors.c.number).where(vectors.c.number.in_(numbers))
-        found = self._scope.execute(locked.with_for_update(skip_locked=True)).scalars().all()
+        skipping = locked.with_for_update(skip_locked=True)
+        locked_numbers = self._scope.execute(skipping).scalars().all()
         set_words = scoped_update(vectors, by={"number": "of_number"})
         number = texts.c.number.label("number")
         columns = (number, texts.c.heading, texts.c.body)
-        for row in self._scope.all(scoped_select(texts, *columns).where(number.in_(found))):
+        selected = scoped_select(texts, *columns).where(number.in_(locked_numbers))
+        for row in self._scope.all(selected):
             if marks := stem_marks(row.heading + row.body):
                 added = func.array_to_tsvector(cast(marks, ARRAY(String)))
                 with_marks = set_words.values(words=vectors.c.words.op("||")(added))
