@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.errors import StoreUnavailableError
-from pagefault_mcp.errors import reason_of, unreachable_reason
+from pagefault_mcp.errors import describe_error, describe_transport_error
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -33,7 +33,7 @@ def caused(error: Exception, *causes: BaseException) -> Exception:
     ],
 )
 def test_reason_is_that_of_the_innermost_error(error: Exception, text: str) -> None:
-    assert reason_of(error) == text
+    assert describe_error(error) == text
 
 
 REFUSED = ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)")
@@ -76,7 +76,7 @@ ATTEMPTS = "All connection attempts failed"
     ],
 )
 def test_reason_of_a_failed_exchange_is_a_text(error: Exception, text: str) -> None:
-    assert unreachable_reason(error) == text
+    assert describe_transport_error(error) == text
 
 
 async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -95,11 +95,11 @@ async def test_server_without_tls_is_told_of_in_words() -> None:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(httpx.ConnectError) as failed:
             await client.get(f"https://127.0.0.1:{port}")
-    assert unreachable_reason(failed.value) == "TLS failed (wrong version number)"
+    assert describe_transport_error(failed.value) == "TLS failed (wrong version number)"
 
 
 def test_certificate_that_is_not_trusted_is_told_of_in_words() -> None:
     error = ssl.SSLCertVerificationError(1, "certificate verify failed")
     error.verify_message = "self-signed certificate"
-    text = unreachable_reason(caused(httpx.ConnectError("[SSL]"), error))
+    text = describe_transport_error(caused(httpx.ConnectError("[SSL]"), error))
     assert text == "its certificate is not trusted (self-signed certificate)"

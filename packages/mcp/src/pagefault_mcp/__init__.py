@@ -1,4 +1,5 @@
-"""The Model Context Protocol: the memory as a server, and a proxy in front of others.
+"""The Model Context Protocol (MCP): the memory as an MCP server, and a proxy for other MCP servers.
 
-The proxy needs no store: it asks a service over HTTP. The server is a feature of the service.
+The server is a feature of the service. The proxy runs in its own process, and has no store: it
+sends results of tools to a service over HTTP.
 """

@@ -1,4 +1,7 @@
-"""Texts of errors for people; they never contain data that was sent, such as keys."""
+"""Descriptions of errors for warnings and tool results.
+
+They contain nothing that was sent to a server, such as API keys.
+"""
 
 import socket
 import ssl
@@ -18,12 +21,12 @@ _REASONS_BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
     (httpx.DecodingError, "its answer cannot be decompressed"),
     (ValueError, "a header or its address cannot be sent"),
 )
-_BROKE_OFF = "the connection broke off"
+_CONNECTION_LOST = "the connection broke off"
 _REASONS_BY_CAUSE: tuple[tuple[type[Exception], str], ...] = (
     (socket.gaierror, "the name of its host is not known"),
     (ConnectionRefusedError, "the connection was refused"),
-    (ConnectionResetError, _BROKE_OFF),
-    (BrokenPipeError, _BROKE_OFF),
+    (ConnectionResetError, _CONNECTION_LOST),
+    (BrokenPipeError, _CONNECTION_LOST),
 )
 
 
@@ -32,29 +35,29 @@ def one_line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def reason_of(error: BaseException) -> str:
-    """Return the text of an error; for a group, that of its first error."""
+def describe_error(error: BaseException) -> str:
+    """Return the text of an error. For an exception group, return the text of its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, PagefaultError):
         return error.detail
-    # Errors without text are unexpected, so their type is named.
+    # An error without a text is unexpected, so its type is all that there is to report.
     return str(error) or f"an error of the kind {type(error).__name__}"
 
 
-def unreachable_reason(error: Exception) -> str:
-    """Return the reason why an HTTP request got no response, without details that may be secret."""
+def describe_transport_error(error: Exception) -> str:
+    """Return why an HTTP request got no response, without details that may be secret."""
     for error_type, reason in _REASONS_BY_TYPE:
         if isinstance(error, error_type):
             return reason
-    for cause in _causes(error):
-        if (cause_reason := _system_reason(cause)) is not None:
-            return cause_reason
+    for cause in _iterate_causes(error):
+        if (reason_of_cause := _describe_system_error(cause)) is not None:
+            return reason_of_cause
     text = str(error).rstrip(".")
-    return text[:1].lower() + text[1:] or _BROKE_OFF
+    return text[:1].lower() + text[1:] or _CONNECTION_LOST
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def _iterate_causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and its chain of causes; a group continues with its first error."""
     cause: BaseException | None = error
     while cause is not None:
@@ -65,7 +68,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
             cause = cause.__cause__ or cause.__context__
 
 
-def _system_reason(error: BaseException) -> str | None:
+def _describe_system_error(error: BaseException) -> str | None:
+    """Return the description of an error of a socket, of DNS or of TLS; `None` for other errors."""
     for error_type, reason in _REASONS_BY_CAUSE:
         if isinstance(error, error_type):
             return reason

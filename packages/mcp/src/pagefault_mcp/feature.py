@@ -1,4 +1,4 @@
-"""The feature mcp: `/mcp`, where models and hosts reach the memory by their own protocol."""
+"""The feature `mcp`: the route `/mcp`, and the commands that hosts of MCP start."""
 
 from app.features import Feature
 
@@ -9,7 +9,7 @@ FEATURE = Feature(
     commands=dict.fromkeys(
         ("proxy", "mcp", "serve-proxies"), "pagefault_mcp.commands.host_commands:commands"
     ),
-    middleware=("pagefault_mcp.server.refusals:McpRefusals",),
-    # The SDK. The proxy's commands do without it.
+    middleware=("pagefault_mcp.server.refusals:McpErrorMiddleware",),
+    # The SDK of MCP. The commands of the proxy do not need it.
     requires=("mcp",),
 )

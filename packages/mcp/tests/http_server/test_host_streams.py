@@ -20,7 +20,7 @@ def add(sent: SentEvents, stream: str, text: bytes) -> str:
 
 def texts(sent: SentEvents, event_id: str) -> list[bytes]:
     """Return the data that is sent again after an event."""
-    return [text for event in sent.after(event_id)[1] for text in event.texts()]
+    return [text for event in sent.find_later_events(event_id)[1] for text in event.make_texts()]
 
 
 def test_oldest_events_give_way_by_number_and_by_bytes() -> None:
@@ -30,7 +30,7 @@ def test_oldest_events_give_way_by_number_and_by_bytes() -> None:
         ids = [add(sent, "1", text) for _ in range(most + 1)]
         assert len(texts(sent, ids[0])) == most
         with pytest.raises(NoSuchEventError):
-            sent.after(before)
+            sent.find_later_events(before)
 
 
 def test_stream_that_missed_nothing_is_known_however_much_was_sent_on_others() -> None:
@@ -40,11 +40,11 @@ def test_stream_that_missed_nothing_is_known_however_much_was_sent_on_others() -
     sent.begin("2")
     for _ in range(2 * MAX_EVENTS):
         add(sent, "2", b"{}\n")
-    assert sent.after(own) == ("1", [])
+    assert sent.find_later_events(own) == ("1", [])
     # One that has ended is known for as long as anything of it is kept.
     sent.mark_ended("1")
     with pytest.raises(NoSuchEventError):
-        sent.after(own)
+        sent.find_later_events(own)
     sent.mark_ended("2")
     assert len(texts(sent, f"2-{MAX_EVENTS + 1}")) == MAX_EVENTS
 
@@ -69,4 +69,4 @@ def test_event_that_was_never_sent_is_told(event_id: str) -> None:
     sent.begin("1")
     add(sent, "1", b"{}\n")
     with pytest.raises(NoSuchEventError):
-        sent.after(event_id)
+        sent.find_later_events(event_id)

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from pagefault_dialects.json.values import JsonValue
-from pagefault_mcp.messages.app_pages import AppPage, find_app, read_page
+from pagefault_mcp.messages.app_pages import AppPage, find_app_page_uri, read_app_page
 
 URI = "ui://a/b.html"
 HTML: JsonValue = {"uri": URI, "mimeType": "text/html;profile=mcp-app", "text": "<p>"}
@@ -26,7 +26,7 @@ HTML: JsonValue = {"uri": URI, "mimeType": "text/html;profile=mcp-app", "text": 
     ],
 )
 def test_tool_names_its_page(meta: JsonValue, uri: str | None) -> None:
-    assert find_app(meta) == uri
+    assert find_app_page_uri(meta) == uri
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_tool_names_its_page(meta: JsonValue, uri: str | None) -> None:
     ],
 )
 def test_page_is_the_first_html_of_a_resource(contents: JsonValue, page: AppPage | None) -> None:
-    assert read_page(URI, {"contents": contents}) == page
+    assert read_app_page(URI, {"contents": contents}) == page
 
 
 def test_page_of_an_error_is_none() -> None:
-    assert read_page(URI, None) is None
+    assert read_app_page(URI, None) is None
 
 
 @pytest.mark.parametrize(

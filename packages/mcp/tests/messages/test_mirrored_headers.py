@@ -29,11 +29,11 @@ def test_header_value_is_that_of_the_sdk(text: str) -> None:
 
 
 def test_names_are_those_of_the_sdk() -> None:
-    assert sessionless_requests.NAMED_BY == inbound.NAME_BEARING_METHODS
+    assert sessionless_requests.NAME_PARAMETERS == inbound.NAME_BEARING_METHODS
     assert (
-        sessionless_requests.PROTOCOL_VERSION,
-        sessionless_requests.METHOD,
-        sessionless_requests.NAME,
+        sessionless_requests.PROTOCOL_VERSION_HEADER,
+        sessionless_requests.METHOD_HEADER,
+        sessionless_requests.NAME_HEADER,
     ) == (
         inbound.MCP_PROTOCOL_VERSION_HEADER,
         inbound.MCP_METHOD_HEADER,

@@ -9,7 +9,12 @@ import pytest
 from pagefault_mcp.messages.argument_handles import FileArgument
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import Line
-from pagefault_mcp.messages.request_tracker import CallResponse, Deferral, RequestTracker, TaskEnd
+from pagefault_mcp.messages.request_tracker import (
+    CallOutcome,
+    CallResponse,
+    Deferral,
+    RequestTracker,
+)
 
 Taken = TypeVar("Taken")
 DEEP = b'{"items":' * 10_000 + b"{}" + b"}" * 10_000
@@ -154,7 +159,7 @@ def test_result_of_a_task_is_known_though_asking_for_it_was_cancelled() -> None:
     with_line(requests.track, b'{"id":2,"method":"tasks/result","params":{"taskId":"long"}}')
     cancelled = b'{"method":"notifications/cancelled","params":{"requestId":2}}'
     assert with_line(requests.track, cancelled) is None
-    answer = CallResponse(call, TaskEnd(Span(17, 19), is_success=True))
+    answer = CallResponse(call, CallOutcome(Span(17, 19), is_success=True))
     assert with_line(requests.match_response, b'{"id":2,"result":{}}') == answer
     assert with_line(requests.match_response, b'{"id":1,"result":{}}') is None
 

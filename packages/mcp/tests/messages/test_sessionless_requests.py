@@ -8,18 +8,22 @@ from mcp.shared import inbound
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from pagefault_mcp.http_server.host_endpoint import HANDSHAKE_REVISIONS
-from pagefault_mcp.messages.request_tracker import REVISION
-from pagefault_mcp.messages.sessionless_requests import REVISIONS, STATUSES, find_refusal
+from pagefault_mcp.messages.request_tracker import REVISION_MEMBER
+from pagefault_mcp.messages.sessionless_requests import (
+    REVISIONS,
+    STATUSES_BY_ERROR_CODE,
+    find_refusal,
+)
 
-WHOLE = {REVISION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+WHOLE = {REVISION_MEMBER: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 PARAMS: list[Any] = [
     None,
     [],
     {},
     {"_meta": None},
-    {"_meta": {REVISION: "2026-07-28"}},
-    {"_meta": {**WHOLE, REVISION: "2031-01-01"}},
-    {"_meta": {**WHOLE, REVISION: None}, "name": "a"},
+    {"_meta": {REVISION_MEMBER: "2026-07-28"}},
+    {"_meta": {**WHOLE, REVISION_MEMBER: "2031-01-01"}},
+    {"_meta": {**WHOLE, REVISION_MEMBER: None}, "name": "a"},
     {"_meta": WHOLE},
     {"_meta": WHOLE, "name": "a"},
     {"_meta": WHOLE, "name": "Grüße"},
@@ -61,7 +65,7 @@ def test_request_is_refused_as_by_the_sdk(
 
 
 def test_revisions_and_statuses_are_those_of_the_sdk() -> None:
-    assert STATUSES == inbound.ERROR_CODE_HTTP_STATUS
+    assert STATUSES_BY_ERROR_CODE == inbound.ERROR_CODE_HTTP_STATUS
     assert (HANDSHAKE_REVISIONS, REVISIONS) == (
         HANDSHAKE_PROTOCOL_VERSIONS,
         MODERN_PROTOCOL_VERSIONS,

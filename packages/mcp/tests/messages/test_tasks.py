@@ -12,7 +12,7 @@ from pagefault_mcp.messages.request_tracker import (
     Deferral,
     RequestTracker,
     find_deferral,
-    find_task_end,
+    find_task_outcome,
 )
 
 Taken = TypeVar("Taken")
@@ -77,7 +77,7 @@ def test_end_of_a_task_is_its_result_or_its_error_or_words(
     task: object, expected: tuple[object, bool] | None
 ) -> None:
     def read(line: Line) -> tuple[object, bool] | None:
-        end = find_task_end(line, line.members["result"])
+        end = find_task_outcome(line, line.members["result"])
         return None if end is None else (json.loads(line.read(end.span)), end.is_success)
 
     assert with_line(read, {"id": 1, "result": task}) == expected

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_mcp.messages.request_tracker import REVISION
+from pagefault_mcp.messages.request_tracker import REVISION_MEMBER
 from pagefault_mcp.proxy.call_traces import NoCallTraces
 from pagefault_mcp.proxy.proxy import Proxy
 from pagefault_mcp.proxy.proxy_process import HostOptions, make_remote_service, make_shared_service
@@ -100,7 +100,7 @@ async def test_trace_of_a_memory_call_with_unreadable_arguments_ends(tmp_path: P
         setup = SharedSetup(tmp_path / "data", project=None, env_file=None, version="1")
         store = make_shared_service(setup, "s", host, pytest.fail).store
         proxy = Proxy(
-            *(hear, server.write, store, pytest.fail, host.memory_tools()),
+            *(hear, server.write, store, pytest.fail, host.find_memory_tools()),
             takes_paths=False,
             traces=traces,
         )
@@ -116,7 +116,7 @@ async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
 ) -> None:
     monkeypatch.setattr("pagefault_mcp.proxy.proxy._FILES_SECONDS", 0.1)
     arguments = {"image": f"@blob:{'0' * 32}"}
-    params = {"name": "upload", "arguments": arguments, "_meta": {REVISION: "2026-07-28"}}
+    params = {"name": "upload", "arguments": arguments, "_meta": {REVISION_MEMBER: "2026-07-28"}}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     written: list[bytes] = []
     warned: list[str] = []

@@ -204,14 +204,14 @@ async def test_file_that_is_replaced_between_two_looks_is_not_read(
     monkeypatch: pytest.MonkeyPatch, collector: CollectedFolder, folder: Path
 ) -> None:
     (folder.parent / "secret").write_bytes(b"new")
-    copy = collected_files._copy
+    copy = collected_files._copy_file
 
     def swap(root: str, path: str, *more: object) -> object:
         (folder / path).unlink()
         (folder / path).symlink_to(folder.parent / "secret")
         return copy(root, path, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(collected_files, "_copy", swap)
+    monkeypatch.setattr(collected_files, "_copy_file", swap)
     assert await leave_files(collector, lambda: (folder / "new").write_bytes(b"new")) == {}
 
 
@@ -331,7 +331,7 @@ async def test_named_files_come_first_and_the_others_up_to_the_limits(
 async def test_of_a_folder_with_very_many_files_only_named_ones_are_copied(
     collector: CollectedFolder, folder: Path, warned: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collected_files, "_MAX_LISTED", 2)
+    monkeypatch.setattr(collected_files, "_MAX_LISTED_FILES", 2)
     for name in ("a", "b", "c"):
         (folder / name).write_bytes(b"a")
     for _ in range(2):

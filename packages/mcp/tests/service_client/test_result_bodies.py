@@ -9,7 +9,7 @@ import pytest
 from pagefault_mcp.messages.lines import Line
 from pagefault_mcp.messages.request_tracker import PendingCall
 from pagefault_mcp.service_client.collected_files import CollectedFile
-from pagefault_mcp.service_client.service_exchange import has_content_list, result_body
+from pagefault_mcp.service_client.service_exchange import encode_result_body, has_content_list
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,9 @@ async def stored(
         body = b"".join(
             [
                 piece
-                async for piece in result_body(call, "s", line, answer, success=True, files=files)
+                async for piece in encode_result_body(
+                    call, "s", line, answer, success=True, files=files
+                )
             ]
         )
     value = json.loads(body)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault_mcp.upstreams.server_sent_events import Position, ServerEvent, read_events
+from pagefault_mcp.upstreams.server_sent_events import ServerEvent, StreamPosition, read_events
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +55,7 @@ EVENTS = [
 
 
 def test_position_is_what_the_last_events_say_of_it() -> None:
-    position = Position()
+    position = StreamPosition()
     positions = []
     for event, _ in EVENTS:
         position.advance(event)

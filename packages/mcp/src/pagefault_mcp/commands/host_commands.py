@@ -117,14 +117,14 @@ def _read_server(
     Raises:
         typer.BadParameter: There is neither a command nor a URL, or both, or one is invalid.
     """
-    from pagefault_mcp.service_client.running_service import parse_header, parse_service_url
+    from pagefault_mcp.service_client.running_service import parse_header, parse_url_option
     from pagefault_mcp.upstreams.server_connections import Upstream
 
     headers = [parse_header(item) for item in header or ()]
     if command and upstream is None:
         return command
     if upstream is not None and not command:
-        parse_service_url(upstream, "--upstream", "https://example.com/mcp")
+        parse_url_option(upstream, "--upstream", "https://example.com/mcp")
         return Upstream(upstream, headers, transport)
     raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
 
@@ -159,9 +159,9 @@ class _StoreOptions:
             if self.env_file is not None and not self.env_file.is_file():
                 raise typer.BadParameter(f"{self.env_file} is no file", param_hint="--env-file")
             return
-        from pagefault_mcp.service_client.running_service import parse_service_url
+        from pagefault_mcp.service_client.running_service import parse_url_option
 
-        parse_service_url(self.url)
+        parse_url_option(self.url)
         _reject_with_url(
             {
                 "--project": self.project,
@@ -314,7 +314,7 @@ def _rewrite_config(
     Raises:
         typer.Exit: The file cannot be changed; the reason has been printed.
     """
-    from pagefault_mcp.hosts.host_configs import find_wrapping, rewrite
+    from pagefault_mcp.hosts.host_configs import make_wrapping, rewrite
     from pagefault_mcp.hosts.host_servers import ConfigError
 
     arguments = [
@@ -324,7 +324,7 @@ def _rewrite_config(
         for word in (name, str(value))
     ]
     try:
-        rewrite(config, find_wrapping([*arguments, *flags]), undo=undo, dry_run=dry_run)
+        rewrite(config, make_wrapping([*arguments, *flags]), undo=undo, dry_run=dry_run)
     except ConfigError as exc:
         raise _print_failure(str(exc)) from exc
 

@@ -1,1 +1,1 @@
-"""Configurations of hosts, rewritten to run their servers behind the proxy, and restored."""
+"""Rewriting of the configuration files of hosts, so that they start servers by the proxy."""

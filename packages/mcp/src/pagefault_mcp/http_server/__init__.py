@@ -1,1 +1,1 @@
-"""The proxy as a server of Streamable HTTP: sessions, streams of events, keys."""
+"""The proxy as an HTTP server for hosts: listening, keys, sessions and streams of events."""

@@ -1,4 +1,8 @@
-"""Serve the proxy over Streamable HTTP, for `pagefault proxy --listen`."""
+"""Serve hosts over Streamable HTTP, for `pagefault proxy --listen`.
+
+`serve_hosts` listens at an address, and checks API keys, host names and origins. `HostEndpoint`
+handles the requests.
+"""
 
 import socket
 from collections.abc import Iterator
@@ -22,7 +26,7 @@ from pagefault_dialects.errors import PagefaultError
 from pagefault_mcp.http_server.host_endpoint import HostEndpoint
 from pagefault_mcp.proxy.proxy import ProxyFactory
 from pagefault_mcp.proxy.proxy_process import ProxyService, end_on_signals
-from pagefault_mcp.server.refusals import PATH, McpRefusals
+from pagefault_mcp.server.refusals import PATH, McpErrorMiddleware
 from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.service_store import ServiceStore
 from pagefault_mcp.service_client.shared_folder import KEY_PATH
@@ -34,7 +38,7 @@ _MAX_CONNECTIONS = 512
 
 @dataclass(frozen=True, slots=True)
 class ListenOptions:
-    """The address to listen on, and the rules of access."""
+    """The address to listen on, and the settings that say who has access."""
 
     host: str
     """The host name or IP address."""
@@ -44,21 +48,21 @@ class ListenOptions:
     """The settings of authentication, host names and origins."""
 
     @property
-    def is_open(self) -> bool:
-        """True if no keys are required."""
+    def needs_no_key(self) -> bool:
+        """True if authentication is off."""
         return self.settings.auth == "none"
 
-    def add_guards(self, app: ASGIApp, store: ServiceStore) -> McpRefusals:
-        """Wrap an application in checks of keys, host names and origins."""
+    def add_guards(self, app: ASGIApp, store: ServiceStore) -> McpErrorMiddleware:
+        """Return an application with checks of keys, host names and origins before it."""
         settings = self.settings
         guard = BrowserGuard(
-            app if self.is_open else KeyGuard(app, store),
-            needs_no_key=self.is_open,
+            app if self.needs_no_key else KeyGuard(app, store),
+            needs_no_key=self.needs_no_key,
             hosts=settings.accepted_hosts,
             own_origins=() if settings.origin is None else (settings.origin,),
             allowed_origins=settings.cors_origins,
         )
-        return McpRefusals(guard)
+        return McpErrorMiddleware(guard)
 
 
 def serve_hosts(
@@ -67,14 +71,15 @@ def serve_hosts(
     """Serve hosts until a signal; return the exit status.
 
     Args:
-        options: The address, and its access rules.
-        service: The service that has the results and the keys.
-        connect: Connects to a server.
-        make_proxy: Returns a proxy between two writers.
+        options: The address, and the settings of access.
+        service: The service that has the results and the API keys.
+        connect: Connects to the MCP server behind the proxy.
+        make_proxy: Returns a proxy between a function that writes to a host and a function that
+            writes to the server.
     """
     host, port = options.host, options.port
     url_host = f"[{host}]" if ":" in host else host
-    if options.is_open and not is_loopback(host):
+    if options.needs_no_key and not is_loopback(host):
         print_error(
             f"--listen {url_host}:{port} is not loopback, and no keys are asked for: whoever "
             "reaches it could use the server. Listen on 127.0.0.1, or set PAGEFAULT_AUTH=api-key."
@@ -113,7 +118,7 @@ async def _serve(
         limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
     )
-    server = _Server(config, endpoint)
+    server = _ProxyServer(config, endpoint)
     async with service.connected(), anyio.create_task_group() as group:
         async with endpoint.running():
             group.start_soon(end_on_signals, partial(setattr, server, "should_exit", True))
@@ -122,7 +127,7 @@ async def _serve(
     return 0
 
 
-class _Server(uvicorn.Server):
+class _ProxyServer(uvicorn.Server):
     """A uvicorn server that ends all sessions before it waits for open connections."""
 
     def __init__(self, config: uvicorn.Config, endpoint: HostEndpoint) -> None:
@@ -131,7 +136,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `end_on_signals`, which ends the servers before this process."""
+        """Do not handle signals. `end_on_signals` handles them, and ends the servers first."""
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -142,12 +147,11 @@ class _Server(uvicorn.Server):
 
 @dataclass(slots=True, eq=False)
 class KeyGuard:
-    """Answers 401 to requests without a key of the project."""
+    """A middleware that responds with status 401 to requests without an API key of the project."""
 
     app: ASGIApp
-    """The application."""
     store: ServiceStore
-    """The client of the service that has the keys."""
+    """Asks the service, which has the keys, whether a key is valid."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
@@ -161,6 +165,12 @@ class KeyGuard:
         await self.app(scope, receive, send)
 
     async def _check(self, scope: Scope) -> None:
+        """Check the API key of a request.
+
+        Raises:
+            UnauthorizedError: The key is missing or invalid.
+            StoreUnavailableError: The service did not say whether the key is valid.
+        """
         headers: dict[bytes, bytes] = dict(scope["headers"])
         authorization = headers.get(b"authorization")
         if authorization is None:

@@ -1,1 +1,1 @@
-"""Messages of JSON-RPC of any length: their lines, values, limits and rewriting."""
+"""Messages of JSON-RPC: lines of any length, their values, limits, and replacing parts of them."""

@@ -1,4 +1,6 @@
-"""Pages of MCP Apps: HTML at `ui://` URIs, which a host shows beside the results of a tool.
+"""Pages of MCP Apps: HTML at `ui://` URIs, which a host shows with the results of a tool.
+
+The proxy reads the page of a tool's app from the server, and stores it with the tool's results.
 
 Source: extension of MCP `io.modelcontextprotocol/ui`, "MCP Apps", 2026-01-26.
 """
@@ -10,10 +12,10 @@ from dataclasses import dataclass
 
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes
 from pagefault_dialects.media.file_names import safe_file_name
-from pagefault_mcp.messages.lines import member
+from pagefault_mcp.messages.lines import get_member
 
-APP = "pagefault/app"
-"""The member of a part's `_meta` with the `ui` metadata of a page."""
+APP_MEMBER = "pagefault/app"
+"""The member of `_meta` that marks a content block or a part of a record as the page of an app."""
 
 _LONGEST_URI_CHARS = 2_048
 _LONGEST_UI_META_BYTES = 16_384
@@ -27,16 +29,16 @@ class AppPage:
     uri: str
     html: bytes
     ui_meta: JsonObject
-    """The `ui` of its `_meta`: its policy, and the permissions that it asks for."""
+    """The member `ui` of the page's `_meta`: its content security policy, and permissions."""
 
     def encode_block(self) -> Iterator[bytes]:
-        """Yield the block of content that stores the page, in pieces."""
+        """Yield the JSON of the content block that has the page, in pieces."""
         name = safe_file_name(self.uri.rpartition("/")[2]) or "app"
         block = {
             "type": "file",
             "filename": name if name.endswith(".html") else f"{name}.html",
             "uri": self.uri,
-            "_meta": {APP: self.ui_meta},
+            "_meta": {APP_MEMBER: self.ui_meta},
         }
         yield json_bytes(block)[:-1] + b',"data":"data:text/html;base64,'
         for start in range(0, len(self.html), _PIECE_BYTES):
@@ -44,30 +46,34 @@ class AppPage:
         yield b'"}'
 
 
-def find_app(meta: JsonValue) -> str | None:
-    """Return the URI of the page in the `_meta` of a tool; `None` if the tool has none."""
-    uri = member(meta, "ui", "resourceUri") or member(meta, "ui/resourceUri")
-    is_app = isinstance(uri, str) and uri.startswith("ui://") and len(uri) <= _LONGEST_URI_CHARS
-    return uri if isinstance(uri, str) and is_app else None
-
-
-def read_page(uri: str, result: JsonValue) -> AppPage | None:
-    """Return the page in the result of `resources/read`; `None` if it has no HTML."""
-    contents = member(result, "contents")
-    for content in contents if isinstance(contents, list) else ():
-        mime_type, text = member(content, "mimeType"), member(content, "text")
-        if not isinstance(mime_type, str) or not mime_type.startswith("text/html"):
-            continue
-        html = text.encode("utf-8", "replace") if isinstance(text, str) else _decode(content)
-        ui_meta = member(content, "_meta", "ui")
-        is_short = isinstance(ui_meta, dict) and len(json_bytes(ui_meta)) <= _LONGEST_UI_META_BYTES
-        if html:
-            return AppPage(uri, html, ui_meta if isinstance(ui_meta, dict) and is_short else {})
+def find_app_page_uri(meta: JsonValue) -> str | None:
+    """Return the URI of the app page in the `_meta` of a tool; `None` if the tool has no app."""
+    uri = get_member(meta, "ui", "resourceUri") or get_member(meta, "ui/resourceUri")
+    if isinstance(uri, str) and uri.startswith("ui://") and len(uri) <= _LONGEST_URI_CHARS:
+        return uri
     return None
 
 
-def _decode(content: JsonValue) -> bytes:
-    blob = member(content, "blob")
+def read_app_page(uri: str, result: JsonValue) -> AppPage | None:
+    """Return the page in the result of `resources/read`; `None` if it has no HTML."""
+    contents = get_member(result, "contents")
+    for content in contents if isinstance(contents, list) else ():
+        mime_type, text = get_member(content, "mimeType"), get_member(content, "text")
+        if not isinstance(mime_type, str) or not mime_type.startswith("text/html"):
+            continue
+        html = text.encode("utf-8", "replace") if isinstance(text, str) else _decode_blob(content)
+        if not html:
+            continue
+        ui_meta = get_member(content, "_meta", "ui")
+        if not isinstance(ui_meta, dict) or len(json_bytes(ui_meta)) > _LONGEST_UI_META_BYTES:
+            ui_meta = {}
+        return AppPage(uri, html, ui_meta)
+    return None
+
+
+def _decode_blob(content: JsonValue) -> bytes:
+    """Return the bytes of the base64 in `blob`; empty if it is missing or invalid."""
+    blob = get_member(content, "blob")
     try:
         return base64.b64decode(blob, validate=True) if isinstance(blob, str) else b""
     except binascii.Error:

@@ -1,7 +1,8 @@
-"""Find handles (`@blob:…`) in the arguments of calls, where the schema of a tool expects a file.
+"""Find handles of stored files (`@blob:…`) in the arguments of calls.
 
-A handle is replaced by a file only in arguments for which the schema expects bytes, a URL or a
-path. The string has to be only the handle, or a line of a rendering such as `[image @blob:…]`.
+The proxy replaces a handle by its file, if the input schema of the tool says that the argument is
+a file: bytes, a URL or a path. The argument has to be just the handle, or just a line of a
+rendering such as `[image @blob:…]`.
 """
 
 import re
@@ -14,7 +15,7 @@ from urllib.parse import unquote
 
 from pagefault_dialects.json.values import JsonValue
 
-Form = Literal["base64", "data-uri", "path"]
+FileForm = Literal["base64", "data-uri", "path"]
 
 _HANDLE = re.compile(r"\s*(?:\[[a-z]+ )?@blob:([0-9a-f]{32})(?![0-9A-Za-z])(?:[^\[\]]*\])?\s*")
 _BASE64_FORMATS = frozenset({"byte", "binary", "base64"})
@@ -23,20 +24,21 @@ _PATH_NAMES = re.compile(r"(?:^|_)(?:file|path|file_?path|filename)s?$|(?:Path|F
 _MAX_DEPTH = 16
 _LONGEST_REFERENCE_CHARS = 1_000
 _MAX_FILE_ARGUMENTS = 100
-# Schemas may be recursive, and their references may multiply with each level.
-_MAX_SCHEMAS = 2_000
+# The maximum number of subschemas that are read. Schemas may be recursive, and have many branches.
+_MAX_SUBSCHEMAS = 2_000
 
 Step: TypeAlias = str | int | frozenset[str]
-"""A step into a value: a member, an item, or all members except those in a set."""
+"""A step into a value: the name of a member, the index of an item, `*` for all items, or all
+members except those in a set."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileArgument:
-    """An argument that is expected to be a file."""
+    """An argument of a tool that is a file, by the input schema of the tool."""
 
     path: tuple[Step, ...]
-    """The path in the arguments; the step `*` stands for all items of a list."""
-    form: Form
+    """The steps from the arguments to this one."""
+    form: FileForm
     """The form in which the tool expects the file."""
 
 
@@ -49,45 +51,48 @@ class HandleArgument:
     key: str | int
     """The name or index of the handle in the container."""
     resource_id: str
-    form: Form
+    form: FileForm
     """The form in which the tool expects the file."""
 
 
 def find_file_arguments(schema: JsonValue, *, takes_paths: bool) -> Sequence[FileArgument]:
-    """Return the arguments of a tool that its schema expects to be files.
+    """Return the arguments of a tool that are files.
 
     Args:
         schema: The input schema, a JSON Schema; internal references are followed.
-        takes_paths: Whether to include arguments that are paths of files.
+        takes_paths: Include arguments that are paths of files.
     """
-    found = dict.fromkeys(_walk_schema(schema, takes_paths))
-    return list(islice(found, _MAX_FILE_ARGUMENTS))
+    file_arguments = dict.fromkeys(_walk_schema(schema, takes_paths=takes_paths))
+    return list(islice(file_arguments, _MAX_FILE_ARGUMENTS))
 
 
-def _walk_schema(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]:
-    """Yield the arguments that are files, breadth-first."""
+def _walk_schema(schema: JsonValue, *, takes_paths: bool) -> Iterator[FileArgument]:
+    """Yield the arguments that are files, those of outer levels first."""
     queue: deque[tuple[JsonValue, tuple[Step, ...]]] = deque([(schema, ())])
-    for _ in range(_MAX_SCHEMAS):
+    for _ in range(_MAX_SUBSCHEMAS):
         if not queue:
             return
         schema_node, path = queue.popleft()
         if not isinstance(schema_node, dict) or len(path) > _MAX_DEPTH:
             continue
-        form = _find_form(schema_node, _name_of(path), takes_paths)
+        form = _find_form(schema_node, _find_last_name(path), takes_paths=takes_paths)
         if path and form is not None:
             yield FileArgument(path, form)
-        inner = ((item, (*path, *steps)) for item, steps in _subschemas(schema_node, schema))
-        queue.extend(islice(inner, max(0, _MAX_SCHEMAS - len(queue))))
+        subschemas = (
+            (subschema, (*path, *steps))
+            for subschema, steps in _iterate_subschemas(schema_node, schema)
+        )
+        queue.extend(islice(subschemas, max(0, _MAX_SUBSCHEMAS - len(queue))))
 
 
-def _name_of(path: Sequence[Step]) -> str:
+def _find_last_name(path: Sequence[Step]) -> str:
     """Return the name of the last member on a path; `""` if there is none."""
     steps = (step for step in reversed(path) if step != "*" and not isinstance(step, int))
     last = next(steps, "")
     return last if isinstance(last, str) else ""
 
 
-def _subschemas(
+def _iterate_subschemas(
     schema_node: Mapping[str, JsonValue], root: JsonValue
 ) -> Iterator[tuple[JsonValue, list[Step]]]:
     """Yield the subschemas of a schema, with the steps to their values."""
@@ -108,23 +113,30 @@ def _subschemas(
 
 
 def _read_list(schema_node: Mapping[str, JsonValue], key: str) -> Sequence[JsonValue]:
-    listed = schema_node.get(key)
-    return listed if isinstance(listed, list) else ()
+    value = schema_node.get(key)
+    return value if isinstance(value, list) else ()
 
 
 def _follow_reference(root: JsonValue, reference: str) -> JsonValue:
-    """Return the schema that an internal reference leads to, if it exists."""
+    """Return the schema at a reference such as `#/$defs/Image`; `None` if there is none."""
     start, *tokens = unquote(reference[:_LONGEST_REFERENCE_CHARS]).split("/")
     if start != "#" or len(reference) > _LONGEST_REFERENCE_CHARS:
         return None
+    schema = root
     for token in tokens:
         name = token.replace("~1", "/").replace("~0", "~")
-        root = root.get(name) if isinstance(root, dict) else None
-    return root
+        schema = schema.get(name) if isinstance(schema, dict) else None
+    return schema
 
 
-def _find_form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form | None:
-    """Return the form of file that an argument of this name and schema expects, if any."""
+def _find_form(schema: Mapping[str, JsonValue], name: str, *, takes_paths: bool) -> FileForm | None:
+    """Return the form of an argument that is a file; `None` for other arguments.
+
+    Args:
+        schema: The schema of the argument.
+        name: The name of the argument.
+        takes_paths: Include arguments that are paths of files.
+    """
     types = schema.get("type")
     is_text = types == "string" or (isinstance(types, list) and "string" in types)
     if not is_text:
@@ -134,7 +146,7 @@ def _find_form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) ->
     if schema.get("contentEncoding") == "base64" or text_format in _BASE64_FORMATS:
         return "base64"
     if text_format in ("uri", "url"):
-        # Not a link to this service, which the tool's server may not reach.
+        # A link to the service would be shorter, but the tool's server may not reach the service.
         return "data-uri"
     if takes_paths and (text_format in _PATH_FORMATS or _PATH_NAMES.search(name)):
         return "path"
@@ -149,22 +161,22 @@ def is_handle(text: JsonValue) -> bool:
 def find_handles(
     arguments: JsonValue, file_arguments: Sequence[FileArgument]
 ) -> Iterator[HandleArgument]:
-    """Yield the handles among the arguments that are expected to be files."""
+    """Yield the handles in those arguments of a call that are files."""
     for argument in file_arguments:
-        *inner, last = argument.path
+        *outer_steps, last_step = argument.path
         containers: list[JsonValue] = [arguments]
-        for step in inner:
+        for step in outer_steps:
             containers = [
-                member for container in containers for _, member in _members(container, step)
+                value for container in containers for _, value in _follow_step(container, step)
             ]
         for container in containers:
-            for key, member in _members(container, last):
-                if isinstance(member, str) and (found := _HANDLE.fullmatch(member)):
-                    yield HandleArgument(container, key, found.group(1), argument.form)
+            for key, value in _follow_step(container, last_step):
+                if isinstance(value, str) and (match := _HANDLE.fullmatch(value)):
+                    yield HandleArgument(container, key, match.group(1), argument.form)
 
 
-def _members(value: JsonValue, step: Step) -> Iterable[tuple[str | int, JsonValue]]:
-    """Return the values that a step leads to, with their keys."""
+def _follow_step(value: JsonValue, step: Step) -> Iterable[tuple[str | int, JsonValue]]:
+    """Return the values of an object or list that a step leads to, with their names or indexes."""
     if isinstance(value, list):
         if step == "*":
             return enumerate(value)

@@ -1,4 +1,7 @@
-"""Find the positions of the members of a JSON object, or the items of a list, without parsing."""
+"""Find the positions of the members of a JSON object, or the items of a list, without parsing.
+
+The proxy reads and replaces a few members of messages that may be too large for memory.
+"""
 
 import re
 from typing import NamedTuple
@@ -8,7 +11,7 @@ _STRUCTURE = re.compile(rb'["{}\[\],:]')
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _OPENING = frozenset(b"{[")
 _QUOTE, _COMMA, _COLON, _OBJECT, _LIST = b'",:{['
-# A search blocks other threads, so it is limited to a window.
+# A search with a regular expression blocks other threads, so it is limited to this many bytes.
 _WINDOW_BYTES = 128 * 1024
 _MAX_MEMBERS = 10_000
 
@@ -21,7 +24,7 @@ class Span(NamedTuple):
 
 
 class MemberSpan(NamedTuple):
-    """A member of an object: its key with the quotation marks around it, and its value."""
+    """A member of an object: the spans of its key, with quotation marks, and of its value."""
 
     key: Span
     value: Span
@@ -30,13 +33,16 @@ class MemberSpan(NamedTuple):
 class MemberScanner:
     """A scanner for the members of an object, or the items of a list, whose text comes in pieces.
 
-    It keeps no text. Of a string only the end is searched, so strings of any length are scanned
-    fast. `members` is filled if the text is an object, and `items` if it is a list. JSON is not
-    validated otherwise. A text with more than 10,000 members or items counts as incomplete, unless
-    `take_items` is called in between.
+    The scanner keeps no text, and does not validate JSON. A string is only searched for its end, so
+    long strings are scanned fast. A text with more than 10,000 members or items counts as
+    incomplete, unless `take_items` is called in between.
 
     Args:
-        start: The position of the first byte of the text, from which spans are counted.
+        start: The position of the first byte of the text. All spans are relative to position 0.
+
+    Attributes:
+        members: The members so far, if the text is an object.
+        items: The spans of the items so far, if the text is a list.
     """
 
     def __init__(self, start: int = 0) -> None:
@@ -44,11 +50,11 @@ class MemberScanner:
         self.items: list[Span] = []
         self._position = start
         self._depth = 0
-        self._is_object = self._is_list = self._has_begun = self._is_too_long = False
+        self._is_object = self._is_list = self._has_started = self._has_too_many = False
         self._item_start = 0
         self._in_string = False
-        # The number of escaped characters at the beginning of the next piece, 0 or 1.
-        self._escaped = 0
+        # 1 if the next piece begins with a character that a backslash escapes, otherwise 0.
+        self._escaped_count = 0
         self._key: Span | None = None
         self._string_start = 0
         self._value_start: int | None = None
@@ -56,12 +62,12 @@ class MemberScanner:
     @property
     def is_whole(self) -> bool:
         """True if the text so far is a complete object."""
-        return self._is_object and self._depth == 0 and not self._is_too_long
+        return self._is_object and self._depth == 0 and not self._has_too_many
 
     @property
     def is_whole_list(self) -> bool:
         """True if the text so far is a complete list."""
-        return self._is_list and self._depth == 0 and not self._is_too_long
+        return self._is_list and self._depth == 0 and not self._has_too_many
 
     def take_items(self) -> list[Span]:
         """Return and remove the items found so far."""
@@ -74,7 +80,8 @@ class MemberScanner:
             self._scan_window(piece[start : start + _WINDOW_BYTES])
 
     def _scan_window(self, piece: bytes) -> None:
-        position, self._escaped = self._escaped, 0
+        """Scan up to 128 KiB, from one structural character or end of a string to the next."""
+        position, self._escaped_count = self._escaped_count, 0
         while True:
             if self._in_string:
                 found = _STRING_REST.match(piece, position)
@@ -95,18 +102,19 @@ class MemberScanner:
                 break
             position = found.end()
             self._process_character(piece[found.start()], self._position + found.start())
-        self._escaped = max(0, position - len(piece))
+        self._escaped_count = max(0, position - len(piece))
         self._position += len(piece)
 
     def _process_character(self, character: int, position: int) -> None:
+        """Process a structural character outside of strings, at its position in the text."""
         if character == _QUOTE:
             self._in_string = True
             self._string_start = position
         elif character in _OPENING:
             if self._depth == 0:
-                self._is_object = character == _OBJECT and not self._has_begun
-                self._is_list = character == _LIST and not self._has_begun
-                self._has_begun = True
+                self._is_object = character == _OBJECT and not self._has_started
+                self._is_list = character == _LIST and not self._has_started
+                self._has_started = True
                 self._item_start = position + 1
             self._depth += 1
         elif character == _COLON:
@@ -121,8 +129,9 @@ class MemberScanner:
             self._depth -= 1
 
     def _end_member(self, position: int) -> None:
+        """Add the member or item that ends before the comma or bracket at a position."""
         if max(len(self.members), len(self.items)) >= _MAX_MEMBERS:
-            self._is_too_long = True
+            self._has_too_many = True
             return
         if self._is_list:
             self.items.append(Span(self._item_start, position))

@@ -1,8 +1,12 @@
 """Lines of a pipe, of any length: short lines in memory, long ones in a temporary file.
 
 A line is a message of JSON-RPC, or a batch of messages. Lines are not parsed as a whole. Callers
-locate the members that they need (`locate_object`, `locate_members`), and parse only these
-(`read_value`, `read_member`, `parse_member`). A `Span` is a range of bytes of a line.
+locate the members that they need, and parse only these:
+
+- `locate_object` and `locate_members` return the spans of an object's members.
+- `read_value`, `read_member` and `parse_member` return parsed values.
+
+A `Span` is a range of bytes of a line.
 """
 
 import codecs
@@ -20,9 +24,10 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_mcp.messages.json_spans import MemberScanner, Span
 
 IN_MEMORY_BYTES = 1024 * 1024
-"""A longer line is stored in a temporary file until it has been forwarded."""
+"""The length of the longest line in memory. A longer line is in a temporary file."""
 
 _PIECE_BYTES = 256 * 1024
+# The members of a message whose own members `locate_long_members` locates.
 _LOCATED_MEMBERS = frozenset({"params", "result"})
 
 Scanned = TypeVar("Scanned")
@@ -31,7 +36,7 @@ Scanned = TypeVar("Scanned")
 class Line:
     """A line of a pipe, with its line end.
 
-    The consumer of a line has to close it, which removes the temporary file of a long line.
+    The consumer of a line has to close the line, which removes the temporary file of a long one.
     """
 
     def __init__(self) -> None:
@@ -69,7 +74,7 @@ class Line:
 
     @cached_property
     def members(self) -> dict[str, Span]:
-        """The spans of the values of the line's object, by name; empty if it is not one object.
+        """The spans of the members' values, by name; empty if the line is not one object.
 
         If a name is repeated, its last value counts, as for most parsers of JSON.
         """
@@ -77,14 +82,14 @@ class Line:
 
     @cached_property
     def batch(self) -> Sequence["LinePiece"]:
-        """The messages of a batch; empty for any other line."""
+        """The messages of a batch; empty if the line is not a list of objects."""
         if not self._scanner.is_whole_list:
             return ()
         items = [LinePiece(self, span) for span in self._scanner.items]
         return [item for item in items if item.members] and items
 
     def locate_members_at(self, span: Span) -> dict[str, Span]:
-        """Return the spans of the values of an object, by name. The result is cached.
+        """Return the spans of the values of an object on the line, by name. They are cached.
 
         Args:
             span: The span of the object.
@@ -115,7 +120,7 @@ class Line:
 class LinePiece:
     """A JSON value on a line: a message of a batch, or a value in a message.
 
-    All spans are ranges of the line, not of the piece.
+    All spans are relative to the line, not to the piece.
     """
 
     line: Line
@@ -124,22 +129,22 @@ class LinePiece:
 
     @cached_property
     def members(self) -> dict[str, Span]:
-        """The spans of the values of the piece's object, by name; empty if it is not one object."""
-        # They are not cached in the line, which may have thousands of pieces.
+        """The spans of the members' values, by name; empty if the piece is not one object."""
+        # These are not cached in the line, since a line may have thousands of pieces.
         return _name_members(self.line, scan_members(self.line, self.whole_span))
 
     def items(self) -> Iterator["LinePiece"]:
-        """Yield the items of a list of any length, while it is scanned.
+        """Yield the items of a list of any length, while the list is scanned.
 
         Raises:
-            ValueError: The piece is not one list. This is raised after the last item.
+            ValueError: The piece is not one list; raised after the last item.
         """
         scanner = MemberScanner(self.whole_span.start)
         for piece in self.pieces():
             scanner.feed(piece)
             for span in scanner.take_items():
                 item = LinePiece(self.line, span)
-                # An empty list has one item that is blank.
+                # In an empty list, the scanner finds one blank item.
                 if any(map(bytes.strip, item.pieces())):
                     yield item
         if not scanner.is_whole_list:
@@ -155,6 +160,7 @@ class LinePiece:
 
 
 Message: TypeAlias = Line | LinePiece
+"""A message of JSON-RPC: a whole line, or a piece of a batch."""
 
 
 def scan_members(message: Message, span: Span) -> MemberScanner:
@@ -176,6 +182,7 @@ def locate_members(message: Message, span: Span) -> dict[str, Span]:
 
 
 def _name_members(message: Message, scanner: MemberScanner) -> dict[str, Span]:
+    """Return the spans of the values that a scanner has found, by name."""
     try:
         spans = scanner.members if scanner.is_whole else ()
         return {str(json.loads(message.read(key))): value for key, value in spans}
@@ -184,7 +191,7 @@ def _name_members(message: Message, scanner: MemberScanner) -> dict[str, Span]:
 
 
 def join_lines(text: bytes) -> bytes:
-    """Return JSON with spaces in place of its line ends."""
+    """Return JSON text with its line ends replaced by spaces."""
     # In JSON, line ends occur only between tokens.
     return text.replace(b"\r", b" ").replace(b"\n", b" ")
 
@@ -213,10 +220,10 @@ async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]
 
 
 async def read_text(pieces: AsyncIterator[bytes]) -> Line:
-    """Return a JSON text of several lines as one line; the caller closes it.
+    """Return a JSON text of any number of lines as one line, which the caller closes.
 
     Raises:
-        UnicodeDecodeError: It is not UTF-8.
+        UnicodeDecodeError: The text is not UTF-8.
     """
     line = Line()
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -232,19 +239,14 @@ async def read_text(pieces: AsyncIterator[bytes]) -> Line:
 
 
 async def scan_text(text: Line, scan: Callable[[Line], Scanned]) -> Scanned:
-    """Call a function with a text and return its result; in a thread if the text is long.
-
-    Args:
-        text: The text.
-        scan: The function.
-    """
+    """Return the result of `scan` for a text. If the text is long, `scan` runs in a thread."""
     return await anyio.to_thread.run_sync(scan, text) if text.is_long else scan(text)
 
 
 async def locate_long_members(line: Line) -> None:
-    """Locate the members of `params` and `result` of a long line, in a thread.
+    """Locate the members of `params` and `result` in a long line, in a thread.
 
-    Their spans are cached, so the event loop does not have to scan the line later.
+    The line caches their spans, so that the event loop does not have to scan the line later.
     """
     if line.is_long:
         await anyio.to_thread.run_sync(_locate_members, line)
@@ -265,50 +267,57 @@ async def _append(line: Line, piece: bytes) -> None:
 
 
 MAX_PARSED_BYTES = 8 * 1024 * 1024
-"""The longest value that is parsed."""
+"""The length of the longest value that is parsed."""
 _MAX_ID_BYTES = 1024 * 1024
 
 RequestId: TypeAlias = str | float
 
 
-def parse_member(line: Message, span: Span) -> JsonValue:
-    """Return the value of a span; `None` if it is not JSON."""
+def parse_member(message: Message, span: Span) -> JsonValue:
+    """Return the parsed value of a span; `None` if its bytes are not JSON."""
     try:
-        value: JsonValue = json.loads(line.read(span))
+        value: JsonValue = json.loads(message.read(span))
     except (ValueError, RecursionError):
         return None
     return value
 
 
 def read_member(
-    line: Message, members: Mapping[str, Span], name: str, *, max_bytes: int = MAX_PARSED_BYTES
+    message: Message, members: Mapping[str, Span], name: str, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> JsonValue:
-    """Return the value of a member of an object; `None` if it is missing or too long."""
+    """Return the parsed value of a member of an object; `None` if it is missing or too long.
+
+    Args:
+        message: The line, or a message on the line.
+        members: The members of the object, as `locate_members` returns them.
+        name: The name of the member.
+        max_bytes: The length of the longest value that is parsed.
+    """
     span = members.get(name)
     if span is None or span.end - span.start > max_bytes:
         return None
-    return parse_member(line, span)
+    return parse_member(message, span)
 
 
-def read_value(line: Message, name: str) -> JsonValue:
-    """Return the value of a member of a message; `None` if it is missing or too long."""
-    return read_member(line, line.members, name)
+def read_value(message: Message, name: str) -> JsonValue:
+    """Return the parsed value of a member of a message; `None` if it is missing or too long."""
+    return read_member(message, message.members, name)
 
 
-def locate_object(line: Message, name: str) -> Mapping[str, Span]:
-    """Return the spans of the values of an object that is a member of a message, by name."""
-    span = line.members.get(name)
-    return {} if span is None else locate_members(line, span)
+def locate_object(message: Message, name: str) -> Mapping[str, Span]:
+    """Return the spans of the values of an object, by name. The object is a member of a message."""
+    span = message.members.get(name)
+    return {} if span is None else locate_members(message, span)
 
 
-def read_id(line: Message) -> RequestId | None:
-    """Return the id of a message; `None` if it is missing or invalid."""
-    value = read_member(line, line.members, "id", max_bytes=_MAX_ID_BYTES)
+def read_id(message: Message) -> RequestId | None:
+    """Return the id of a message; `None` if the id is missing or invalid."""
+    value = read_member(message, message.members, "id", max_bytes=_MAX_ID_BYTES)
     return value if is_id(value) else None
 
 
-def member(value: JsonValue, *path: str) -> JsonValue:
-    """Return the value at a path of names in a parsed value; `None` if it is missing."""
+def get_member(value: JsonValue, *path: str) -> JsonValue:
+    """Return the value at a path of names in nested objects; `None` if a name is missing."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
@@ -323,7 +332,7 @@ def is_id(value: object) -> TypeGuard[RequestId]:
 
 
 def find_answered_ids(messages: Sequence[Message]) -> Iterator[RequestId]:
-    """Yield the ids of the requests that are answered by messages."""
+    """Yield the ids of those messages that are responses."""
     for message in messages:
         span = message.members.get("id")
         value = None if span is None or "method" in message.members else parse_member(message, span)

@@ -1,7 +1,8 @@
-"""Limits on one message of JSON-RPC, checked before any other code reads the message.
+"""Limits on one message of JSON-RPC, which are checked before any other code reads the message.
 
-The SDK parses a message in the event loop, and the proxy scans for members in Python. The time of
-both grows with the number of values, and little with the length of strings.
+The SDK parses a message in the event loop, and the proxy searches its members in Python. Both take
+longer with more values, but hardly longer with longer strings. So the number of values is limited,
+and the size of a message without its longest string.
 """
 
 import json
@@ -19,45 +20,46 @@ from pagefault_dialects.json.large_json import find_longest_string
 from pagefault_dialects.json.values import check_shape
 
 MAX_VALUES = 20_000
-"""Values in one message."""
+"""The maximum number of values in one message."""
 LONGEST_URI_CHARS = 2_048
-"""The URI of a memory page: an id of 128 characters, percent-encoded, has 384."""
+"""The maximum length of a URI. A page id of 128 characters has up to 384 if percent-encoded."""
 LONGEST_CURSOR_CHARS = 1_024
-"""The cursor of a list."""
+"""The maximum length of the cursor of a list."""
 LONGEST_METHOD_CHARS = 128
-"""The method of a message."""
+"""The maximum length of the method of a message."""
 LONGEST_ID_CHARS = 1_024
-"""The id of a request over HTTP, and the token of its progress."""
+"""The maximum length of the id of a request over HTTP, and of its progress token."""
 
-_MAX_BYTES_BESIDE_A_STRING = 1024 * 1024
+# The maximum size of a message without its longest string.
+_MAX_OTHER_BYTES = 1024 * 1024
 _MAX_DIGITS = 4_000
 
 
 def parse_message(body: bytes, *, max_depth: int) -> Any:  # noqa: ANN401 - any JSON
-    """Return the value of a message; its numbers may be infinite or NaN.
+    """Parse the body of a request. Its numbers may be infinite or NaN.
 
     Raises:
-        InvalidJsonError: It is not JSON in UTF-8.
-        PayloadTooLargeError: It is nested too deep, or has more than `MAX_VALUES` values.
+        InvalidJsonError: The body is not JSON in UTF-8.
+        PayloadTooLargeError: The JSON is nested too deep, or has more than `MAX_VALUES` values.
     """
     try:
         text = body.decode()
         check_shape(text, max_depth, MAX_VALUES)
-        return json.loads(text, parse_int=_integer)
+        return json.loads(text, parse_int=_parse_integer)
     except (ValueError, RecursionError) as exc:
         raise InvalidJsonError("The body is no JSON in UTF-8.") from exc
 
 
 def check_message(message: Mapping[str, Any], body: bytes) -> None:
-    """Raise if a message is larger than clients of the memory have reason to send.
+    """Check the sizes of a message that was posted to the memory.
 
     Args:
         message: The parsed message.
-        body: Its bytes, as they were sent.
+        body: The bytes of the message, as they were sent.
 
     Raises:
-        InvalidPayloadError: Its method or its id is too long; the response would repeat it.
-        PayloadTooLargeError: It has more than 1 MiB beside its longest string.
+        InvalidPayloadError: The method or the id is too long; the response would repeat it.
+        PayloadTooLargeError: Without its longest string, the message has more than 1 MiB.
     """
     for name, max_chars in (("method", LONGEST_METHOD_CHARS), ("id", LONGEST_ID_CHARS)):
         value = message.get(name)
@@ -66,18 +68,18 @@ def check_message(message: Mapping[str, Any], body: bytes) -> None:
                 f"The {name} of a message has {max_chars} characters at most.",
                 faults=[Fault(f"/{name}", f"has {len(value)} characters")],
             )
-    if len(body) > _MAX_BYTES_BESIDE_A_STRING:
-        beside_bytes = len(body) - len(find_longest_string(body.decode()).encode())
-        if beside_bytes > _MAX_BYTES_BESIDE_A_STRING:
+    if len(body) > _MAX_OTHER_BYTES:
+        other_bytes = len(body) - len(find_longest_string(body.decode()).encode())
+        if other_bytes > _MAX_OTHER_BYTES:
             raise PayloadTooLargeError(
-                f"A message has {_MAX_BYTES_BESIDE_A_STRING} bytes at most beside its longest "
+                f"A message has {_MAX_OTHER_BYTES} bytes at most beside its longest "
                 "string. Store large data with `POST /api/resources`, and refer to it.",
                 code="json-too-large",
             )
 
 
 def check_uri(uri: str) -> None:
-    """Raise if a URI is longer than any URI of the memory.
+    """Check that a URI is not longer than any URI of the memory.
 
     Raises:
         InvalidPayloadError: The URI is too long.
@@ -88,6 +90,6 @@ def check_uri(uri: str) -> None:
         )
 
 
-def _integer(digits: str) -> float:
-    """Return an integer, or infinity for more digits than the interpreter converts."""
+def _parse_integer(digits: str) -> float:
+    """Return an integer; infinity if it has more digits than the interpreter converts."""
     return int(digits) if len(digits) <= _MAX_DIGITS else math.inf

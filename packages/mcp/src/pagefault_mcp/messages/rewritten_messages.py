@@ -1,4 +1,8 @@
-"""Rewrite messages as lists of pieces: of the original line, and of replacements."""
+"""Replace parts of messages that the proxy forwards.
+
+A rewritten message is a list of pieces: spans of the original line, and bytes or pieces of other
+lines that replace the rest. So a long message is never in memory as a whole.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,8 +15,8 @@ from pagefault_mcp.messages.lines import (
     Line,
     LinePiece,
     Message,
+    get_member,
     locate_members,
-    member,
     parse_member,
     scan_members,
 )
@@ -22,34 +26,37 @@ Piece: TypeAlias = bytes | Span | LinePiece
 """A piece of a rewritten message: bytes, a span of its line, or a piece of another line."""
 
 _LONGEST_MEMBER_BYTES = 1024 * 1024
-"""Longer members of a result are omitted, except `content` and `structuredContent`."""
+"""The length of the longest member of a result that the proxy compares or keeps.
+
+See `replace_content` for exceptions.
+"""
 
 
 def replace_content(
-    line: Message, result: Span, rendering: LinePiece, *, is_typed: bool
+    message: Message, result: Span, rendering: LinePiece, *, is_typed: bool
 ) -> list[Piece] | None:
     """Return a message with the content of its result replaced.
 
-    The envelope, `_meta`, `isError` and unknown members are kept as the server wrote them, unless
-    they are longer than 1 MiB.
+    The other members of the message and of its result are kept as the server wrote them. Members of
+    the result that are longer than 1 MiB are omitted, or replaced by those of the rendering.
 
     Args:
-        line: The message.
-        result: The span of its result.
+        message: The message.
+        result: The span of the result in the message.
         rendering: The result as it was rendered for the host, with the new content.
-        is_typed: Whether the tool may declare a schema of `structuredContent`. If so, that member
-            is kept at any length.
+        is_typed: The tool may have declared a schema of `structuredContent`, so that member is kept
+            at any length.
 
     Returns:
         `None` to leave the message unchanged: the result is not an object, or the rendering has no
         content or the same content.
     """
-    pieces: list[Piece] = [Span(line.whole_span.start, result.start), b"{"]
-    found = scan_members(line, result)
-    if not (found.is_whole and found.members) or "content" not in rendering.members:
+    pieces: list[Piece] = [Span(message.whole_span.start, result.start), b"{"]
+    scanned = scan_members(message, result)
+    if not (scanned.is_whole and scanned.members) or "content" not in rendering.members:
         return None
-    members = [(parse_member(line, key), key, value) for key, value in found.members]
-    is_same = _is_same_content(line, {str(name): value for name, _, value in members}, rendering)
+    members = [(parse_member(message, key), key, value) for key, value in scanned.members]
+    is_same = _is_same_content(message, {str(name): value for name, _, value in members}, rendering)
     is_changed = not is_same
     for name, key, value in members:
         replacement: Piece = value
@@ -64,79 +71,88 @@ def replace_content(
         elif not (is_short or is_same or (is_typed and name == "structuredContent")):
             continue
         pieces += [b"," if len(pieces) > 2 else b"", key, b":", replacement]
-    return [*pieces, b"}", Span(result.end, line.whole_span.end)] if is_changed else None
+    return [*pieces, b"}", Span(result.end, message.whole_span.end)] if is_changed else None
 
 
-def _is_same_content(line: Message, members: Mapping[str, Span], rendering: LinePiece) -> bool:
-    """Return whether a rendering has the content of a result; False if one of them is long."""
+def _is_same_content(message: Message, members: Mapping[str, Span], rendering: LinePiece) -> bool:
+    """Return whether a rendering has the same content as a result; False if a content is long."""
     old, new = members.get("content"), rendering.members["content"]
     if old is None or max(old.end - old.start, new.end - new.start) > _LONGEST_MEMBER_BYTES:
         return False
-    content = parse_member(line, old)
+    content = parse_member(message, old)
     return content is not None and content == parse_member(rendering, new)
 
 
-def has_only_handles(line: Message, result: Span) -> bool:
-    """Return whether every block of a result's content is the text of a handle."""
-    members = locate_members(line, result)
+def has_only_handles(message: Message, result: Span) -> bool:
+    """Return whether each content block of a result is a text that is just a handle."""
+    members = locate_members(message, result)
     span = members.get("content")
     if span is None or span.end - span.start > _LONGEST_MEMBER_BYTES:
         return False
-    content = parse_member(line, span)
+    content = parse_member(message, span)
     return (
         isinstance(content, list)
         and bool(content)
         and all(
-            member(item, "type") == "text" and is_handle(member(item, "text")) for item in content
+            get_member(item, "type") == "text" and is_handle(get_member(item, "text"))
+            for item in content
         )
     )
 
 
-def append_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[Piece] | None:
-    """Return the last page of a list of tools with more tools appended.
+def append_tools(message: Message, result: Span, tools: Sequence[JsonValue]) -> list[Piece] | None:
+    """Return a response to `tools/list` with more tools appended.
+
+    A long list has several responses, each with the cursor of the next one. Tools are appended only
+    to the last one.
 
     Args:
-        line: The message.
-        result: The span of its result.
+        message: The message.
+        result: The span of the result in the message.
         tools: The tools to append.
 
     Returns:
-        `None` if the list is invalid, or the message is not its last page.
+        `None` if the list is invalid, or the message is not the last response.
     """
-    members = locate_members(line, result)
-    listed = members.get("tools")
+    members = locate_members(message, result)
+    tools_span = members.get("tools")
     cursor = members.get("nextCursor")
     # Some servers end a list with an empty cursor.
-    if listed is None or (cursor is not None and parse_member(line, cursor)):
+    if tools_span is None or (cursor is not None and parse_member(message, cursor)):
         return None
-    text = line.read(listed)
+    text = message.read(tools_span)
     end = text.rfind(b"]")
     if end < 0:
         return None
     is_empty = not text[:end].strip().removeprefix(b"[").strip()
     appended = json_bytes([*tools])[1:-1]
-    position = listed.start + end
+    position = tools_span.start + end
     comma = b"" if is_empty or not appended else b","
     return [
-        Span(line.whole_span.start, position),
+        Span(message.whole_span.start, position),
         comma + appended,
-        Span(position, line.whole_span.end),
+        Span(position, message.whole_span.end),
     ]
 
 
-def replace_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
+def replace_arguments(message: Message, arguments: JsonValue) -> list[Piece]:
     """Return the message of a call with its arguments replaced."""
-    span = locate_members(line, line.members["params"])["arguments"]
+    span = locate_members(message, message.members["params"])["arguments"]
     replacement = json_bytes(arguments)
     return [
-        Span(line.whole_span.start, span.start),
+        Span(message.whole_span.start, span.start),
         replacement,
-        Span(span.end, line.whole_span.end),
+        Span(span.end, message.whole_span.end),
     ]
 
 
 def _rewrite_batch(line: Line, items: Sequence[list[Piece] | None]) -> list[Piece]:
-    """Return a batch with replaced messages; see `rewrite_line`."""
+    """Return the pieces of a batch with replaced messages.
+
+    Args:
+        line: The batch.
+        items: As `changed` of `rewrite_line`.
+    """
     pieces: list[Piece] = [b"["]
     for original, item in zip(line.batch, items, strict=True):
         replacement = [original.whole_span] if item is None else item
@@ -145,14 +161,14 @@ def _rewrite_batch(line: Line, items: Sequence[list[Piece] | None]) -> list[Piec
     return [*pieces, b"]\n"]
 
 
-def error_line(request_id: object, text: str) -> bytes:
-    """Return a line that answers a request with an error."""
+def encode_error_line(request_id: object, text: str) -> bytes:
+    """Return the line of a response with an error."""
     error = {"code": INTERNAL_ERROR, "message": text}
     return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode() + b"\n"
 
 
-def write_result_line(request_id: bytes, result: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the line that answers a request.
+def encode_result_line(request_id: bytes, result: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the line of a response with a result, in pieces.
 
     Args:
         request_id: The id of the request, as JSON.
@@ -168,8 +184,8 @@ def rewrite_line(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[
 
     Args:
         line: The line.
-        changed: For each message its pieces; `None` leaves it unchanged, and an empty list omits
-            it.
+        changed: The pieces of each message of the line. `None` leaves the message unchanged, and an
+            empty list omits it.
     """
     if not any(item is None or item for item in changed):
         return

@@ -1,1 +1,1 @@
-"""The proxy between a host and a server, over pipes, and the bridge to a running memory."""
+"""The proxy between a host and an MCP server, and the bridge to the memory of a service."""

@@ -1,6 +1,6 @@
-"""Serve the memory of a running service over pipes, for `pagefault mcp --url`.
+"""Connect a host over pipes to the memory of a running service, for `pagefault mcp --url`.
 
-Messages are forwarded unchanged between the host and `/mcp` of the service.
+Messages are forwarded unchanged between standard input and output and `/mcp` of the service.
 """
 
 from collections.abc import Callable
@@ -8,15 +8,15 @@ from collections.abc import Callable
 import anyio
 import httpx
 
-from pagefault_mcp.proxy.pipes import standard_input, write_out
+from pagefault_mcp.proxy.pipes import read_standard_input, write_standard_output
 from pagefault_mcp.service_client.running_service import (
     CONNECT_SECONDS,
-    FIRST_SECONDS,
+    FIRST_REQUEST_SECONDS,
     Headers,
     build_headers,
     find_problem,
     is_local,
-    parse_service_url,
+    parse_url_option,
 )
 from pagefault_mcp.upstreams.http_upstream import HttpUpstream
 
@@ -28,17 +28,19 @@ _HEADERS = {"Accept": "application/json, text/event-stream"}
 def run_bridge(
     url: str, session_id: str | None, headers: Headers, warn: Callable[[str], None]
 ) -> str | None:
-    """Serve the memory of a service over standard input and output until the host disconnects.
-
-    Returns the reason if the service cannot be reached, or refuses the key.
+    """Forward messages between the host and a service until the host disconnects.
 
     Args:
         url: The URL of the service, or of its `/mcp`.
-        session_id: The session of calls; `None` for that of the URL, or that each call names.
-        headers: Headers of every request, in addition to the key of the environment.
-        warn: Logs later problems.
+        session_id: The session of calls. `None` for the session in the URL, or else the one that
+            each call names.
+        headers: Headers of every request, in addition to the key in PAGEFAULT_API_KEY.
+        warn: Logs problems after the first request.
+
+    Returns:
+        `None`, or the reason if the service cannot be reached or refuses the key.
     """
-    endpoint = parse_service_url(url)
+    endpoint = parse_url_option(url)
     if endpoint.path.rstrip("/") == "":
         endpoint = endpoint.copy_with(path=_PATH)
     if session_id is not None:
@@ -49,14 +51,13 @@ def run_bridge(
 async def _run_bridge(
     endpoint: httpx.URL, headers: httpx.Headers, warn: Callable[[str], None]
 ) -> str | None:
-    """Forward the messages of host and service; return a reason if the service cannot be used."""
+    """Send a first request, then forward messages; return the reason if that request fails."""
     timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
-    is_on_this_machine = is_local(endpoint)
     async with httpx.AsyncClient(
-        headers=headers, timeout=timeout, trust_env=not is_on_this_machine
+        headers=headers, timeout=timeout, trust_env=not is_local(endpoint)
     ) as client:
         ping = client.build_request(
-            "POST", endpoint, json=_PING, headers=_HEADERS, timeout=FIRST_SECONDS
+            "POST", endpoint, json=_PING, headers=_HEADERS, timeout=FIRST_REQUEST_SECONDS
         )
         if (problem := await find_problem(client, ping, has_header_option=True)) is not None:
             return problem
@@ -64,11 +65,11 @@ async def _run_bridge(
         async with anyio.create_task_group() as group:
             group.start_soon(_forward_to_host, service)
             async with service.running():
-                async for piece in standard_input():
+                async for piece in read_standard_input():
                     await service.write(piece)
     return None
 
 
 async def _forward_to_host(service: HttpUpstream) -> None:
     async for piece in service.receive_pieces():
-        await write_out(piece)
+        await write_standard_output(piece)

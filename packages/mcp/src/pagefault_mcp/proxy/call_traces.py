@@ -1,4 +1,4 @@
-"""The protocol for tracing calls, which `app.telemetry` implements with OpenTelemetry."""
+"""The interface by which the proxy traces calls; `app.telemetry` implements it."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Asynchronous reading of standard input, and writing to standard output."""
+"""The pipes to a host: asynchronous reading of standard input, and writing to standard output."""
 
 import os
 import select
@@ -11,9 +11,9 @@ import anyio.to_thread
 _PIECE_BYTES = 256 * 1024
 
 
-async def standard_input() -> AsyncIterator[bytes]:
+async def read_standard_input() -> AsyncIterator[bytes]:
     """Yield pieces of standard input until the host closes the pipe."""
-    # A thread, because standard input may be a file, which the event loop cannot wait for.
+    # A thread reads, because standard input may be a file, for which an event loop cannot wait.
     while piece := await anyio.to_thread.run_sync(
         os.read, sys.stdin.fileno(), _PIECE_BYTES, abandon_on_cancel=True
     ):
@@ -23,17 +23,17 @@ async def standard_input() -> AsyncIterator[bytes]:
 async def wait_for_hangup() -> None:
     """Wait until the host has closed the pipe, even if unread input remains."""
     poller = select.poll()
-    # Without events, only a hang-up is reported.
+    # An event mask of 0 reports only that the pipe was closed.
     poller.register(sys.stdin.fileno(), 0)
     await anyio.to_thread.run_sync(poller.poll, abandon_on_cancel=True)
 
 
-async def write_out(piece: bytes) -> None:
-    """Write all bytes for the host, unless it has disconnected."""
+async def write_standard_output(piece: bytes) -> None:
+    """Write all bytes to the host. If the host has disconnected, drop them."""
 
     def write() -> None:
         unwritten = memoryview(piece)
-        # A disconnected host is detected where its input ends.
+        # The end of standard input shows that the host has disconnected, so no error is needed.
         with suppress(BrokenPipeError):
             while unwritten:
                 unwritten = unwritten[os.write(sys.stdout.fileno(), unwritten) :]

@@ -1,1 +1,1 @@
-"""The memory as a server of MCP: at `/mcp`, over pipes, and for the proxies of a user."""
+"""The memory as an MCP server: at `/mcp` and over pipes; and the service that proxies share."""

@@ -1,8 +1,9 @@
-"""`/mcp`: the memory for clients of MCP, over Streamable HTTP.
+"""The route `/mcp`: the memory for clients of MCP, over Streamable HTTP.
 
-It keeps no state between requests in any revision, so any process can answer any request. Keys,
-quotas, the checks of `Host` and `Origin`, and the readers of bodies are those of the API. The size
-of a message is limited, since the SDK parses it again in the event loop.
+The endpoint keeps no state between requests in any revision of MCP, so any process of the service
+can handle any request. API keys, quotas, the checks of `Host` and `Origin`, and the readers of
+bodies are those of the HTTP API. The size of a message is limited, since the SDK parses the message
+again in the event loop.
 """
 
 from collections.abc import AsyncIterator
@@ -31,7 +32,7 @@ from app.services.requests.whole_bodies import RequestBodies
 from app.wiring.services import Provider, Services
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 from pagefault_mcp.messages.message_limits import check_message, parse_message
-from pagefault_mcp.server.memory_caller import McpCaller, caller_at
+from pagefault_mcp.server.memory_caller import McpCaller, read_mcp_caller
 from pagefault_mcp.server.refusals import PATH
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 class ResponseReservation(ExitStack):
     """A reservation of memory for one response, until the end of the block.
 
-    Clients that read a long response slowly are disconnected if others need the memory.
+    A client that reads a long response slowly is disconnected if other requests need the memory.
 
     Args:
         scope: The scope of the request.
@@ -55,15 +56,15 @@ class ResponseReservation(ExitStack):
         self._scope = scope
         self._send = send
         self._reservation: ResponseMemory | None = None
-        self._is_counted = False
+        self._is_watched = False
         self._is_closed = False
         self.callback(self._release)
 
     async def reserve(self, size_bytes: int) -> None:
-        """Reserve memory for the response, once.
+        """Reserve memory for the response. A response calls this at most once.
 
         Raises:
-            OverloadedError: It is not free within a second, or the client has disconnected.
+            OverloadedError: The memory is not free within a second, or the client has disconnected.
         """
         reservation = await find_response_budget(self._scope).reserve(size_bytes)
         # The handler may still run for a moment after its client has disconnected.
@@ -73,9 +74,9 @@ class ResponseReservation(ExitStack):
         self._reservation = reservation
 
     async def send(self, message: Message) -> None:
-        """Send an ASGI message of the response."""
-        if self._reservation is not None and not self._is_counted:
-            self._is_counted = True
+        """Send an ASGI message of the response, a long body in pieces."""
+        if self._reservation is not None and not self._is_watched:
+            self._is_watched = True
             self._send = self.enter_context(
                 watch_reader(self._scope, self._reservation, self._send)
             )
@@ -95,23 +96,22 @@ class ResponseReservation(ExitStack):
 
 
 _MAX_BODY_BYTES = 4 * 1024 * 1024
-# So much of a refused body is read and dropped: an image of 40 MB in base64.
+# At most this much of a refused body is read and dropped. An image of 40 MB has less in base64.
 _MAX_DROPPED_BYTES = 64 * 1024 * 1024
 _DROP_SECONDS = 30.0
-_LISTEN = "subscriptions/listen"
+_LISTEN_METHOD = "subscriptions/listen"
+# The name of the caller in the state of a request's scope.
 _CALLER = "mcp_caller"
-
-
-_QUERY = QueryNames(("session", "scope"))
+_ALLOWED_QUERY = QueryNames(("session", "scope"))
 
 
 @dataclass(frozen=True, slots=True)
 class _CheckedMessage:
-    """A message within the limits."""
+    """The body of a request, whose message is within the limits."""
 
     body: bytes
     is_listen: bool
-    """It opens a subscription: its response is an endless stream."""
+    """True if the message opens a subscription, whose response is an endless stream."""
 
 
 class McpEndpoint:
@@ -119,10 +119,10 @@ class McpEndpoint:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        # Set by `running`, before any request.
+        # Runs the SDK; set by `running`, before any request.
         self._group: anyio.abc.TaskGroup
         self._manager: StreamableHTTPSessionManager | None = None
-        self._starting = anyio.Lock()
+        self._load_lock = anyio.Lock()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -132,35 +132,38 @@ class McpEndpoint:
             self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; a refusal is a problem, which `McpRefusals` translates."""
+        """Respond to one request.
+
+        A refused request gets a problem document, which `McpErrorMiddleware` translates.
+        """
         request, limits = Request(scope, receive), self._services[Limits]
         async with AsyncExitStack() as memory:
             try:
-                caller = await self._admit(request)
+                caller = await self._authenticate(request)
                 manager = await self._load_manager()
-                read = partial(_check_body, max_depth=limits.json_depth)
+                check = partial(_check_body, max_depth=limits.json_depth)
                 bodies = self._services[RequestBodies]
-                message_body = await memory.enter_async_context(
-                    bodies.read(_chunks(request, limits), read)
+                message = await memory.enter_async_context(
+                    bodies.read(_read_chunks(request, limits), check)
                 )
             except PagefaultError as exc:
                 request_id = str(scope["state"]["request_id"])
                 refusal = problem_response(exc, instance=scope["path"], request_id=request_id)
                 await refusal(scope, receive, send)
                 return
-            if message_body.is_listen:
-                # The message is short, and its stream long.
+            if message.is_listen:
+                # The response lasts long, so the memory for the request is released before.
                 await memory.aclose()
             reservation = memory.enter_context(ResponseReservation(scope, send))
             scope["state"][_CALLER] = replace(
-                caller, body_bytes=len(message_body.body), reserve_memory=reservation.reserve
+                caller, body_bytes=len(message.body), reserve_memory=reservation.reserve
             )
-            body = _replay_body(message_body.body, receive)
+            body = _replay_body(message.body, receive)
             await manager.handle_request(scope, body, reservation.send)
 
     @staticmethod
-    async def _admit(request: Request) -> McpCaller:
-        """Return the caller of a request, with its session.
+    async def _authenticate(request: Request) -> McpCaller:
+        """Return the caller of a request, with the session and scope of the query.
 
         Raises:
             UnauthorizedError: There is no valid key.
@@ -169,11 +172,12 @@ class McpEndpoint:
                 parameter.
         """
         caller = await caller_by_key(request)
-        _QUERY.check(request.scope["query_string"])
-        return caller_at(caller, request.scope["query_string"])
+        _ALLOWED_QUERY.check(request.scope["query_string"])
+        return read_mcp_caller(caller, request.scope["query_string"])
 
     async def _load_manager(self) -> "StreamableHTTPSessionManager":
-        async with self._starting:
+        """Return the server of the SDK, and start it with the first request."""
+        async with self._load_lock:
             if self._manager is None:
                 self._manager = await self._group.start(self._run)
             return self._manager
@@ -181,20 +185,21 @@ class McpEndpoint:
     async def _run(
         self, *, task_status: "anyio.abc.TaskStatus[StreamableHTTPSessionManager]"
     ) -> None:
+        """Run a server of the SDK until cancelled."""
         manager = await anyio.to_thread.run_sync(self._load_sdk)
         async with manager.run():
             task_status.started(manager)
             await anyio.sleep_forever()
 
     def _load_sdk(self) -> "StreamableHTTPSessionManager":
-        """Load the SDK, which takes half a second."""
+        """Import the SDK, which takes half a second, and return a server."""
         from mcp.server.streamable_http_manager import (  # noqa: PLC0415 - loaded with the first request
             StreamableHTTPSessionManager,
         )
 
         from pagefault_mcp.server.memory_server import MemoryServer  # noqa: PLC0415 - it imports the SDK
 
-        memory = MemoryServer(self._services, _caller_of)
+        memory = MemoryServer(self._services, _find_caller)
         return StreamableHTTPSessionManager(
             memory.make_sdk_server(),
             json_response=True,
@@ -203,8 +208,11 @@ class McpEndpoint:
         )
 
 
-async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
-    """Yield the body of a request; raises as `stream_body`, after dropping the rest of the body."""
+async def _read_chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+    """Yield the body of a request in pieces.
+
+    If the body is too large, read and drop the rest of it, then raise the error of `stream_body`.
+    """
     max_bytes = min(limits.body_bytes, _MAX_BODY_BYTES)
     limits = limits.model_copy(update={"body_bytes": max_bytes})
     try:
@@ -216,17 +224,18 @@ async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
 
 
 def _check_body(body: bytes, *, max_depth: int) -> _CheckedMessage:
-    """Check the limits of a message; the SDK checks that it is JSON-RPC.
+    """Check that a message is JSON within the limits. The SDK checks that it is JSON-RPC.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `parse_message` and
-            `check_message`; or the request has too many subscriptions.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: See `parse_message` and
+            `check_message`.
+        PayloadTooLargeError: The request has too many subscriptions.
     """
     message = parse_message(body, max_depth=max_depth)
     if not isinstance(message, dict):
         return _CheckedMessage(body, is_listen=False)
     check_message(message, body)
-    is_listen = message.get("method") == _LISTEN
+    is_listen = message.get("method") == _LISTEN_METHOD
     if is_listen and len(body) > UNRESERVED_BYTES:
         raise PayloadTooLargeError(
             f"A request to listen has {UNRESERVED_BYTES} bytes at most. Send several of them, each "
@@ -235,8 +244,8 @@ def _check_body(body: bytes, *, max_depth: int) -> _CheckedMessage:
     return _CheckedMessage(body, is_listen)
 
 
-def _caller_of(context: "Context") -> McpCaller:
-    """Return the caller of a request, which `__call__` has stored in its scope."""
+def _find_caller(context: "Context") -> McpCaller:
+    """Return the caller of a request, which `McpEndpoint` has stored in its scope."""
     assert context.request is not None  # noqa: S101 - set for every request over HTTP
     caller: McpCaller = context.request.scope["state"][_CALLER]
     return caller
@@ -256,7 +265,7 @@ async def _drop_rest(receive: Receive) -> None:
     """Read and drop the rest of a body, within limits.
 
     Clients send the whole body before they read the response. If the connection were closed
-    earlier, they would not get it.
+    earlier, they would not get the response.
     """
     size_bytes = 0
     with anyio.move_on_after(_DROP_SECONDS):
@@ -267,15 +276,15 @@ async def _drop_rest(receive: Receive) -> None:
             size_bytes += len(message.get("body", b""))
 
 
-class _Endpoint:
-    """An ASGI application that calls the endpoint of the process."""
+class _EndpointApp:
+    """An ASGI application that calls the `McpEndpoint` among the services of its request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         services: Services = scope["state"]["services"]
         await services[McpEndpoint](scope, receive, send)
 
 
-router = Router([Route(PATH, _Endpoint(), methods=["POST"])])
+router = Router([Route(PATH, _EndpointApp(), methods=["POST"])])
 SERVICES = (
     Provider(McpEndpoint, McpEndpoint, running=lambda services: services[McpEndpoint].running()),
 )

@@ -1,7 +1,7 @@
-"""The caller of a request to the memory, and the sessions that its calls may use.
+"""The caller of a request to the memory's MCP server, and the sessions that its calls may use.
 
-This is not a part of `memory_server`, which loads the SDK of MCP: that takes 20 MiB, and the
-endpoint does not need it before the first request.
+These classes are not in `memory_server`, since that module imports the SDK of MCP, which takes
+20 MiB. `mcp_endpoint` uses them, and imports the SDK with the first request only.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,11 +15,11 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
 
 DEFAULT_SESSION: Final = "mcp"
-"""The session of calls if the URL names none."""
+"""The session of calls, unless the URL or the call names another one."""
 
 
 async def _reserve_nothing(_: int) -> None:
-    """Reserve no memory: a process that serves over pipes has only one host."""
+    """Reserve no memory, since a process that serves over pipes has only one host."""
 
 
 class ForeignSessionError(Exception):
@@ -28,17 +28,17 @@ class ForeignSessionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class McpCaller:
-    """A caller, and the sessions that its calls may use."""
+    """The caller of a request, and the sessions that its calls may use."""
 
     caller: Caller
     session_id: str = DEFAULT_SESSION
     """The session of calls that have no argument `session`."""
     scope: Scope = "session"
-    """What calls may use: only this session, or all sessions of the project."""
+    """`session` if calls may use `session_id` only; `project` for all sessions of the project."""
     body_bytes: int = 0
-    """The size of the message; 0 over pipes."""
+    """The size of the request's body; 0 over pipes."""
     reserve_memory: Callable[[int], Awaitable[None]] = _reserve_nothing
-    """Reserves memory until the response is sent, or raises OverloadedError."""
+    """Reserves bytes of memory until the response is sent; raises OverloadedError."""
 
     @property
     def project_id(self) -> str:
@@ -66,8 +66,12 @@ class McpCaller:
         return session_id
 
 
-def caller_at(caller: Caller, query: bytes) -> McpCaller:
-    """Return a caller with the session and scope in the query of the URL.
+def read_mcp_caller(caller: Caller, query: bytes) -> McpCaller:
+    """Return a caller with the session and the scope in the query of a URL.
+
+    Args:
+        caller: The caller, whose key has been checked.
+        query: The query, as in `/mcp?session=demo&scope=project`.
 
     Raises:
         InvalidPayloadError: The session or the scope is invalid.

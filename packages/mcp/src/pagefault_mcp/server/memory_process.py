@@ -1,7 +1,8 @@
-"""Serve the memory over pipes, for `pagefault mcp`.
+"""Serve the memory over standard input and output, for `pagefault mcp`.
 
-The SDK drops a line that it cannot parse, so the host would wait for its response. Such lines are
-answered here with an error. Lone surrogates are replaced as in the rest of the service.
+The SDK ignores a line that it cannot parse, so the host would wait for a response forever. Here,
+`HostMessages` repairs such a line, or sends an error for it. Lone surrogates are replaced, as
+everywhere in the service.
 """
 
 from dataclasses import dataclass
@@ -26,44 +27,49 @@ from pagefault_mcp.server.memory_caller import DEFAULT_SESSION, McpCaller
 from pagefault_mcp.server.memory_server import MemoryServer
 from pagefault_mcp.server.page_changes import HostSubscriptions
 
-_NO_MESSAGE = "This is no message of JSON-RPC: one object with jsonrpc, id, method and params."
+_NOT_A_MESSAGE = "This is no message of JSON-RPC: one object with jsonrpc, id, method and params."
 
 Received: TypeAlias = SessionMessage | Exception
-"""What the SDK returns for a line: a message, or an error for an invalid one."""
+"""A line of the host as the SDK returns it: a message, or the error of an invalid line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostMessages:
-    """A stream of the valid messages of a host, which answers invalid ones with an error."""
+    """The stream of messages of a host that the SDK reads.
 
-    received: Any
-    """The stream of the SDK, of `Received`."""
-    sent: Any
-    """The stream of messages to the host."""
+    Invalid lines are repaired. For lines that cannot be repaired, an error is sent to the host.
+    """
+
+    from_host: Any
+    """The stream of the SDK with lines of the host, each as `Received`."""
+    to_host: Any
+    """The stream of the SDK with messages to the host."""
     limits: Limits
     """The limits of a message."""
 
     async def receive(self) -> Received:
-        """Return the next valid message, or an error of the SDK other than an invalid line.
+        """Return the next valid message.
+
+        An error of the SDK other than an invalid line is returned too; the SDK logs it.
 
         Raises:
             EndOfStream: The host has disconnected.
         """
         while True:
-            item: Received = await self.received.receive()
+            item: Received = await self.from_host.receive()
             checked: Received | types.JSONRPCError | None = item
             if isinstance(item, ValidationError):
                 checked = repair_message(item, self.limits)
             if isinstance(checked, SessionMessage):
                 checked = _check_method(checked)
             if isinstance(checked, types.JSONRPCError):
-                await self.sent.send(SessionMessage(checked))
+                await self.to_host.send(SessionMessage(checked))
             elif checked is not None:
                 return checked
 
     async def aclose(self) -> None:
         """Close the stream of messages."""
-        await self.received.aclose()
+        await self.from_host.aclose()
 
     def __aiter__(self) -> Self:
         return self
@@ -95,25 +101,25 @@ def _check_method(item: SessionMessage) -> SessionMessage | types.JSONRPCError:
     if not isinstance(message, types.JSONRPCRequest) or len(message.method) <= LONGEST_METHOD_CHARS:
         return item
     text = f"The method of a message has {LONGEST_METHOD_CHARS} characters at most."
-    return _error_message(types.INVALID_REQUEST, text, message.id)
+    return _make_error(types.INVALID_REQUEST, text, message.id)
 
 
 def repair_message(
     error: ValidationError, limits: Limits
 ) -> SessionMessage | types.JSONRPCError | None:
-    """Return the repaired message of a line, or the error to send to the host.
+    """Return the repaired message of an invalid line, or the error to send to the host.
 
     Args:
-        error: The error of the SDK.
-        limits: The limits of the message.
+        error: The error of the SDK, which has the line.
+        limits: The limits of a message.
 
     Returns:
-        `None` for an empty line, which has no response.
+        `None` for an empty line, which gets no response.
     """
-    fault = error.errors(include_url=False)[0]
-    if fault["type"] != "json_invalid":
-        return _error_message(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(error))
-    line = str(fault["input"])
+    details = error.errors(include_url=False)[0]
+    if details["type"] != "json_invalid":
+        return _make_error(types.INVALID_REQUEST, _NOT_A_MESSAGE, _find_request_id(error))
+    line = str(details["input"])
     if not line.strip():
         return None
     try:
@@ -121,27 +127,29 @@ def repair_message(
             line.encode(), max_depth=limits.json_depth, max_nodes=limits.json_nodes
         )
     except PagefaultError as exc:
-        return _error_message(types.PARSE_ERROR, exc.detail.replace("body", "message"), None)
+        return _make_error(types.PARSE_ERROR, exc.detail.replace("body", "message"), None)
     try:
         message = types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError as exc:
-        return _error_message(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(exc))
+        return _make_error(types.INVALID_REQUEST, _NOT_A_MESSAGE, _find_request_id(exc))
     return SessionMessage(message)
 
 
-def _id_in(error: ValidationError) -> types.RequestId | None:
-    """Return the id of an invalid message, from the errors of its missing members."""
-    for fault in error.errors(include_url=False):
-        value = fault["input"]
-        request_id = (
-            value.get("id") if fault["type"] == "missing" and isinstance(value, dict) else None
-        )
+def _find_request_id(error: ValidationError) -> types.RequestId | None:
+    """Return the id of an invalid message, if it has a valid one.
+
+    The errors of missing members have the message as their input.
+    """
+    for details in error.errors(include_url=False):
+        value = details["input"]
+        is_message = details["type"] == "missing" and isinstance(value, dict)
+        request_id = value.get("id") if is_message else None
         if isinstance(request_id, str | int) and not isinstance(request_id, bool):
             return request_id
     return None
 
 
-def _error_message(code: int, text: str, request_id: types.RequestId | None) -> types.JSONRPCError:
+def _make_error(code: int, text: str, request_id: types.RequestId | None) -> types.JSONRPCError:
     error_data = types.ErrorData(code=code, message=text)
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error_data)
 
@@ -163,16 +171,19 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
 
 
 async def _serve(settings: Settings, caller: McpCaller) -> None:
-    # Hosts start many of these processes on one data directory, so none sweeps or scrubs it.
+    """Serve the memory to the host at standard input and output until it disconnects."""
+    # Hosts start many of these processes with the same data directory, which only a service sweeps
+    # and scrubs.
     sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
     scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
     without_tasks = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
     async with open_services(without_tasks) as services:
         await services[Access].ensure_project(caller.project_id)
-        async with anyio.create_task_group() as group, stdio_server() as (received, sent):
+        async with anyio.create_task_group() as group, stdio_server() as (from_host, to_host):
             subscriptions = HostSubscriptions(services, caller.caller, group)
             server = MemoryServer(services, lambda _: caller, subscriptions).make_sdk_server()
             notifications = NotificationOptions(resources_changed=True)
-            messages = HostMessages(received, sent, settings.limits)
-            await server.run(messages, sent, server.create_initialization_options(notifications))
+            messages = HostMessages(from_host, to_host, settings.limits)
+            options = server.create_initialization_options(notifications)
+            await server.run(messages, to_host, options)
             group.cancel_scope.cancel()

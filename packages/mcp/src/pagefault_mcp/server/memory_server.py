@@ -107,6 +107,10 @@ class MemoryServer:
     async def _list_tools(
         self, context: Context, _: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        """List the memory's tools.
+
+        If the caller may use all sessions of its project, each tool has a parameter `session`.
+        """
         tools = write_tools("mcp", definitions())
         caller = self.caller_of(context)
         if caller.scope == "project":
@@ -116,6 +120,7 @@ class MemoryServer:
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        """Run a call of a tool, in the session that the call names or else in the caller's own."""
         caller = self.caller_of(context)
         arguments: dict[str, Any] = dict(params.arguments or {})
         try:
@@ -125,6 +130,7 @@ class MemoryServer:
         request_body: dict[str, JsonValue] = {
             "target": "mcp",
             "id": new_id(),
+            # The service requires 1 to 512 characters. Any unknown name is an error for the model.
             "name": params.name[:512] or "none",
             "arguments": arguments,
             "scope": caller.scope,
@@ -189,6 +195,7 @@ class MemoryServer:
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
+        """Read a page or a file by its URI."""
         caller = self.caller_of(context)
         with _translate_errors():
             check_uri(params.uri)
@@ -281,6 +288,7 @@ class MemoryServer:
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
+        """Send notifications of the changes that a client subscribes to, until it disconnects."""
         caller = self.caller_of(context).caller
         if context.request is not None:
             # This response is an endless stream, so it does not count as a concurrent request.
@@ -301,6 +309,7 @@ class MemoryServer:
         return await self._list_resources(context, params)
 
 
+# Errors in the parameters of a request; all others are internal errors.
 _CLIENT_ERRORS = (
     NotFoundError,
     MalformedRequestError,

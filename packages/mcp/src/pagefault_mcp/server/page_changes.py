@@ -56,7 +56,7 @@ _MAX_URIS = 1_000
 _POLL_SECONDS = 2.0
 # The pause after a poll is at least this many times as long as the poll itself. In a project with a
 # million files, a poll takes long.
-_MIN_PAUSES_PER_POLL = 50
+_MIN_PAUSE_FACTOR = 50
 
 
 def format_page_uri(page_id: str) -> str:
@@ -137,7 +137,7 @@ class FileListPoll:
         """Poll again and again, and call `notify` after each change, until cancelled."""
         poll_seconds = 0.0
         while True:
-            await anyio.sleep(max(_POLL_SECONDS, _MIN_PAUSES_PER_POLL * poll_seconds))
+            await anyio.sleep(max(_POLL_SECONDS, _MIN_PAUSE_FACTOR * poll_seconds))
             started = monotonic()
             try:
                 extent = await _load_extent(self.services, self.project_id)
@@ -151,6 +151,7 @@ class FileListPoll:
 
 
 async def _load_extent(services: Services, project_id: str) -> tuple[int, datetime | None]:
+    """Return the number of files of a project, and the time of the newest one."""
     return await services[Records].read(project_id, lambda unit: unit[ResourceRecords].extent())
 
 

@@ -1,7 +1,7 @@
-"""Convert problem documents at `/mcp` into errors of JSON-RPC.
+"""A middleware that converts problem documents at `/mcp` into errors of JSON-RPC.
 
-Clients of MCP do not read problem documents, so a user would see only that there was an error. The
-problem document becomes the `data` of an error of JSON-RPC, with the same status and headers.
+Clients of MCP do not read problem documents, so their users would see only that there was an error.
+The problem document becomes the `data` of a JSON-RPC error. Status and headers stay the same.
 """
 
 import json
@@ -15,12 +15,11 @@ from pagefault_mcp.messages.sessionless_requests import INTERNAL_ERROR, INVALID_
 
 PATH = "/mcp"
 
-_PROBLEM = (b"content-type", PROBLEM_MEDIA_TYPE.encode())
-_NO_JSON = InvalidJsonError.code
+_PROBLEM_HEADER = (b"content-type", PROBLEM_MEDIA_TYPE.encode())
 _REPLACED_HEADERS = (b"content-length", b"content-type")
 
 
-class McpRefusals:
+class McpErrorMiddleware:
     """A middleware that converts problem documents into errors of JSON-RPC.
 
     It also changes the path `/mcp/` to `/mcp`, since hosts add the slash to URLs, and few of them
@@ -36,31 +35,36 @@ class McpRefusals:
             await self._app(scope, receive, send)
             return
         scope = {**scope, "path": PATH, "raw_path": PATH.encode()}
-        started: Message | None = None
+        # The first message of a response with a problem document, and the body so far.
+        problem_start: Message | None = None
         problem = b""
 
         async def translate(message: Message) -> None:
-            nonlocal started, problem
-            if message["type"] == "http.response.start" and _PROBLEM in message["headers"]:
-                started = message
-            elif started is None:
+            nonlocal problem_start, problem
+            if message["type"] == "http.response.start" and _PROBLEM_HEADER in message["headers"]:
+                problem_start = message
+            elif problem_start is None:
                 await send(message)
             else:
                 problem += message.get("body", b"")
                 if not message.get("more_body"):
-                    await _error_response(started, problem)(scope, receive, send)
+                    await _convert_problem(problem_start, problem)(scope, receive, send)
 
         await self._app(scope, receive, translate)
 
 
-def _error_response(start: Message, body: bytes) -> JSONResponse:
-    """Return a problem document as an error of JSON-RPC.
+def _convert_problem(start: Message, body: bytes) -> JSONResponse:
+    """Return the response with a problem document as one with an error of JSON-RPC.
 
-    The id is null, since the request was not parsed.
+    The id of the error is null, since the request may not have been parsed.
+
+    Args:
+        start: The ASGI message with status and headers.
+        body: The problem document.
     """
     status, problem = start["status"], json.loads(body)
     code = INVALID_REQUEST if status < 500 else INTERNAL_ERROR
-    if problem["code"] == _NO_JSON:
+    if problem["code"] == InvalidJsonError.code:
         code = PARSE_ERROR
     error = {"code": code, "message": problem["detail"], "data": problem}
     response = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status)

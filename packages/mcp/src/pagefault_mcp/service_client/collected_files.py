@@ -1,11 +1,12 @@
-"""Collect the files that tools leave in a folder, to store them with the results of calls.
+"""Find the files that tools write into a folder, to store them with the results of calls.
+
+This is the option `--collect`. The folder is listed before and after each call. A new or changed
+file is stored with every call that was open when the file appeared.
 
 The folder is not trusted: a server may put links and pipes into it, or replace a file between two
-checks. So each component of a path is opened separately, from the root on, without following links,
-and only regular files without hard links are read. Each file is copied first, so that later writes
-do not change what is stored.
-
-A new or changed file is stored with every call that was open when it appeared.
+checks. So each component of a path is opened separately, from `/` on, without following links, and
+only regular files without hard links are read. Each file is copied first, so that later writes do
+not change what is stored.
 """
 
 import base64
@@ -25,7 +26,7 @@ import anyio.to_thread
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import mime_type_for_filename
-from pagefault_mcp.errors import one_line, reason_of
+from pagefault_mcp.errors import describe_error, one_line
 from pagefault_mcp.messages.file_mentions import find_paths
 
 MAX_FILES = 100
@@ -34,20 +35,24 @@ MAX_BYTES = 256 * 1024 * 1024
 """The maximum size of all files of a result."""
 
 _MAX_THREADS = 4
-_MAX_LISTED = 20_000
+_MAX_LISTED_FILES = 20_000
 _MAX_DEPTH = 16
 # A file is complete if it has not changed for this time.
 _QUIET_SECONDS = 0.2
-# The longest wait for files that grow, and the longest wait of a response for all its files.
+# The longest wait until the files of a call no longer change.
 _GROWING_SECONDS = 5.0
+# The longest time that the response to a call is delayed for its files.
 _COLLECT_SECONDS = 10.0
+# The longest time that a call is delayed for the listing before it.
 _LISTING_SECONDS = 2.0
-# The limit of open calls. Above it the oldest is dropped, since a cancelled call may never end.
+# The maximum number of open calls. Above it, the oldest call is forgotten, since a cancelled call
+# may never end.
 _MAX_CALLS = 1_000
 # Divisible by three, so that the pieces of base64 can be joined.
 _PIECE_BYTES = 192 * 1024
-_COLLECTED = "pagefault/collected"
-_NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# The member of `_meta` with the path of the file.
+_PATH_MEMBER = "pagefault/collected"
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FileState(NamedTuple):
@@ -59,11 +64,11 @@ class FileState(NamedTuple):
     changed_ns: int
 
 
-_Read = TypeVar("_Read")
+_Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
 
 Listing: TypeAlias = Mapping[str, FileState]
-"""The files of a folder, by their relative paths."""
+"""The states of the files of a folder, by their relative paths."""
 
 
 class _NotStoredError(Exception):
@@ -84,7 +89,7 @@ class CollectedFile:
         path = os.fsencode(self.path).decode("utf-8", "replace")
         name = safe_file_name(path) or "file"
         mime_type = mime_type_for_filename(name) or "application/octet-stream"
-        block_head = {"type": "file", "filename": name, "_meta": {_COLLECTED: path}}
+        block_head = {"type": "file", "filename": name, "_meta": {_PATH_MEMBER: path}}
         # A data URI, since plain base64 of a short file could be taken for a text.
         yield json_bytes(block_head)[:-1] + f',"data":"data:{mime_type};base64,'.encode()
         self.copy.seek(0)
@@ -94,7 +99,7 @@ class CollectedFile:
 
 
 class CollectedFolder:
-    """A folder in which tools leave files.
+    """A folder into which tools write files.
 
     Args:
         folder: The folder, which may be missing.
@@ -103,50 +108,61 @@ class CollectedFolder:
 
     def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
         self._root = str(folder.resolve())
-        self._spellings = (self._root, os.path.abspath(folder))
-        self._bases = (self._root, str(Path.cwd()))
+        # The absolute paths by which results may name the folder; they differ if it is a link.
+        self._folder_paths = (self._root, os.path.abspath(folder))
+        # The folders to which relative paths in results may refer.
+        self._base_folders = (self._root, str(Path.cwd()))
         self._warn = warn
-        # The files of the last listing, each with the number of the first listing with its state.
+        # The files of the last listing: for each path, its state, and the number of the first
+        # listing that had the file in this state.
         self._files: Mapping[str, tuple[FileState, int]] = {}
         self._listing_number = 0
-        # For each open call, the number of the listing before it.
+        # For each open call, the number of the listing before the call.
         self._start_numbers: dict[str, int] = {}
-        self._listing = anyio.Lock()
+        self._listing_lock = anyio.Lock()
+        # Files that were still growing at the end of an earlier call.
         self._growing: set[str] = set()
-        self._refusal = ""
+        # The last warning of a listing that failed, which is not repeated.
+        self._listing_failure = ""
         self._threads = anyio.CapacityLimiter(_MAX_THREADS)
 
     async def begin(self, call_id: str) -> None:
-        """List the files before a call."""
+        """List the files before a call, with a timeout.
+
+        Without a listing, only files whose paths the result contains are stored for this call.
+        """
         with anyio.move_on_after(_LISTING_SECONDS):
-            if await self._update():
+            if await self._update_files():
                 while len(self._start_numbers) >= _MAX_CALLS:
                     del self._start_numbers[next(iter(self._start_numbers))]
-                # A call that the host repeats with further input has begun already.
+                # If the host repeats a call with more input, the first listing counts.
                 self._start_numbers.setdefault(call_id, self._listing_number)
 
     async def collect(
         self, call_id: str, result: JsonValue, files: ExitStack
     ) -> list[CollectedFile]:
-        """Return copies of the files that a call has left, or whose paths its result contains.
+        """Return copies of the files to store with a call that has ended.
+
+        These are files whose paths its result contains, and files that are new or changed since
+        `begin`.
 
         Args:
-            call_id: The id of the call, which has ended.
+            call_id: The id of the call.
             result: The result of the call.
             files: The exit stack that closes the copies.
         """
         collected: list[CollectedFile] = []
         start_number = self._start_numbers.pop(call_id, None)
         with anyio.move_on_after(_COLLECT_SECONDS) as scope:
-            mentioned = await self._run(self._find_mentioned, result)
-            found = await self._find(mentioned, start_number)
+            mentioned = await self._run(self._find_mentioned_paths, result)
+            found = await self._find_files(mentioned, start_number)
             found = await self._wait_until_complete(found, start_number)
             remaining_bytes = MAX_BYTES
             for path, state in found.items():
                 try:
-                    copied = await self._run(_copy, self._root, path, state, remaining_bytes)
+                    copied = await self._run(_copy_file, self._root, path, state, remaining_bytes)
                 except (OSError, _NotStoredError) as exc:
-                    self._warn_not_stored(path, reason_of(exc))
+                    self._warn_not_stored(path, describe_error(exc))
                     continue
                 files.enter_context(copied.copy)
                 collected.append(copied)
@@ -155,37 +171,40 @@ class CollectedFolder:
             self._warn(f"not all files of a call were stored within {_COLLECT_SECONDS:g} seconds")
         return collected
 
-    async def _run(self, read: Callable[[*_Arguments], _Read], *args: *_Arguments) -> _Read:
-        """Call a function in a thread of the folder's own pool.
+    async def _run(self, function: Callable[[*_Arguments], _Result], *args: *_Arguments) -> _Result:
+        """Call a function in a thread; the number of threads of a folder is limited.
 
-        A slow folder, such as one on a network, does not use up the threads of others.
+        So a slow folder, such as one on a network, does not use up the threads of this process.
         """
         return await anyio.to_thread.run_sync(
-            read, *args, abandon_on_cancel=True, limiter=self._threads
+            function, *args, abandon_on_cancel=True, limiter=self._threads
         )
 
-    def _list(self) -> Listing | None:
-        """Return the files of the folder; `None` if they are too many or cannot be listed."""
+    def _list_files(self) -> Listing | None:
+        """Return the files of the folder.
+
+        Return `None`, and log a warning, if they cannot be listed or there are too many.
+        """
         try:
-            listing = dict(islice(_walk(self._root), _MAX_LISTED + 1))
+            listing = dict(islice(_walk_files(self._root), _MAX_LISTED_FILES + 1))
         except FileNotFoundError:
             # The folder may be created later.
             return {}
         except OSError as exc:
-            refusal = reason_of(exc)
+            failure = describe_error(exc)
         else:
-            if len(listing) <= _MAX_LISTED:
+            if len(listing) <= _MAX_LISTED_FILES:
                 return listing
-            refusal = f"it has more than {_MAX_LISTED:,} files"
-        if refusal != self._refusal:
-            self._refusal = refusal
-            self._warn(f"of {self._root}, only files that results name are stored: {refusal}")
+            failure = f"it has more than {_MAX_LISTED_FILES:,} files"
+        if failure != self._listing_failure:
+            self._listing_failure = failure
+            self._warn(f"of {self._root}, only files that results name are stored: {failure}")
         return None
 
-    async def _update(self) -> bool:
-        """List the files of the folder; return whether that was possible."""
-        async with self._listing:
-            current = await self._run(self._list)
+    async def _update_files(self) -> bool:
+        """List the files of the folder, and set `_files`; return whether that was possible."""
+        async with self._listing_lock:
+            current = await self._run(self._list_files)
             if current is None:
                 return False
             self._listing_number += 1
@@ -198,14 +217,20 @@ class CollectedFolder:
             }
             return True
 
-    def _find_mentioned(self, result: JsonValue) -> list[str]:
-        return list(dict.fromkeys(find_paths(result, self._spellings, self._bases)))
+    def _find_mentioned_paths(self, result: JsonValue) -> list[str]:
+        """Return the paths below the folder that the result contains, relative to the folder."""
+        return list(dict.fromkeys(find_paths(result, self._folder_paths, self._base_folders)))
 
-    async def _find(
+    async def _find_files(
         self, mentioned: Sequence[str], start_number: int | None
     ) -> dict[str, FileState]:
-        """Return the files to store: mentioned ones first, then new ones, oldest first."""
-        if not await self._update():
+        """Return the files to store: mentioned files first, then new ones, the oldest first.
+
+        Args:
+            mentioned: The paths of files that the result contains.
+            start_number: The number of the listing before the call; `None` if there is none.
+        """
+        if not await self._update_files():
             found = await self._run(_read_states, self._root, mentioned)
         else:
             files = self._files
@@ -223,7 +248,7 @@ class CollectedFolder:
         return dict(islice(found.items(), MAX_FILES))
 
     def _is_new(self, path: str, start_number: int | None) -> bool:
-        """Return whether a file has appeared or changed since the listing with a number."""
+        """Return whether a file has appeared or changed since a listing, given by its number."""
         return (
             start_number is not None and path in self._files and self._files[path][1] > start_number
         )
@@ -231,7 +256,11 @@ class CollectedFolder:
     async def _wait_until_complete(
         self, found: Mapping[str, FileState], start_number: int | None
     ) -> dict[str, FileState]:
-        """Return the files that no longer change, in the same order."""
+        """Wait until the new files among `found` no longer change, with a timeout.
+
+        Returns:
+            The files that no longer change, without empty ones, in the same order.
+        """
         growing = {
             path: state
             for path, state in found.items()
@@ -242,15 +271,17 @@ class CollectedFolder:
             while growing:
                 await anyio.sleep(_QUIET_SECONDS)
                 current = await self._run(_read_states, self._root, [*growing])
-                done = {path: state for path, state in current.items() if growing[path] == state}
-                complete |= done
-                # Files that were still growing at the end of an earlier call are not waited for.
-                still_growing = current.keys() - done.keys() - self._growing
+                unchanged = {
+                    path: state for path, state in current.items() if growing[path] == state
+                }
+                complete |= unchanged
+                # Files that an earlier call has waited for in vain are not waited for again.
+                still_growing = current.keys() - unchanged.keys() - self._growing
                 growing = {path: current[path] for path in still_growing}
         for path in growing:
             self._warn_not_stored(path, "it is still being written")
         self._growing = set(islice(self._growing - complete.keys(), MAX_FILES)) | growing.keys()
-        # An empty file is one that is not written yet.
+        # An empty file is one that the tool has created but not written yet.
         return {
             path: complete[path] for path in found if path in complete and complete[path].size_bytes
         }
@@ -259,13 +290,13 @@ class CollectedFolder:
         self._warn(f"{one_line(path)} in {self._root} is not stored: {reason}")
 
 
-def _walk(root: str) -> Iterator[tuple[str, FileState]]:
+def _walk_files(root: str) -> Iterator[tuple[str, FileState]]:
     """Yield the regular files below a folder, without following links."""
     folders = [""]
     while folders:
         folder = folders.pop()
         try:
-            descriptor = _open(root, folder, os.O_DIRECTORY)
+            descriptor = _open_below(root, folder, os.O_DIRECTORY)
         except OSError:
             if not folder:
                 raise
@@ -278,62 +309,59 @@ def _walk(root: str) -> Iterator[tuple[str, FileState]]:
                         folders += [path] if path.count(os.sep) < _MAX_DEPTH else []
                     elif entry.is_file(follow_symlinks=False):
                         with suppress(OSError):
-                            yield path, _state(entry.stat(follow_symlinks=False))
+                            yield path, _make_state(entry.stat(follow_symlinks=False))
         finally:
             os.close(descriptor)
 
 
-def _open(root: str, path: str, flags: int = 0) -> int:
-    """Open a file below a folder; raise if any component of its path is a link.
+def _open_below(root: str, path: str, flags: int = 0) -> int:
+    """Open a file below a folder, without following links; return the descriptor.
+
+    Args:
+        root: The absolute path of the folder.
+        path: The path of the file, relative to the folder.
+        flags: Additional flags of `os.open`.
 
     Raises:
-        OSError: There is no such file, or a link.
+        OSError: The file does not exist, or a component of its path is a link.
     """
     names = [*Path(root).parts[1:], *Path(path).parts]
-    descriptor = os.open(os.sep, _NO_LINK | os.O_DIRECTORY)
+    descriptor = os.open(os.sep, _OPEN_FLAGS | os.O_DIRECTORY)
     for number, name in enumerate(names, 1):
-        kind = flags if number == len(names) else os.O_DIRECTORY
+        extra_flags = flags if number == len(names) else os.O_DIRECTORY
         try:
-            inner = os.open(name, _NO_LINK | kind, dir_fd=descriptor)
+            next_descriptor = os.open(name, _OPEN_FLAGS | extra_flags, dir_fd=descriptor)
         finally:
             os.close(descriptor)
-        descriptor = inner
+        descriptor = next_descriptor
     return descriptor
 
 
-def _state(status: os.stat_result) -> FileState:
+def _make_state(status: os.stat_result) -> FileState:
     return FileState(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _read_state(root: str, path: str) -> FileState:
-    """Return the state of a regular file.
-
-    Raises:
-        OSError: There is no such file.
-        _NotStoredError: It is not a regular file.
-    """
-    descriptor = _open(root, path)
-    try:
-        return _read_regular_state(os.fstat(descriptor))
-    finally:
-        os.close(descriptor)
-
-
-def _read_regular_state(status: os.stat_result) -> FileState:
-    if not stat.S_ISREG(status.st_mode):
-        raise _NotStoredError("it is no regular file")
-    return _state(status)
-
-
 def _read_states(root: str, paths: Iterable[str]) -> dict[str, FileState]:
+    """Return the states of those paths below a folder that are regular files."""
     states = {}
     for path in paths:
         with suppress(OSError, _NotStoredError):
-            states[path] = _read_state(root, path)
+            descriptor = _open_below(root, path)
+            try:
+                states[path] = _check_regular(os.fstat(descriptor))
+            finally:
+                os.close(descriptor)
     return states
 
 
-def _copy(root: str, path: str, state: FileState, max_bytes: int) -> CollectedFile:
+def _check_regular(status: os.stat_result) -> FileState:
+    """Return the state of a file; raise `_NotStoredError` unless it is a regular file."""
+    if not stat.S_ISREG(status.st_mode):
+        raise _NotStoredError("it is no regular file")
+    return _make_state(status)
+
+
+def _copy_file(root: str, path: str, state: FileState, max_bytes: int) -> CollectedFile:
     """Return a copy of a file.
 
     Args:
@@ -348,17 +376,17 @@ def _copy(root: str, path: str, state: FileState, max_bytes: int) -> CollectedFi
     """
     if state.size_bytes > max_bytes:
         raise _NotStoredError(f"all files of a call may have {MAX_BYTES:,} bytes")
-    descriptor = _open(root, path)
+    descriptor = _open_below(root, path)
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the result
     try:
         status = os.fstat(descriptor)
         if status.st_nlink > 1:
             raise _NotStoredError("it has another name, a hard link")
-        is_same = _read_regular_state(status) == state
+        is_same = _check_regular(status) == state
         while is_same and (piece := os.read(descriptor, _PIECE_BYTES)):
             copy.write(piece)
             is_same = copy.tell() <= state.size_bytes
-        if not is_same or _state(os.fstat(descriptor)) != state:
+        if not is_same or _make_state(os.fstat(descriptor)) != state:
             raise _NotStoredError("it has changed")
     except BaseException:
         copy.close()

@@ -12,30 +12,30 @@ from typing import TypeAlias
 import httpx
 import typer
 
-from pagefault_mcp.errors import unreachable_reason
+from pagefault_mcp.errors import describe_transport_error
 from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.service_store import parse_detail, parse_object
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
-FIRST_SECONDS = 30.0
+FIRST_REQUEST_SECONDS = 30.0
 """The timeout of the first request to a service."""
 CONNECT_SECONDS = 10.0
 """The timeout of a connection to a service."""
-LIMITS = httpx.Limits(keepalive_expiry=2.0)
+CLIENT_LIMITS = httpx.Limits(keepalive_expiry=2.0)
 """The limits of a client. It closes idle connections before the service does so after 5 seconds."""
 _LARGEST_PORT = 65_535
 _KEY_VARIABLE = "PAGEFAULT_API_KEY"
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
-def parse_service_url(
+def parse_url_option(
     url: str, option: str = "--url", example: str = "http://127.0.0.1:8000"
 ) -> httpx.URL:
-    """Return the URL of a service, parsed.
+    """Return the parsed value of an option that takes an HTTP URL.
 
     Args:
-        url: The value of an option.
+        url: The value of the option.
         option: The name of the option, for the error.
         example: A valid URL, for the error.
 
@@ -123,7 +123,7 @@ async def find_problem(
     try:
         response = await client.send(request)
     except httpx.HTTPError as exc:
-        return f"{url} cannot be reached: {unreachable_reason(exc)}"
+        return f"{url} cannot be reached: {describe_transport_error(exc)}"
     if response.status_code in (401, 403):
         has_key = "authorization" in client.headers
         or_header = ", or give --header 'Authorization: Bearer pf_…'" if has_header_option else ""

@@ -1,7 +1,7 @@
 """The proxy's HTTP client for the service, which stores and renders results of tools.
 
-A result is streamed to the service as the bytes of its JSON-RPC line, so that long results are not
-read into memory.
+A result is sent to the service as the bytes of its JSON-RPC line, in pieces, so that a long result
+is never in memory as a whole.
 """
 
 import base64
@@ -21,35 +21,40 @@ import httpx
 
 from pagefault_dialects.json.values import JsonValue, json_bytes, json_text
 from pagefault_dialects.model.render_options import McpRevision, RenderOptions, changed_options
-from pagefault_mcp.errors import one_line, unreachable_reason
-from pagefault_mcp.messages.argument_handles import FileArgument, Form, HandleArgument, find_handles
+from pagefault_mcp.errors import describe_transport_error, one_line
+from pagefault_mcp.messages.argument_handles import (
+    FileArgument,
+    FileForm,
+    HandleArgument,
+    find_handles,
+)
 from pagefault_mcp.messages.json_spans import Span
-from pagefault_mcp.messages.lines import Line, LinePiece, Message, member
+from pagefault_mcp.messages.lines import Line, LinePiece, Message, get_member
 from pagefault_mcp.messages.request_tracker import PendingCall
 from pagefault_mcp.service_client.service_exchange import (
-    NO_JSON,
+    NOT_JSON_OBJECTS,
     AddedContent,
     ServiceRefusedError,
     ServiceRequestError,
+    build_call_message,
     build_memory_call,
-    call_message,
+    build_refusal_body,
+    encode_result_body,
     find_limited_message,
     find_rendered_message,
     is_changed,
     may_be_limited,
+    parse_strict_json,
     read_response,
-    refusal_body,
-    result_body,
-    strict_json,
 )
 from pagefault_mcp.service_client.tool_files import LARGEST_TOOL_FILE_BYTES, ToolFiles
 
 _JSON = {"Content-Type": "application/json"}
-# Without compression, since a compressed piece may expand to any length.
+# Responses are not compressed, since a compressed piece may expand to any length.
 _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 _LONGEST_DETAIL_CHARS = 1_000
 _MAX_HANDLES = 100
-# Models may read this text too. They cannot create a key, so it names the operator.
+# A model may read this text too. It cannot create a key, so the text asks the operator to do so.
 _NO_KEY = (
     "the service takes no requests without a valid API key. Whoever runs this has to give it one, "
     "in the environment variable PAGEFAULT_API_KEY."
@@ -63,7 +68,8 @@ _UNCERTAIN_STATUSES = (
     httpx.codes.BAD_GATEWAY,
     httpx.codes.GATEWAY_TIMEOUT,
 )
-# After a timeout, requests fail at once for this time, instead of waiting for a timeout each.
+# After a timeout, requests fail immediately for this time. Otherwise each of them would wait for a
+# timeout.
 _UNAVAILABLE_SECONDS = 5.0
 
 # Errors of an established connection, after which the request is sent again.
@@ -71,8 +77,8 @@ _CONNECTION_ERRORS = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolErr
 # The delays of retries. A service that is shutting down still accepts connections.
 _RETRY_DELAYS_SECONDS = (0.1, 1.0)
 
-Content: TypeAlias = Callable[[], AsyncIterator[bytes]] | bytes
-"""A body, or a function that returns the pieces of the body, which is called for each attempt."""
+RequestBody: TypeAlias = Callable[[], AsyncIterator[bytes]] | bytes
+"""A body, or a function that returns the pieces of a body. It is called again for each retry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,58 +98,63 @@ class ServiceStore:
     """
 
     client: httpx.AsyncClient
-    """The HTTP client, with the address of the service and the key."""
+    """The HTTP client, with the base URL of the service and the API key."""
     session_id: str
-    """The session of all calls of the proxy."""
+    """The session that keeps the calls of the proxy."""
     options: RenderOptions
     """The limits of the host."""
     files: ToolFiles | None
-    """The folder of files for tools that take paths; `None` to write no files."""
+    """The folder for copies of stored files, for tools that take paths; `None` for no copies."""
     service_name: str
     """The name of the service in errors."""
-    # The time of `time.monotonic` until which requests fail at once, and the reason.
-    _unavailable: tuple[float, str] = (0.0, "")
+    _unavailable_until: float = 0.0
+    """Until this time of `time.monotonic`, requests fail immediately."""
+    _unavailable_reason: str = ""
 
     async def run_memory_tool(self, call: PendingCall, revision: McpRevision) -> LinePiece:
-        """Run a call of a tool of the memory; return the result, whose line the caller closes."""
+        """Run a call of one of the memory's tools.
+
+        Returns:
+            The result in the given revision of MCP, on a line that the caller closes.
+        """
         body = json_bytes(build_memory_call(call, revision, self.options))
         path = f"/api/sessions/{self.session_id}/tool-calls"
         async with self._request("POST", path, content=body) as response:
             return await read_response(response.aiter_bytes(), find_rendered_message)
 
-    async def resolve(
+    async def resolve_handles(
         self, arguments: JsonValue, file_arguments: Sequence[FileArgument], server: object
     ) -> JsonValue | None:
-        """Return arguments with files in place of handles; `None` if no handle can be resolved.
+        """Return a copy of a call's arguments in which handles are replaced by files.
 
-        Handles of other sessions are not replaced.
+        Handles of other sessions are not replaced. If no handle is replaced, return `None`.
 
         Args:
             arguments: The arguments of a call.
-            file_arguments: The arguments of its tool that are files.
-            server: The key of the tool's server, as in `ToolFiles`.
+            file_arguments: The arguments that the tool expects to be files.
+            server: Identifies the tool's server, as in `ToolFiles`.
 
         Raises:
             ServiceRequestError: The service fails, cannot be reached, or its response is not JSON.
             ValueError: The service has sent invalid base64.
             OSError: A file cannot be written.
         """
-        copy: JsonValue = json.loads(json_text(arguments))
-        handles = list(islice(find_handles(copy, file_arguments), _MAX_HANDLES))
-        values: dict[tuple[str, Form], str | None] = {}
+        resolved: JsonValue = json.loads(json_text(arguments))
+        handles = list(islice(find_handles(resolved, file_arguments), _MAX_HANDLES))
+        values: dict[tuple[str, FileForm], str | None] = {}
         for handle in handles:
             key = (handle.resource_id, handle.form)
             if key not in values:
                 values[key] = await self._resolve_handle(handle, server)
             if (text := values[key]) is not None:
                 handle.container[handle.key] = text
-        return copy if any(text is not None for text in values.values()) else None
+        return resolved if any(text is not None for text in values.values()) else None
 
     async def _resolve_handle(self, handle: HandleArgument, server: object) -> str | None:
-        """Return the text that replaces a handle; `None` to leave the handle.
+        """Return the text that replaces a handle; `None` if the handle is not replaced.
 
-        If the argument takes a path, write the file and return its path. Handles of files that are
-        too large or of another session are left.
+        The text is base64 or a data URI, or the path of a copy if the argument takes a path. A
+        handle is not replaced if its file is too large or belongs to another session.
         """
         as_path = handle.form == "path"
         body: dict[str, JsonValue] = {
@@ -163,7 +174,7 @@ class ServiceStore:
         content = resolved.get("arguments")
         if not resolved.get("resolved") or not isinstance(content, str):
             return None
-        # Without a folder, arguments that take paths are not among those with files.
+        # Without a folder for copies, no argument has the form `path`, so that case cannot occur.
         if not as_path or self.files is None:
             return content
         description = (handle.resource_id, resource.get("filename"), resource.get("mimeType"))
@@ -172,14 +183,14 @@ class ServiceStore:
 
     async def record_call(self, call: PendingCall) -> None:
         """Append a call to the history of the session, as a message of the assistant."""
-        message = json_bytes(call_message(call))
+        message = json_bytes(build_call_message(call))
         path = f"/api/sessions/{self.session_id}/messages"
         await self._request_object("POST", path, content=message, key=call.call_id)
 
     async def store_result(
         self,
         call: PendingCall,
-        line: Message,
+        message: Message,
         result: Span,
         *,
         success: bool,
@@ -190,31 +201,31 @@ class ServiceStore:
 
         Args:
             call: The call.
-            line: The message that answers it.
-            result: The span of the result or the error in the message.
-            success: Whether the message has a result, and not an error.
-            stores_call: Whether to store the call in the same request.
-            files: Content to store with the result.
+            message: The response to the call, a message of JSON-RPC.
+            result: The span of `result` or `error` in the message.
+            success: True if the message has a `result`, and not an `error`.
+            stores_call: Store the call in the same request.
+            files: Content to append to the result.
         """
         body = partial(
-            result_body,
+            encode_result_body,
             call,
             self.session_id,
-            line,
+            message,
             result,
             success=success,
             stores_call=stores_call,
             files=files,
         )
         async with self._request("POST", "/api/tool-results", content=body) as response:
-            return await read_response(response.aiter_bytes(), self._read_stored)
+            return await read_response(response.aiter_bytes(), self._read_stored_result)
 
     async def store_refusal(self, call: PendingCall, text: str) -> None:
-        """Store a call that the proxy has refused, with its error."""
-        result = json_bytes(refusal_body(call, self.session_id, text))
-        await self._request_object("POST", "/api/tool-results", content=result)
+        """Store a call that the proxy has refused, with the text of its error."""
+        body = json_bytes(build_refusal_body(call, self.session_id, text))
+        await self._request_object("POST", "/api/tool-results", content=body)
 
-    def _read_stored(self, response: Line) -> StoredResult | None:
+    def _read_stored_result(self, response: Line) -> StoredResult | None:
         """Return the stored result if its rendering for the host may differ, else `None`."""
         with response:
             tool_result_id = json.loads(response.read(response.members["id"]))
@@ -225,13 +236,18 @@ class ServiceStore:
             return result if result.is_changed or may_be_limited(record, self.options) else None
 
     async def render(self, stored_result: StoredResult, revision: McpRevision) -> LinePiece | None:
-        """Return the rendering of a stored result for the host.
+        """Return the rendering of a stored result for the host, on a line that the caller closes.
 
-        Return `None` if it does not differ from the result of the server.
+        Return `None` if the rendering does not differ from the result of the server.
+
+        Args:
+            stored_result: The result, as `store_result` returned it.
+            revision: The revision of MCP of the rendering.
         """
         options = replace(self.options, protocol_version=revision, count_tokens=False)
         params = {"target": "mcp"} | {
-            re.sub("_(.)", lambda letter: letter[1].upper(), name): value
+            # The query has the names in camel case.
+            re.sub("_(.)", lambda match: match[1].upper(), name): value
             for name, value in changed_options(options).items()
         }
         path = f"/api/tool-results/{stored_result.tool_result_id}/render"
@@ -240,9 +256,9 @@ class ServiceStore:
             return await read_response(response.aiter_bytes(), scan)
 
     async def _request_object(
-        self, method: str, path: str, *, content: Content | None = None, key: str | None = None
+        self, method: str, path: str, *, content: RequestBody | None = None, key: str | None = None
     ) -> dict[str, Any]:
-        """Send a request; return the JSON object in the response. Raises as `_request`."""
+        """Send a request as `_request`; return the JSON object of the response."""
         async with self._request(method, path, content=content, key=key) as response:
             await response.aread()
             return parse_object(response)
@@ -253,28 +269,27 @@ class ServiceStore:
         method: str,
         path: str,
         *,
-        content: Content | None = None,
+        content: RequestBody | None = None,
         params: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> AsyncIterator[httpx.Response]:
         """Send a request, and yield its successful response.
 
-        The request may be sent again: it only reads, or has an idempotency key or the unique id of
-        a call.
+        If the connection breaks, the request is sent again. That has no second effect, since each
+        request only reads, or has an idempotency key or the unique id of a call.
 
         Args:
             method: The method.
-            path: The path, relative to the service's address.
-            content: The body, if it has one.
+            path: The path, relative to the base URL of the service.
+            content: The JSON body, if the request has one.
             params: The query.
-            key: The idempotency key, for a request without an id.
+            key: The idempotency key, for a request without the id of a call.
 
         Raises:
             ServiceRequestError: The service refuses the request, fails, or cannot be reached.
         """
-        unavailable_until, reason = self._unavailable
-        if time.monotonic() < unavailable_until:
-            raise ServiceRequestError(reason)
+        if time.monotonic() < self._unavailable_until:
+            raise ServiceRequestError(self._unavailable_reason)
         headers = _UNCOMPRESSED if content is None else {**_UNCOMPRESSED, **_JSON}
         if key is not None:
             headers = {**headers, "Idempotency-Key": key}
@@ -290,15 +305,16 @@ class ServiceStore:
             async with aclosing(await _send_with_retry(send_once)) as response:
                 if not response.is_success:
                     await response.aread()
-                    is_refused = response.status_code not in _UNCERTAIN_STATUSES
-                    raise (ServiceRefusedError if is_refused else ServiceRequestError)(
-                        _failure_reason(response)
-                    )
+                    reason = _describe_failure(response)
+                    if response.status_code in _UNCERTAIN_STATUSES:
+                        raise ServiceRequestError(reason)
+                    raise ServiceRefusedError(reason)
                 yield response
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            reason = f"{self.service_name} cannot be reached: {unreachable_reason(exc)}"
+            reason = f"{self.service_name} cannot be reached: {describe_transport_error(exc)}"
             if isinstance(exc, httpx.TimeoutException):
-                self._unavailable = (time.monotonic() + _UNAVAILABLE_SECONDS, reason)
+                self._unavailable_until = time.monotonic() + _UNAVAILABLE_SECONDS
+                self._unavailable_reason = reason
             raise ServiceRequestError(reason) from exc
 
 
@@ -311,8 +327,8 @@ async def _send_with_retry(send: Callable[[], Awaitable[httpx.Response]]) -> htt
     return await send()
 
 
-def _failure_reason(response: httpx.Response) -> str:
-    """Return why the service refused a request or failed, for users and models."""
+def _describe_failure(response: httpx.Response) -> str:
+    """Return why the service refused a request or failed; users and models read the text."""
     if response.status_code == httpx.codes.UNAUTHORIZED:
         return _NO_KEY
     text = parse_detail(response) or f"the service answered {response.status_code}"
@@ -327,11 +343,11 @@ def parse_object(response: httpx.Response) -> dict[str, Any]:
         ServiceRequestError: The response is not a JSON object.
     """
     try:
-        value = strict_json(response.content)
+        value = parse_strict_json(response.content)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise ServiceRequestError(NO_JSON)
+        raise ServiceRequestError(NOT_JSON_OBJECTS)
     return value
 
 
@@ -339,10 +355,9 @@ def parse_detail(response: httpx.Response) -> str | None:
     """Return the detail of a problem document on one line; `None` for other responses."""
     try:
         problem = response.json()
-        # At `/mcp` the problem is in an error of JSON-RPC.
-        detail = str((member(problem, "error", "data") or problem)["detail"])[
-            :_LONGEST_DETAIL_CHARS
-        ]
+        # At `/mcp`, the problem document is the `data` of a JSON-RPC error.
+        problem = get_member(problem, "error", "data") or problem
+        detail = str(problem["detail"])[:_LONGEST_DETAIL_CHARS]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return one_line(detail)

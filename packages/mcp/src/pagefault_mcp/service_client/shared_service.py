@@ -17,8 +17,8 @@ from typing import Final
 import anyio
 import httpx
 
-from pagefault_mcp.errors import reason_of
-from pagefault_mcp.service_client.running_service import LIMITS
+from pagefault_mcp.errors import describe_error
+from pagefault_mcp.service_client.running_service import CLIENT_LIMITS
 from pagefault_mcp.service_client.service_exchange import ServiceRequestError
 from pagefault_mcp.service_client.shared_folder import (
     SharedSetup,
@@ -110,15 +110,17 @@ class SharedService(httpx.AsyncBaseTransport):
                 with anyio.fail_after(_LONGEST_START_SECONDS):
                     return await self._connect()
             except (OSError, _NotStartedError) as exc:
-                self._failure = f"the shared service cannot be started: {self._failure_reason(exc)}"
+                self._failure = (
+                    f"the shared service cannot be started: {self._describe_failure(exc)}"
+                )
                 self._retry_at = time.monotonic() + _RETRY_SECONDS
                 raise ServiceRequestError(self._failure) from exc
 
-    def _failure_reason(self, error: Exception) -> str:
+    def _describe_failure(self, error: Exception) -> str:
         if isinstance(error, TimeoutError) and not error.args:
             log = self._folder / "log"
             return f"it has not answered for {_LONGEST_START_SECONDS:g} seconds; {log} may say why"
-        return reason_of(error)
+        return describe_error(error)
 
     async def _connect(self) -> httpx.AsyncHTTPTransport:
         """Return a new transport to the service, and start the service unless it listens.
@@ -140,7 +142,7 @@ class SharedService(httpx.AsyncBaseTransport):
         self._previous_transport = self._transport
         # With `verify`, certificates would be loaded, which is slow and useless for a socket.
         self._transport = httpx.AsyncHTTPTransport(
-            uds=str(socket_path), verify=False, limits=LIMITS
+            uds=str(socket_path), verify=False, limits=CLIENT_LIMITS
         )
         return self._transport
 
@@ -157,7 +159,7 @@ class SharedService(httpx.AsyncBaseTransport):
             return
         self._used_descriptor = None
         await self._used_lock.aclose()
-        # This waits until a service that shuts down has ended: it has an exclusive lock.
+        # A service that shuts down has an exclusive lock, so this waits until it has ended.
         self._used_descriptor = await self._used_lock.enter_async_context(
             lock_file(path, fcntl.LOCK_SH)
         )

@@ -1,1 +1,1 @@
-"""Connections of the proxy to servers of MCP, which are programs or have an address."""
+"""Connections of the proxy to MCP servers, which are child processes or are at a URL."""

@@ -1,7 +1,7 @@
-"""Connections to the servers behind the proxy: child processes, and servers at a URL.
+"""Connections to the MCP servers behind the proxy: child processes, and servers at a URL.
 
-`ServerProcess` and `UpstreamConnection` have the same methods, so that the proxy writes lines to
-and reads lines from both.
+The proxy writes lines to a connection, and reads lines from it. `ServerProcess` and
+`UpstreamConnection` have the same methods for that.
 """
 
 import os
@@ -21,7 +21,7 @@ _MAX_REDIRECTS = 5
 
 
 class UpstreamClient(httpx.AsyncClient):
-    """A client that follows redirects, such as those that add or remove a trailing slash.
+    """A client that follows redirects to the same origin, such as those that add a slash to a URL.
 
     Redirects to another origin are not followed, since any header may have credentials.
     """
@@ -31,24 +31,24 @@ class UpstreamClient(httpx.AsyncClient):
         request: httpx.Request,
         **options: Any,  # noqa: ANN401 - those of httpx
     ) -> httpx.Response:
-        """Send a request; return the last response, which may be a redirect."""
+        """Send a request; return the last response, a redirect if it cannot be followed."""
         response, url = await super().send(request, **options), request.url
         for _ in range(_MAX_REDIRECTS):
-            redirected = response.next_request
-            # Some redirects change the method to GET, which has no body.
-            if redirected is None or redirected.method != request.method:
+            next_request = response.next_request
+            # Some redirects change the method to GET, so the message would be lost.
+            if next_request is None or next_request.method != request.method:
                 break
-            if (redirected.url.scheme, redirected.url.netloc) != (url.scheme, url.netloc):
+            if (next_request.url.scheme, next_request.url.netloc) != (url.scheme, url.netloc):
                 break
             await response.aclose()
-            response = await super().send(redirected, **options)
+            response = await super().send(next_request, **options)
         return response
 
 
-# The pause between the end of input, SIGTERM and SIGKILL.
+# The time that a process has to exit after the end of its input, and again after SIGTERM.
 _GRACE_SECONDS = 5.0
-# The wait for the last output of an ended server is divided into so many checks.
-_CHECKS = 50
+# The wait for the last output of a process that has exited is divided into this many parts.
+_WAITS = 50
 _CONNECT_SECONDS = 10.0
 _PIECE_BYTES = 256 * 1024
 
@@ -61,7 +61,7 @@ class CannotStartError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server at a URL."""
+    """The URL of a server, and the options to connect to it."""
 
     url: str
     headers: Sequence[tuple[str, str]]
@@ -78,12 +78,12 @@ class ServerProcess:
             ClosedResourceError after the process has ended.
     """
 
-    def __init__(self, process: anyio.abc.Process, name: str) -> None:
+    def __init__(self, process: anyio.abc.Process, program: str) -> None:
         assert process.stdin is not None  # noqa: S101 - opened with a pipe
         assert process.stdout is not None  # noqa: S101 - opened with a pipe
         self._process = process
-        self._command = name
-        self.name = PurePath(name).name
+        self._program = program
+        self.name = PurePath(program).name
         self._stdin, self._stdout = process.stdin, process.stdout
         self.write = process.stdin.send
         self._output_ended = anyio.Event()
@@ -103,47 +103,49 @@ class ServerProcess:
         """End the process, and wait with a timeout until its last output is received.
 
         The timeout is needed since children of the process may keep its standard output open. Only
-        the time of waiting for output counts, not the time that the host takes to read it.
+        the time of waiting for output counts, not the time in which the host reads output.
         """
         await self.end()
-        seconds, checks = _GRACE_SECONDS / _CHECKS, _CHECKS
-        while checks and not self._output_ended.is_set():
-            with anyio.move_on_after(seconds):
+        remaining_waits = _WAITS
+        while remaining_waits and not self._output_ended.is_set():
+            with anyio.move_on_after(_GRACE_SECONDS / _WAITS):
                 await self._output_ended.wait()
-            checks -= self._is_receiving
+            if self._is_receiving:
+                remaining_waits -= 1
         await self._stdout.aclose()
 
     async def end(self) -> None:
         """Close the standard input. If the process does not exit, terminate it, then kill it."""
         await self._stdin.aclose()
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
             with anyio.move_on_after(_GRACE_SECONDS):
                 await self._process.wait()
                 return
-            self._send_signal(number)
+            self._send_signal(signal_number)
 
     def terminate(self) -> None:
-        """Terminate the process."""
+        """Send SIGTERM to the process, and return immediately."""
         self._send_signal(signal.SIGTERM)
 
-    def _send_signal(self, number: int) -> None:
-        # `terminate` and `kill` of asyncio first ask the system whether the process has ended. If
-        # it has just ended, they consume its exit status, and asyncio's own wait then reports 255.
+    def _send_signal(self, signal_number: int) -> None:
+        # The methods `terminate` and `kill` of asyncio poll the process first. If it has just
+        # ended, they consume its exit status, and asyncio's own wait then reports status 255.
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
-                os.kill(self._process.pid, number)
+                os.kill(self._process.pid, signal_number)
 
     async def wait_for_exit(self) -> tuple[int, str]:
         """Wait until the process exits.
 
         Returns:
-            The exit status, and a sentence for the operator, which is empty for status 0.
+            The exit status as of a shell, and a sentence for the operator. The sentence is empty
+            for status 0.
         """
         status = await self._process.wait()
         if not status:
             return 0, ""
         cause = f"status {status}" if status > 0 else f"signal {-status}"
-        message = f"the server {self._command} ended with {cause}"
+        message = f"the server {self._program} ended with {cause}"
         return status if status > 0 else 128 - status, message
 
 
@@ -178,10 +180,10 @@ class UpstreamConnection:
     write: Write
     receive_pieces: Callable[[], AsyncGenerator[bytes, None]]
     closing: anyio.Event = field(default_factory=anyio.Event)
-    """Set to end the session."""
+    """Set when the session has to end."""
 
     async def disconnect(self) -> None:
-        """End the session, once open requests are answered or have timed out."""
+        """End the session, after open requests have got their responses or timed out."""
         self.closing.set()
 
     def terminate(self) -> None:
@@ -194,8 +196,9 @@ class UpstreamConnection:
 
 
 Connection: TypeAlias = ServerProcess | UpstreamConnection
-"""A connected server."""
+"""A connection to a server."""
 Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
+"""Connects to a server for the length of a block."""
 
 
 @asynccontextmanager
@@ -203,7 +206,7 @@ async def connect_server(
     server: Upstream, warn: Callable[[str], None]
 ) -> AsyncIterator[UpstreamConnection]:
     """Connect to a server at a URL, and end its session at the end of the block."""
-    # Imported here, since it imports this module.
+    # Imported here, since that module imports this one.
     from pagefault_mcp.upstreams.http_upstream import HttpUpstream  # noqa: PLC0415
 
     timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)

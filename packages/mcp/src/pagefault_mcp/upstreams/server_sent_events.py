@@ -1,6 +1,7 @@
 """A parser for server-sent events of any length.
 
-The data of an event is not copied: it remains on the lines of the stream, which may be in files.
+The data of an event may be too large for memory. It is not copied: an event refers to the lines of
+the stream, which are in temporary files if they are long.
 
 Source: HTML Living Standard, "Server-sent events"; a line ends with LF or CR LF here.
 """
@@ -17,12 +18,13 @@ from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import Line, LinePiece, find_answered_ids, is_id, read_lines
 
 _LONGEST_FIELD_BYTES = 8192
-_DATA = b"data:"
-_LAST_EVENT = "last-event-id"
+_DATA_FIELD = b"data:"
+_LAST_EVENT_HEADER = "last-event-id"
 _RETRY_SECONDS = 1.0
 _SHORTEST_RETRY_SECONDS = 0.05
 _LONGEST_RETRY_SECONDS = 60.0
-_LONGEST_BLANK = 32
+# A longer `data` field is not read to find out that it is blank.
+_LONGEST_BLANK_FIELD_BYTES = 32
 
 
 @dataclass(slots=True)
@@ -39,7 +41,7 @@ class ServerEvent:
         """Yield the data as one line of JSON, in pieces that fit into memory."""
         for index, item in enumerate(self.data):
             if index:
-                # Line ends in JSON can only be between tokens.
+                # In JSON, line ends occur only between tokens, where a blank means the same.
                 yield b" "
             yield from (piece.replace(b"\r", b" ") for piece in item.pieces())
         yield b"\n"
@@ -51,28 +53,28 @@ class ServerEvent:
     def is_message(self, warn: Callable[[str], None]) -> bool:
         """Return whether the event is a message or a batch.
 
-        Events of other types, such as keep-alives, are not. A warning is logged for an event of the
-        type `message` with other data.
+        Events of other types, such as keep-alives, are not messages. If an event has the type
+        `message`, but its data is not a message, a warning is logged.
         """
         if not self.data or self.name not in ("", "message"):
             return False
-        is_one = len(self.data) == 1 and bool(self.data[0].members)
-        if not (is_one or isinstance(self._parse(), dict | list)):
+        is_one_object = len(self.data) == 1 and bool(self.data[0].members)
+        if not (is_one_object or isinstance(self._parse_data(), dict | list)):
             warn("the server said something that is no message")
             return False
         return True
 
-    def _parse(self) -> JsonValue:
+    def _parse_data(self) -> JsonValue:
         value: JsonValue = None
         with suppress(ValueError, RecursionError):
             value = json.loads(self.text())
         return value
 
     def find_answered_ids(self) -> set[object]:
-        """Return the ids of the requests that are answered by the data."""
+        """Return the ids of the requests whose responses are in the data."""
         if len(self.data) == 1 and self.data[0].members:
             return set(find_answered_ids(self.data))
-        value = self._parse()
+        value = self._parse_data()
         return {
             item["id"]
             for item in (value if isinstance(value, list) else [value])
@@ -81,8 +83,8 @@ class ServerEvent:
 
 
 @dataclass(slots=True)
-class Position:
-    """The position up to which a stream was received, from which it can be resumed."""
+class StreamPosition:
+    """The position up to which a stream was received, for a request that resumes the stream."""
 
     event_id: str = ""
     """The id of the last event; empty if the stream cannot be resumed."""
@@ -97,30 +99,37 @@ class Position:
             delay = max(event.retry_seconds, _SHORTEST_RETRY_SECONDS)
             self.wait_seconds = min(delay, _LONGEST_RETRY_SECONDS)
 
-    def headers(self, session: Mapping[str, str]) -> httpx.Headers:
-        """Return the headers of a request that resumes the stream.
+    def build_headers(self, session_headers: Mapping[str, str]) -> httpx.Headers:
+        """Return the headers of a request that opens or resumes the stream.
 
         Args:
-            session: The headers of the session.
+            session_headers: The headers of the session.
         """
-        last_event = {_LAST_EVENT: self.event_id} if self.event_id else {}
-        headers = {"accept": "text/event-stream", **session, **last_event}
+        last_event = {_LAST_EVENT_HEADER: self.event_id} if self.event_id else {}
+        headers = {"accept": "text/event-stream", **session_headers, **last_event}
         return httpx.Headers(headers, encoding="utf-8")
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEvent, None]:
-    """Yield the events of a stream. The data of an event is closed when the next is requested."""
+    """Yield the events of a stream. The data of an event is valid until the next event is read.
+
+    Args:
+        pieces: The bytes of the stream.
+    """
     event = ServerEvent()
+    # Closes the lines with the data of the event.
     with ExitStack() as data_lines:
         async with aclosing(read_lines(pieces)) as lines:
             async for line in lines:
-                with ExitStack() as unused:
-                    unused.enter_context(line)
+                # Closes the line, unless it has data of the event.
+                with ExitStack() as current_line:
+                    current_line.enter_context(line)
+                    # An empty line, of a line end only, ends the event.
                     if line.size_bytes > 2 or line.read().strip():
                         previous_count = len(event.data)
                         _read_field(event, line)
                         if len(event.data) > previous_count:
-                            data_lines.push(unused.pop_all())
+                            data_lines.push(current_line.pop_all())
                         continue
                 if event != ServerEvent(event.name):
                     yield event
@@ -130,11 +139,14 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEven
 
 def _read_field(event: ServerEvent, line: Line) -> None:
     """Add the field on a line to an event."""
-    if line.read(Span(0, len(_DATA))) == _DATA:
-        if line.size_bytes <= _LONGEST_BLANK and not line.read()[len(_DATA) :].strip():
-            # The first event of a stream may have only an id.
+    if line.read(Span(0, len(_DATA_FIELD))) == _DATA_FIELD:
+        if (
+            line.size_bytes <= _LONGEST_BLANK_FIELD_BYTES
+            and not line.read()[len(_DATA_FIELD) :].strip()
+        ):
+            # The data is blank: the first event of a stream may have only an id.
             return
-        event.data.append(LinePiece(line, Span(len(_DATA), line.size_bytes - 1)))
+        event.data.append(LinePiece(line, Span(len(_DATA_FIELD), line.size_bytes - 1)))
         return
     name, _, text = line.read(Span(0, _LONGEST_FIELD_BYTES)).rstrip(b"\r\n").partition(b":")
     value = text.strip().decode("utf-8", "replace")

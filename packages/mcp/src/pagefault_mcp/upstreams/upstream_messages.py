@@ -1,4 +1,7 @@
-"""Messages between a proxy and a server at a URL: sent lines, their responses, and refusals."""
+"""Messages between the proxy and a server at a URL: lines that are sent, responses, and refusals.
+
+`http_upstream`, `sse_upstream` and `upstream_session` use these types and functions.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,7 +15,7 @@ import anyio
 import httpx
 
 from pagefault_mcp.errors import one_line
-from pagefault_mcp.messages.lines import Line, find_answered_ids, is_id, join_lines, member
+from pagefault_mcp.messages.lines import Line, find_answered_ids, get_member, is_id, join_lines
 
 CANCELLED: Final = "notifications/cancelled"
 
@@ -26,15 +29,15 @@ class SentLine:
     message: dict[str, Any]
     """The parsed message; empty for a batch, or if the line is not JSON."""
     waiting: set[object] = field(default_factory=set)
-    """The ids of the requests on the line that are not answered yet."""
+    """The ids of the requests on the line that have no response yet."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     """The cancel scope of the HTTP request and its response."""
     is_cancelled_by_closing: bool = False
-    """True if the request is cancelled by closing its response stream, as its revision requires."""
+    """True if the revision of MCP requires that a request is cancelled by closing its response."""
     is_cancelled: bool = False
     """True if the host has cancelled the request."""
     is_writing_answer: bool = False
-    """True while a line of the response is written to the host, which must not be cut."""
+    """True while a line of the response is written to the host; cancelling would cut the line."""
 
     @property
     def method(self) -> object:
@@ -43,7 +46,7 @@ class SentLine:
 
 
 def parse_sent_line(line: bytes) -> SentLine:
-    """Return a line with the ids of its requests. A line that is not JSON has none."""
+    """Return a line with its message and the ids of its requests; both are empty without JSON."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -57,9 +60,9 @@ def parse_sent_line(line: bytes) -> SentLine:
     return SentLine(line, value if isinstance(value, dict) else {}, ids)
 
 
-def cancelled_id(message: Mapping[str, Any]) -> object:
+def read_cancelled_id(message: Mapping[str, Any]) -> object:
     """Return the id of the request that a notification cancels; `None` if it is invalid."""
-    request_id = member(message, "params", "requestId")
+    request_id = get_member(message, "params", "requestId")
     return request_id if is_id(request_id) else None
 
 
@@ -77,7 +80,7 @@ _USUAL_HEADERS = frozenset(
 
 
 class PlainCookies(DefaultCookiePolicy):
-    """A policy that keeps only valid cookies, since later requests with others would fail."""
+    """A policy that rejects cookies with invalid characters, which would fail later requests."""
 
     def set_ok(self, cookie: Cookie, request: Request) -> bool:
         """Return whether to keep a cookie."""
@@ -85,30 +88,38 @@ class PlainCookies(DefaultCookiePolicy):
         return text.isascii() and text.isprintable() and super().set_ok(cookie, request)
 
 
-def media_type_of(response: httpx.Response) -> str:
+def read_media_type(response: httpx.Response) -> str:
     """Return the media type of a response, or an empty string."""
     return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
 def is_stream(response: httpx.Response) -> bool:
     """Return whether a response is a stream of events."""
-    return media_type_of(response) == "text/event-stream"
+    return read_media_type(response) == "text/event-stream"
 
 
-def find_answered(line: Line) -> tuple[bool, set[object]]:
+def find_answered_requests(line: Line) -> tuple[bool, set[object]]:
     """Return whether a line has any message, and the ids of the requests that it answers."""
     messages = line.messages
     return any(message.members for message in messages), set(find_answered_ids(messages))
 
 
 class Refusal:
-    """An HTTP response of a server that refuses a message or a batch."""
+    """An HTTP response that refuses a message or a batch.
+
+    Attributes:
+        status: The HTTP status.
+        error: The error of JSON-RPC in the body; empty if there is none.
+        request_id: The id of the request that the error belongs to; `None` if there is none.
+        line: The body as one line.
+        reason: The reason, for the operator; empty if the response has none.
+    """
 
     def __init__(self, response: httpx.Response, text: bytes) -> None:
         body: Any = None
         with suppress(ValueError, RecursionError):
             body = json.loads(text.decode())
-        error = member(body, "error")
+        error = get_member(body, "error")
         self.status = response.status_code
         self.error: Mapping[str, Any] = error if isinstance(error, dict) else {}
         self.request_id: object = body.get("id") if self.error and is_id(body.get("id")) else None
@@ -125,24 +136,27 @@ def _find_reason(response: httpx.Response, error: Mapping[str, Any], text: bytes
     """Return the reason of a refusal on one line, without secrets; empty if there is none."""
     reason: object = error.get("message")
     if response.has_redirect_location:
-        reason = f"what is asked for is at another address{_host_of(response)}"
-    elif reason is None and media_type_of(response) == "text/plain":
+        reason = f"what is asked for is at another address{_find_redirect_host(response)}"
+    elif reason is None and read_media_type(response) == "text/plain":
         reason = text.decode("utf-8", "replace")
-    text_line = reason.strip()[:_LONGEST_REASON_CHARS] if isinstance(reason, str) else ""
-    for value in _secrets_of(response.request):
-        text_line = text_line.replace(value, _MASK)
-    return one_line(text_line)
+    shown = reason.strip()[:_LONGEST_REASON_CHARS] if isinstance(reason, str) else ""
+    for secret in _find_possible_secrets(response.request):
+        shown = shown.replace(secret, _MASK)
+    return one_line(shown)
 
 
-def _host_of(response: httpx.Response) -> str:
-    """Return the host name of a redirect. The rest of its URL may have a key."""
+def _find_redirect_host(response: httpx.Response) -> str:
+    """Return ` on ` and the host name of a redirect. The rest of its URL may have a key."""
     with suppress(httpx.InvalidURL, ValueError):
         return f" on {response.request.url.join(response.headers['location']).host}"
     return ""
 
 
-def _secrets_of(request: httpx.Request) -> Iterator[str]:
-    """Yield values of headers that may be secrets, which a server may repeat in its reason."""
+def _find_possible_secrets(request: httpx.Request) -> Iterator[str]:
+    """Yield the values of a request's headers that may be secrets, and their words.
+
+    A server may repeat them in the text of its refusal.
+    """
     for name, value in request.headers.items():
         if name not in _USUAL_HEADERS and len(value) >= _SHORTEST_SECRET:
             yield value
@@ -150,7 +164,7 @@ def _secrets_of(request: httpx.Request) -> Iterator[str]:
 
 
 async def read_refusal(response: httpx.Response) -> Refusal:
-    """Read the refusal of a server, up to a limit."""
+    """Read a response that refuses a message, up to about a megabyte."""
     text = bytearray()
     async for piece in response.aiter_bytes():
         text += piece
