@@ -23,7 +23,7 @@ from app.words.search_terms import (
     is_continuous,
 )
 from app.words.stems import stem, stem_opening
-from pagefault_dialects.texts.cuts import CLUSTER, ELLIPSIS, boundary_at_or_before
+from pagefault_dialects.texts.cuts import CLUSTER, ELLIPSIS, find_boundary_before
 
 _SPACED = rf"[{WORD_CHARS}--[{CONTINUOUS}]]"
 _LETTER = rf"[\p{{L}}\p{{N}}--[{CONTINUOUS}]]"
@@ -232,7 +232,7 @@ def _cut_to_bytes(line: str) -> str:
         return line
     max_bytes = _MAX_BYTES - len(ELLIPSIS.encode())
     fitting = line.encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore")
-    cut = max(1, boundary_at_or_before(line, len(fitting)))
+    cut = max(1, find_boundary_before(line, len(fitting)))
     return f"{line[:cut].rstrip()}{ELLIPSIS}"
 
 

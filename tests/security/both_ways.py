@@ -155,8 +155,8 @@ class Reader:
         try:
             _feed(stream, body, piecing)
             strings = stream.long_strings
-            restored = stream.body(string.read_raw() for string in strings)
-            yield stream, Scan(restored, stream.digest_of_bytes(), len(drafts), len(strings))
+            restored = stream.join_body(string.read_raw() for string in strings)
+            yield stream, Scan(restored, stream.compute_byte_digest(), len(drafts), len(strings))
         finally:
             for draft in drafts:
                 await draft.discard()

@@ -54,15 +54,15 @@ from pagefault_dialects.pages.typed_content import page_json
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.text_windows import parse_line_range, without_lone_surrogates
 from pagefault_dialects.texts.cuts import (
-    excerpt,
     keep_head_and_tail,
+    make_preview,
     needs_preview,
-    preview,
+    take_excerpt,
     take_sentences,
 )
 from pagefault_dialects.texts.excerpts import LineCollector, MatchCollector
 from pagefault_dialects.texts.json_strings import TextWriter
-from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndexer
+from pagefault_dialects.texts.line_blocks import LineBlockSplitter, LineIndexer
 
 Reader = Callable[[str], object]
 
@@ -213,11 +213,11 @@ def _lines(text: str) -> None:
 
 
 def _cut(text: str) -> None:
-    excerpt(text, max_chars=500, offset=len(text) // 2)
+    take_excerpt(text, max_chars=500, offset=len(text) // 2)
     take_sentences(text, 800)
     keep_head_and_tail(text, 4_000)
     if needs_preview(text):
-        preview(text, "blob:x")
+        make_preview(text, "blob:x")
 
 
 def _search(text: str) -> None:
@@ -229,7 +229,7 @@ def _show_passage(text: str) -> None:
 
 
 def _blocks(text: str, collector: LineCollector | MatchCollector) -> None:
-    blocks = LineBlocks()
+    blocks = LineBlockSplitter()
     for start in range(0, len(text), _CHUNK):
         for block in blocks.feed(text[start : start + _CHUNK]):
             collector.feed(block)

@@ -38,7 +38,7 @@ from pagefault_dialects.pages.effective_level import whole_text
 from pagefault_dialects.pages.one_line import quote
 from pagefault_dialects.text_windows import LineRange, parse_line_range
 from pagefault_dialects.texts.excerpts import LineCollector, LineExcerpt, MatchCollector, Matches
-from pagefault_dialects.texts.line_blocks import LineBlocks
+from pagefault_dialects.texts.line_blocks import LineBlockSplitter
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
 
@@ -230,7 +230,7 @@ class TextReader:
             collector = MatchCollector(
                 query.grep, ignore_case=True, context=0, first=first, last=last
             )
-        blocks = LineBlocks(max(1, first))
+        blocks = LineBlockSplitter(max(1, first))
         if first <= last:
             start = await self._measure(context, entries, first)
             async with aclosing(self._read_lines(context, entries, start.after_seq)) as chunks:
@@ -239,7 +239,7 @@ class TextReader:
                         collector.feed(block)
                     if collector.is_done:
                         break
-        return collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
+        return collector.finish()
 
     async def _read_first_lines(
         self, context: ToolContext, entries: EntryRange, max_chars: int

@@ -194,7 +194,7 @@ class BodyMemory:
         Because of this limit, the work does not have to wait for all arriving bodies.
         """
         max_bytes = self._budget.memory.limit_bytes // 4 * 3
-        return min(self._weight.work_bytes(text_bytes), max_bytes)
+        return min(self._weight.estimate_bytes(text_bytes), max_bytes)
 
     def check_text(self, text_bytes: int) -> None:
         """Check the number of bytes of text that a body keeps in memory.

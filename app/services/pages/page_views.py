@@ -36,7 +36,7 @@ from pagefault_dialects.pages.effective_level import effective_level, find_attac
 from pagefault_dialects.pages.one_line import quote
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import page_json
-from pagefault_dialects.texts.cuts import Excerpt, excerpt
+from pagefault_dialects.texts.cuts import Excerpt, take_excerpt
 from pagefault_dialects.texts.json_strings import MediaMarks
 
 _ROOT_POINTER = ""
@@ -210,7 +210,7 @@ class BlocksOptions:
     def cut(self, page: Page, level: Level, text: str) -> Excerpt:
         """Return the part of the text of a level that these options select."""
         if self.max_tokens is None:
-            return excerpt(text, max_chars=self.max_chars, offset=self.offset)
+            return take_excerpt(text, max_chars=self.max_chars, offset=self.offset)
         # Only the text of FULL can be read on from an offset.
         is_full = effective_level(page, Level.FULL).level is effective_level(page, level).level
         notice = partial(_make_cut_notice, page.page_id, self.max_tokens, is_full)

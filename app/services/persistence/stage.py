@@ -37,7 +37,7 @@ from pagefault_dialects.model.normalized import (
     more_warnings,
 )
 from pagefault_dialects.model.resource import Resource, ResourceKind, resource_kind
-from pagefault_dialects.texts.cuts import needs_preview, preview
+from pagefault_dialects.texts.cuts import make_preview, needs_preview
 
 META_LIMIT_CHARS = 65_536
 _PARTS_PER_PASS = 500
@@ -174,7 +174,7 @@ class _ResultPersister:
         resources = self._find_resources(slot for slot in template if isinstance(slot, MediaSlot))
         if needs_preview(text):
             whole = await self.keeper.store(InMemoryMedia(text.encode()), mime_type, None)
-            text = preview(text, whole.uri)
+            text = make_preview(text, whole.uri)
             resources = (whole, *resources)
         return PersistedPart(TextPart(type="text", text=text, **members), resources)
 

@@ -12,7 +12,7 @@ from app.stores.records.resources import ResourceRecords
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem
 from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
-from pagefault_dialects.texts.cuts import find_whole_text_uri, measure_whole_text, preview
+from pagefault_dialects.texts.cuts import find_whole_text_uri, make_preview, measure_whole_text
 from pagefault_dialects.turns.text_limits import find_limited_results
 
 # The limit of all whole texts of one rendering. Further texts stay previews.
@@ -64,6 +64,6 @@ async def read_whole_texts(
         except BlobMissingError:
             continue
         whole = data.decode("utf-8", "replace")
-        if preview(whole, f"blob:{resource_id}") == text:
+        if make_preview(whole, f"blob:{resource_id}") == text:
             texts[text] = whole
     return texts

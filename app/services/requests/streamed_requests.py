@@ -19,7 +19,10 @@ from app.stores.blobs.store import BlobDraft
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import SplitDataUri
 from pagefault_dialects.streams.json_stream import JsonStream
-from pagefault_dialects.streams.placeholder_reading import read_with_placeholders, stream_digest
+from pagefault_dialects.streams.placeholder_reading import (
+    compute_stream_digest,
+    read_with_placeholders,
+)
 from pagefault_dialects.streams.placeholders import Placeholder, PlaceholderMarks
 
 _T = TypeVar("_T")
@@ -100,7 +103,7 @@ def _read_body(
         for number, string in enumerate(strings)
         if not string.needs_whole_text
         and string.plain_spelling is not None
-        and (placeholder := string.make_placeholder(marks.mark(number)))
+        and (placeholder := string.make_placeholder(marks.make_mark(number)))
     }
 
     def parse_and_read(text: bytes) -> tuple[JsonValue, _T]:
@@ -135,12 +138,14 @@ def identity_of_stream(
     *,
     prefix: bytes = b"",
 ) -> RequestIdentity:
-    """Return the identity of the request in a body; see `stream_digest`. Call it in a thread.
+    """Return the identity of the request in a body; see `compute_stream_digest`. Blocks.
 
     Raises:
         StoreUnavailableError: A draft cannot be read.
     """
     return RequestIdentity(
-        stream_digest(json, value, placeholders, prefix=prefix),
-        partial(json.digest_of_bytes, prefix) if json.is_whole else json.digest_of_bytes(prefix),
+        compute_stream_digest(json, value, placeholders, prefix=prefix),
+        partial(json.compute_byte_digest, prefix)
+        if json.is_whole
+        else json.compute_byte_digest(prefix),
     )

@@ -19,7 +19,7 @@ from app.wire.resources import encode_alias
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.model.resource import LINK_TYPE, Resource, parse_resource_id
-from pagefault_dialects.results.parts import filename_of_url
+from pagefault_dialects.results.parts import find_url_filename
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +117,7 @@ class Aliases:
         """Store a link file with a URL. Equal URLs have the same file."""
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=MAX_LINK_BYTES, now=utc_now())
         return await keeper.store(
-            make_link_file(url), LINK_TYPE, safe_file_name(filename_of_url(url))
+            make_link_file(url), LINK_TYPE, safe_file_name(find_url_filename(url))
         )
 
     async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:

@@ -29,7 +29,7 @@ from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.streams.text_weight import TextWeight
 from pagefault_dialects.text_windows import UTF_8, LineRange, decode_text, text_decoder
 from pagefault_dialects.texts.excerpts import (
-    ANSWER_BYTES,
+    RESPONSE_BYTES,
     SHOWN_KEYS,
     JsonExcerpt,
     LineCollector,
@@ -38,7 +38,7 @@ from pagefault_dialects.texts.excerpts import (
     Matches,
     excerpt_json,
 )
-from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndex, LineIndexer
+from pagefault_dialects.texts.line_blocks import LineBlockSplitter, LineIndex, LineIndexer
 
 _MAX_INDEXES = 256
 # A parsed value takes up to 500 bytes of memory.
@@ -210,7 +210,7 @@ class ResourceTexts:
         if len(data) > UNRESERVED_BYTES:
             weight = TextWeight()
             weight.add(data)
-            needed_bytes = weight.work_bytes(len(data))
+            needed_bytes = weight.estimate_bytes(len(data))
             anyio.from_thread.run_sync(grow_within, memory, self.memory, needed_bytes)
         decoded = decode_any_text(data, mime_type) or LegacyText(decode_text(data), "")
         return _find_value(decoded.text, pointer, self.limits.json_depth), decoded.charset
@@ -232,7 +232,7 @@ def find_in_text(
     total = text.count("\n") + (not text.endswith("\n")) if text else 0
     first, last = query.lines.within(total)
     collector = _make_collector(query, first, last)
-    blocks = LineBlocks()
+    blocks = LineBlockSplitter()
     for block in [*blocks.feed(text), *blocks.finish()] if first <= last else ():
         collector.feed(block)
     return total, _get_result(collector)
@@ -251,7 +251,7 @@ def _make_collector(query: TextQuery, first: int, last: int) -> LineCollector | 
 
 
 def _get_result(collector: LineCollector | MatchCollector) -> LineExcerpt | Matches:
-    return collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
+    return collector.finish()
 
 
 class _Scan:
@@ -262,7 +262,7 @@ class _Scan:
     ) -> None:
         # Only the beginning of a text can have a byte order mark.
         self._decoder = text_decoder("utf-8" if encoding == UTF_8 and start else encoding)
-        self._blocks = LineBlocks(line)
+        self._blocks = LineBlockSplitter(line)
         self._collector = collector
 
     def feed(self, chunk: bytes) -> None:
@@ -284,7 +284,7 @@ def _find_value(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
         NotFoundError: The JSON has no value at the pointer.
     """
     names = parse_json_pointer(pointer) or ()
-    limits = ScanLimits(max_depth, _MAX_VALUES, ANSWER_BYTES, SHOWN_KEYS)
+    limits = ScanLimits(max_depth, _MAX_VALUES, RESPONSE_BYTES, SHOWN_KEYS)
     try:
         followed = scan_pointer(text, names, limits)
     except InvalidJsonError as exc:

@@ -251,7 +251,7 @@ def normalize_streamed(
     """
     strings = json.long_strings
     if not strings:
-        parsed = parse(json.body(()))
+        parsed = parse(json.join_body(()))
         identity = identity_of_stream(json, parsed.value, {})
         return NormalizedRequest(parsed.request, _normalize(parsed), identity)
     marks = PlaceholderMarks()
@@ -261,7 +261,7 @@ def normalize_streamed(
         if string.needs_whole_text:
             continue
         first = firsts.setdefault(string.draft.digest(), number)
-        if placeholder := string.make_placeholder(marks.mark(number, first=first)):
+        if placeholder := string.make_placeholder(marks.make_mark(number, first=first)):
             placeholders[number] = placeholder
 
     def find_media(
@@ -307,7 +307,7 @@ def load_whole_request(
     strings = json.long_strings
     if not strings:
         return request
-    return parse(json.body(string.read_raw() for string in strings)).request
+    return parse(json.join_body(string.read_raw() for string in strings)).request
 
 
 def _insert_drafts(

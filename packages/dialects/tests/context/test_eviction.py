@@ -27,7 +27,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.table import TARGETS
-from pagefault_dialects.texts.cuts import preview
+from pagefault_dialects.texts.cuts import make_preview
 from pagefault_dialects.turns.pairing import pair_calls
 from pagefault_dialects.turns.text_limits import shorten_texts
 
@@ -142,7 +142,9 @@ def test_preview_is_shortened_and_names_the_same_blob() -> None:
 
 def test_shortened_preview_gives_the_length_of_the_stored_text() -> None:
     stored = "a word " * 8_127
-    [_, item] = items_of(result(3, text(preview(stored, f"blob:{ID}"))), calling(2), tool_texts=3)
+    [_, item] = items_of(
+        result(3, text(make_preview(stored, f"blob:{ID}"))), calling(2), tool_texts=3
+    )
     assert isinstance(item, TextItem)
     assert f"[… shortened from {len(stored)} characters; read_text(" in item.text
 

@@ -10,7 +10,7 @@ from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import MODALITIES, Body, Level, Page, PageFields, PageMedia
 from pagefault_dialects.pages.levels import derive_levels
-from pagefault_dialects.texts.cuts import Excerpt, excerpt
+from pagefault_dialects.texts.cuts import Excerpt, take_excerpt
 
 REFERENCE = "@blob:" + "ab" * 16
 SMALL_REFERENCE = "@blob:" + "cd" * 16
@@ -51,7 +51,7 @@ def text(value: str) -> Body:
 
 def cut_to(max_chars: int | None, offset: int = 0) -> Callable[[str], Excerpt]:
     """Return a function that cuts the text of a level."""
-    return partial(excerpt, max_chars=max_chars, offset=offset)
+    return partial(take_excerpt, max_chars=max_chars, offset=offset)
 
 
 def make_page(

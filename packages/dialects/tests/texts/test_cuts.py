@@ -7,18 +7,18 @@ from packages.dialects.tests.pages.page_factory import FOX, TEXTS
 from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 from pagefault_dialects.texts.cuts import (
     Excerpt,
-    boundary_at_or_after,
-    boundary_at_or_before,
-    cluster_end,
     cut_short,
-    excerpt,
+    find_boundary_after,
+    find_boundary_before,
+    find_cluster_end,
     find_excerpted_length,
     find_whole_text_uri,
     keep_head_and_tail,
+    make_preview,
     measure_whole_text,
     needs_preview,
-    preview,
     shorten_text,
+    take_excerpt,
     take_sentences,
 )
 
@@ -65,11 +65,11 @@ def test_head_and_tail_never_exceed_the_limit(text: str) -> None:
 def test_boundaries_are_boundaries_of_graphemes(text: str, position: int) -> None:
     boundaries = [0, *(match.end() for match in regex.finditer(r"\X", text))]
     expected = max(boundary for boundary in boundaries if boundary <= min(position, len(text)))
-    assert boundary_at_or_before(text, position) == expected
+    assert find_boundary_before(text, position) == expected
 
 
 def test_flags_stay_whole_far_inside_a_run_of_them() -> None:
-    assert boundary_at_or_before("x" + "🇩🇪" * 1_000, 1_002) == 1_001
+    assert find_boundary_before("x" + "🇩🇪" * 1_000, 1_002) == 1_001
 
 
 def test_endless_grapheme_is_cut() -> None:
@@ -116,7 +116,7 @@ EXCERPTS = {
 def test_excerpt_has_a_notice_about_its_place(
     text: str, max_chars: int | None, offset: int, expected: Excerpt, notice: str | None
 ) -> None:
-    piece = excerpt(text, max_chars=max_chars, offset=offset)
+    piece = take_excerpt(text, max_chars=max_chars, offset=offset)
     assert (piece, piece.notice) == (expected, notice)
 
 
@@ -125,7 +125,7 @@ def test_excerpts_stepped_through_are_the_whole_text(text: str, max_chars: int) 
     pieces: list[str] = []
     offset: int | None = 0
     while offset is not None:
-        piece = excerpt(text, max_chars=max_chars, offset=offset)
+        piece = take_excerpt(text, max_chars=max_chars, offset=offset)
         pieces.append(piece.text)
         offset = piece.next_offset
     assert "".join(pieces) == text
@@ -133,7 +133,7 @@ def test_excerpts_stepped_through_are_the_whole_text(text: str, max_chars: int) 
 
 def test_long_text_is_stepped_through_in_even_pieces() -> None:
     text = FOX * 100
-    assert excerpt(text, max_chars=45, offset=45) == Excerpt(FOX, 45, 90, 4_500)
+    assert take_excerpt(text, max_chars=45, offset=45) == Excerpt(FOX, 45, 90, 4_500)
 
 
 @pytest.mark.parametrize(
@@ -145,17 +145,17 @@ def test_long_text_is_stepped_through_in_even_pieces() -> None:
 )
 def test_boundaries_around_a_position(position: int, before: int, after: int) -> None:
     text = f"a{FAMILY}b\r\ncd"
-    assert boundary_at_or_before(text, position) == before
+    assert find_boundary_before(text, position) == before
     if position <= len(text):
-        assert boundary_at_or_after(text, position) == after
+        assert find_boundary_after(text, position) == after
 
 
 def test_end_of_a_grapheme() -> None:
-    assert cluster_end(f"a{FAMILY}b", 1) == 6
-    assert cluster_end("ab", 1) == 2
-    assert cluster_end("ab", 2) == 2
+    assert find_cluster_end(f"a{FAMILY}b", 1) == 6
+    assert find_cluster_end("ab", 1) == 2
+    assert find_cluster_end("ab", 2) == 2
     # An endless one has as many characters as are looked at.
-    assert cluster_end("a" + "\u0301" * 1_000, 0) == 256
+    assert find_cluster_end("a" + "\u0301" * 1_000, 0) == 256
 
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "\n", "🇩🇪", "🇩", "é"])
@@ -164,7 +164,7 @@ def test_pairs_of_flags_are_counted_from_the_start_of_their_run(before: str) -> 
     boundaries = [0, *(match.end() for match in regex.finditer(r"\X", text))]
     for position in range(500, 520):
         expected = max(boundary for boundary in boundaries if boundary <= position)
-        assert boundary_at_or_before(text, position) == expected, position
+        assert find_boundary_before(text, position) == expected, position
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_long_text_needs_a_preview_which_names_the_whole() -> None:
     assert needs_preview("x" * (PREVIEW_LIMIT_CHARS + 1))
     assert not needs_preview("x" * PREVIEW_LIMIT_CHARS)
     text = "a" * 4_000 + "b" * 20_000 + "c" * 1_000
-    shown = preview(text, URI)
+    shown = make_preview(text, URI)
     line = f"\n[… 20000 characters left out; the whole text is {URI} …]\n"
     assert shown == "a" * 4_000 + line + "c" * 1_000
     assert (find_whole_text_uri(shown), measure_whole_text(shown)) == (URI, 25_000)
@@ -234,7 +234,7 @@ def test_text_is_shortened_to_half_and_an_eighth_of_its_limit() -> None:
     ("limit", "head", "tail"), [(4_000, 2_000, 500), (20_000, 4_000, 1_000), (400, 200, 50)]
 )
 def test_preview_becomes_a_shorter_preview(limit: int, head: int, tail: int) -> None:
-    shown = preview("a" * 4_000 + "b" * 20_000 + "c" * 1_000, URI)
+    shown = make_preview("a" * 4_000 + "b" * 20_000 + "c" * 1_000, URI)
     left_out = 25_000 - head - tail
     line = f"\n[… {left_out} characters left out; the whole text is {URI} …]\n"
     assert shorten_text(shown, limit, "read_text(7)") == "a" * head + line + "c" * tail
@@ -272,7 +272,7 @@ def test_excerpt_names_the_length_of_its_text(text: str, length: int | None) -> 
 def test_excerpt_has_at_least_a_character(
     max_chars: int | None, offset: int, expected: Excerpt
 ) -> None:
-    assert excerpt("Hello", max_chars=max_chars, offset=offset) == expected
+    assert take_excerpt("Hello", max_chars=max_chars, offset=offset) == expected
 
 
 def test_excerpt_with_a_gap_has_its_notice_inside() -> None:

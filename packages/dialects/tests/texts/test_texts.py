@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from pagefault_dialects.text_windows import text_decoder
 from pagefault_dialects.texts.excerpts import (
-    ANSWER_BYTES,
     LONGEST_LINE_CHARS,
     LONGEST_SHOWN_CHARS,
+    RESPONSE_BYTES,
     LineCollector,
     LineExcerpt,
     MatchCollector,
@@ -16,7 +16,7 @@ from pagefault_dialects.texts.excerpts import (
 )
 from pagefault_dialects.texts.line_blocks import (
     LONGEST_WHOLE_LINE_CHARS,
-    LineBlocks,
+    LineBlockSplitter,
     LineIndex,
     LineIndexer,
 )
@@ -43,7 +43,7 @@ def lines_of(text: str) -> list[str]:
 def fed(
     chunks: list[bytes], collector: LineCollector | MatchCollector, encoding: str = "utf-8-sig"
 ) -> None:
-    decoder, blocks = text_decoder(encoding), LineBlocks()
+    decoder, blocks = text_decoder(encoding), LineBlockSplitter()
     for number, chunk in enumerate([*chunks, b""]):
         for block in blocks.feed(decoder.decode(chunk, final=number == len(chunks))):
             collector.feed(block)
@@ -54,7 +54,7 @@ def fed(
 def excerpt(chunks: list[bytes], first: int, last: int) -> LineExcerpt:
     collector = LineCollector(first, last)
     fed(chunks, collector)
-    return collector.excerpt()
+    return collector.finish()
 
 
 def matches(
@@ -70,7 +70,7 @@ def matches(
         words, ignore_case=ignore_case, context=context, first=first, last=last
     )
     fed(chunks, collector)
-    return collector.matches()
+    return collector.finish()
 
 
 def index(chunks: list[bytes]) -> LineIndex:
@@ -147,7 +147,7 @@ def test_character_is_never_cut_in_two() -> None:
 def test_lines_that_do_not_fit_are_in_the_next_answer() -> None:
     text = ("x" * 999 + "\n").encode() * 100
     found = excerpt([text], 10, 90)
-    assert len(found.lines) == ANSWER_BYTES // 1_000
+    assert len(found.lines) == RESPONSE_BYTES // 1_000
     assert found.next_line == 10 + len(found.lines)
     rest = excerpt([text], found.next_line or 0, 90)
     assert (len(found.lines) + len(rest.lines), rest.next_line) == (81, None)
@@ -180,7 +180,7 @@ def test_matches_are_counted_beyond_those_that_fit() -> None:
     found = matches(chunks, "needle", context=2)
     assert found.total == 200_000
     assert found.next_line == len(found.found) + 1
-    assert sum(item.size_bytes for item in found.found) <= ANSWER_BYTES
+    assert sum(item.size_bytes for item in found.found) <= RESPONSE_BYTES
     rest = matches(chunks, "needle", first=found.next_line or 0)
     assert rest.total == 200_000 - len(found.found)
 

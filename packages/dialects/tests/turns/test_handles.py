@@ -14,7 +14,7 @@ from pagefault_dialects.model.conversation import (
     Turn,
 )
 from pagefault_dialects.model.resource import MediaHints
-from pagefault_dialects.texts.cuts import preview
+from pagefault_dialects.texts.cuts import make_preview
 from pagefault_dialects.turns.handles import add_handles
 
 STORED = StoredBytes("9a0e04717cce2431260284cf548150ee", "00" * 32)
@@ -75,13 +75,14 @@ def test_medium_within_its_entry_is_named_by_entry_and_digest(
 
 
 WHOLE = "é" * 9_001
+PREVIEW = make_preview(WHOLE, HANDLE[1:])
 
 
 @pytest.mark.parametrize(
     ("item", "seq", "line"),
     [
-        (TextItem("/p", preview(WHOLE, HANDLE[1:])), None, f"[text {HANDLE} 9,001 characters]"),
-        (TextItem("/p", preview(WHOLE, HANDLE[1:])), 7, f"[text {HANDLE} 9,001 characters]"),
+        (TextItem("/p", PREVIEW), None, f"[text {HANDLE} 9,001 characters]"),
+        (TextItem("/p", PREVIEW), 7, f"[text {HANDLE} 9,001 characters]"),
         (TextItem("/p", WHOLE), 7, "[text @entry:7 9,001 characters]"),
         (TextItem("/p", WHOLE), None, None),
         (TextItem("/p", WHOLE[:8_000]), 7, None),

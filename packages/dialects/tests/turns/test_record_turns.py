@@ -23,7 +23,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import MediaHints
-from pagefault_dialects.texts.cuts import preview
+from pagefault_dialects.texts.cuts import make_preview
 from pagefault_dialects.turns.record_turns import (
     StructuredResource,
     find_structured_resource,
@@ -207,7 +207,7 @@ def test_repetition_of_a_block_is_left_out_beside_its_part() -> None:
 
 def long_record(whole: str, value: object) -> bytes:
     """Return a record with a shortened long text and structured content."""
-    stored = record(text(preview(whole, f"blob:{ID}")), structuredContent=value)
+    stored = record(text(make_preview(whole, f"blob:{ID}")), structuredContent=value)
     digest = hashlib.sha256(whole.encode()).hexdigest()
     return stored.replace(b'"video"', b'"text"').replace(DIGEST.encode(), digest.encode())
 

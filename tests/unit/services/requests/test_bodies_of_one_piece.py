@@ -131,8 +131,8 @@ async def test_held_draft_reads_what_was_appended(tmp_path: Path) -> None:
 
 def test_marks_are_found_as_they_are_and_in_base64() -> None:
     marks = PlaceholderMarks()
-    one, other = marks.mark(3), marks.mark(700)
-    assert marks.mark(5, first=3) == one
+    one, other = marks.make_mark(3), marks.make_mark(700)
+    assert marks.make_mark(5, first=3) == one
     encoded = base64.b64encode(other).decode()
     assert marks.find_numbers(f"a {one.decode()} b") == {3, 5}
     assert marks.find_numbers(f"{encoded}{encoded}") == {700}

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from pagefault_dialects.context.cut_marks import CUT_MARK, LONGEST_HANDLE, LONGEST_MARK
 from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonObject, json_text
-from pagefault_dialects.texts.cuts import boundary_at_or_before
+from pagefault_dialects.texts.cuts import find_boundary_before
 
 ARGUMENT_CHARS = 200
 """The number of characters that a long string of an old call keeps."""
@@ -71,7 +71,7 @@ def _make_mark(omitted_chars: int, handle: str | None) -> str:
 
 
 def _cut_string(text: str, handle: str | None) -> str:
-    head = text[: boundary_at_or_before(text, ARGUMENT_CHARS)]
+    head = text[: find_boundary_before(text, ARGUMENT_CHARS)]
     mark = _make_mark(len(text) - len(head), handle)
     is_cut = is_cut_text(text) or _PLAIN_MARK.fullmatch(text, len(head)) is not None
     return text if is_cut or len(text) <= ARGUMENT_CHARS + len(mark) else head + mark

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pagefault_dialects.context.token_cuts import chars_within
 from pagefault_dialects.targets.tokens import count_tokens
-from pagefault_dialects.texts.cuts import boundary_at_or_before
+from pagefault_dialects.texts.cuts import find_boundary_before
 from pagefault_dialects.texts.excerpts import JsonExcerpt, LineExcerpt, Matches
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
@@ -67,8 +67,8 @@ def format_excerpt(
         max_tokens: The most tokens of the result.
     """
     if isinstance(excerpt, JsonExcerpt):
-        piece = _mark_cut(excerpt.words, max_tokens)
-        cut = "" if piece == excerpt.words else "; cut here: ask for a longer pointer"
+        piece = _mark_cut(excerpt.plain_text, max_tokens)
+        cut = "" if piece == excerpt.plain_text else "; cut here: ask for a longer pointer"
         return f"[{name}, at {excerpt.pointer or 'the root'}{cut}]\n{piece}"
     if isinstance(excerpt, Matches):
         lines = [(part.line, f"{part.line}: {part.text}") for part in excerpt.found]
@@ -126,4 +126,4 @@ def _shorten(text: str, max_chars: int, max_tokens: int) -> str:
     if length == len(text):
         return text
     # A grapheme that does not fit is cut, so that each piece makes progress.
-    return text[: boundary_at_or_before(text, length) or max(1, length)]
+    return text[: find_boundary_before(text, length) or max(1, length)]

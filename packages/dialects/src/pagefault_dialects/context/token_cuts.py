@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.targets.tokens import TokenRule, count_tokens
-from pagefault_dialects.texts.cuts import Excerpt, boundary_at_or_after, boundary_at_or_before
+from pagefault_dialects.texts.cuts import Excerpt, find_boundary_after, find_boundary_before
 
 MAX_RESULT_TOKENS = 8_000
 """The most tokens of a result of a memory tool, if the rendering has no budget."""
@@ -67,9 +67,9 @@ def head_and_tail_within(text: str, max_tokens: int, hint_at: Callable[[int], st
     if chars_within(text, max_tokens) == len(text):
         return Excerpt(text, 0, len(text), len(text))
     room = max(0, max_tokens - _GAP_TOKENS)
-    head_end = boundary_at_or_before(text, chars_within(text, room - room // 8))
+    head_end = find_boundary_before(text, chars_within(text, room - room // 8))
     tail_chars = _last_chars_within(text, room // 8)
-    tail_start = max(head_end, boundary_at_or_after(text, len(text) - tail_chars))
+    tail_start = max(head_end, find_boundary_after(text, len(text) - tail_chars))
     hint = hint_at(head_end)
     gap = f"\n[… {tail_start - head_end} characters left out{'; ' if hint else ''}{hint} …]\n"
     excerpt = text[:head_end] + gap + text[tail_start:]

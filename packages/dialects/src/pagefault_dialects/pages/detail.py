@@ -24,7 +24,7 @@ from pagefault_dialects.pages.descriptors import (
 from pagefault_dialects.pages.one_line import format_duration, one_line, quote_short, without_base64
 from pagefault_dialects.pages.page_text import caption_of, scene_lines, transcript_of, visible_text
 from pagefault_dialects.pages.sizes import page_tokens
-from pagefault_dialects.texts.cuts import boundary_at_or_before
+from pagefault_dialects.texts.cuts import find_boundary_before
 
 _LINE_CHARS = 200
 # A line has at least this many characters of text, even after a very long id.
@@ -216,4 +216,4 @@ def _preview(text: str) -> str:
     readable = without_base64(text[:_SCANNED_CHARS].strip())
     if len(readable) <= _PREVIEW_CHARS and len(text) <= _SCANNED_CHARS:
         return one_line(readable)
-    return one_line(readable[: boundary_at_or_before(readable, _PREVIEW_CHARS)]) + "..."
+    return one_line(readable[: find_boundary_before(readable, _PREVIEW_CHARS)]) + "..."

@@ -24,7 +24,7 @@ from pagefault_dialects.pages.effective_level import effective_level
 from pagefault_dialects.pages.languages import add_fences, visible_language
 from pagefault_dialects.pages.one_line import format_duration, one_line, quote
 from pagefault_dialects.pages.page_text import image_text, level_with_text, passages, visible_text
-from pagefault_dialects.texts.cuts import Excerpt, excerpt
+from pagefault_dialects.texts.cuts import Excerpt, take_excerpt
 
 INDENT = "  "
 
@@ -42,7 +42,7 @@ _MISSING = {
     "structured": "no data available",
 }
 _EMPTY = Excerpt("", 0, 0, 0)
-_take_all = partial(excerpt, max_chars=None, offset=0)
+_take_all = partial(take_excerpt, max_chars=None, offset=0)
 
 
 def _write_header(page: Page, level: Level, remark: str | None = None) -> str:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import partial
 
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.texts.cuts import boundary_at_or_before
+from pagefault_dialects.texts.cuts import find_boundary_before
 
 REDUCED_LIMIT_CHARS = 4_000
 ABSTRACT_LIMIT_CHARS = 800
@@ -112,7 +112,7 @@ def _truncate(value: JsonValue, limits: DataLimits, depth: int) -> JsonValue:
 def _truncate_text(text: str, limit_chars: int) -> str:
     if len(text) <= limit_chars + _NOTICE_CHARS:
         return text
-    end = boundary_at_or_before(text, limit_chars)
+    end = find_boundary_before(text, limit_chars)
     return f"{text[:end]}[… {_format_count(len(text) - end, 'more character')}]"
 
 

@@ -38,7 +38,7 @@ from pagefault_dialects.pages.page_text import (
     passages_text,
     visible_text,
 )
-from pagefault_dialects.texts.cuts import Excerpt, excerpt
+from pagefault_dialects.texts.cuts import Excerpt, take_excerpt
 
 # Bytes and vectors are omitted from JSON that a model reads.
 _UNREADABLE_MEMBERS = frozenset({"base64", "embedding"})
@@ -202,14 +202,14 @@ def _bound_content(page: Page, level: Level, max_chars: int | None, offset: int)
     content = typed_content(page, level, base64=None)
     if isinstance(content, AudioContent | VideoContent):
         parts = passages(page, level)
-        piece = excerpt(passages_text(parts), max_chars=max_chars, offset=offset)
+        piece = take_excerpt(passages_text(parts), max_chars=max_chars, offset=offset)
         return _bound_recording(content, parts, piece, max_chars)
     if isinstance(content, ImageContent):
-        piece = excerpt(content.caption or "", max_chars=max_chars, offset=offset)
+        piece = take_excerpt(content.caption or "", max_chars=max_chars, offset=offset)
         caption = None if content.caption is None else piece.text
         return _BoundedContent(_dump_members(content) | {"caption": caption}, piece)
     text = visible_text(page, level)
-    piece = excerpt(text or "", max_chars=max_chars, offset=offset)
+    piece = take_excerpt(text or "", max_chars=max_chars, offset=offset)
     schema_name = content.schema_name if isinstance(content, StructuredContent) else None
     members = {"schema_name": schema_name, "language": visible_language(page, level)}
     extra = {name: value for name, value in members.items() if value is not None}

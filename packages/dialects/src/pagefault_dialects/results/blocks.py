@@ -1,7 +1,7 @@
-"""Reading of the content blocks of all providers as parts.
+"""Reads the content blocks of all providers as parts.
 
-An object is a block only if it has the members that its type requires. Any other object is a record
-of a tool, and is kept with all its members.
+An object is a block only if it has the members that its type requires. Any other object is data of
+a tool, and is kept with all its members.
 """
 
 from collections.abc import Callable, Iterable
@@ -70,7 +70,7 @@ _DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata
 
 @dataclass(frozen=True, slots=True)
 class NestedContent:
-    """The content of a block, which `result` has still to read, and the parts after it."""
+    """The content of a block, which `result.py` reads next, and the parts after the content."""
 
     content: object
     context: ReadContext
@@ -90,7 +90,7 @@ def is_typed_block(value: object) -> bool:
 
 
 def read_block(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
-    """Return the parts of a block, or its nested content; `None` if the object is a record."""
+    """Return the parts of a block, or its nested content; `None` if the object is no block."""
     reader = _find_reader(block)
     if reader:
         return reader(
@@ -100,7 +100,7 @@ def read_block(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
 
 
 def _find_reader(block: JsonBlock) -> Callable[[JsonBlock, ReadContext], BlockOutcome] | None:
-    """Return the reader for the type of a block; `None` if members are missing for that type."""
+    """Return the reader for a block by its type; `None` if it lacks members of the type."""
     block_type = block.get("type")
     if not isinstance(block_type, str):
         return None
@@ -129,6 +129,7 @@ def _may_be_name(match: MediaMatch) -> bool:
 
 
 def _read_untyped(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
+    """Return the parts of a block without a type; `None` if the object is no block."""
     if len(block) == 1:
         if isinstance(block.get("text"), str):
             return read_string(str(block["text"]), context.descend("text"))
@@ -142,6 +143,7 @@ def _read_untyped(block: JsonBlock, context: ReadContext) -> BlockOutcome | None
 
 
 def _read_match(block: JsonBlock, match: MediaMatch, context: ReadContext) -> list[NormalizedPart]:
+    """Return the parts of the medium that was found in a block, and of the other members."""
     parts = read_payload(match.payload, match.claim, context.descend(*match.path))
     return add_side_information(
         parts, block, match.consumed, context, filename=match.claim.filename
@@ -170,6 +172,7 @@ def _match_plain_object(block: JsonBlock) -> MediaMatch | None:
 
 
 def _decode_certain_base64(text: str, claim: MediaClaim, *, has_type: bool) -> bytes | None:
+    """Return the bytes of a text that is base64; `None` if it may be a text by chance."""
     # A member such as `image` may also be a word, a path or the name of a container image.
     data = decode_base64(text) if len(text) >= _MIN_BASE64_CHARS else None
     if data is None:
@@ -180,6 +183,7 @@ def _decode_certain_base64(text: str, claim: MediaClaim, *, has_type: bool) -> b
 
 
 def _read_linked_record(block: JsonBlock, context: ReadContext) -> list[NormalizedPart] | None:
+    """Return an object with the URL of a medium as JSON, and the medium as a link after it."""
     match = match_linked_media(block)
     if match is None or not isinstance(match.payload, str) or not is_http_url(match.payload):
         return None
@@ -246,7 +250,7 @@ def _read_tool_result(block: JsonBlock, context: ReadContext) -> BlockOutcome:
 def _read_nested(
     block: JsonBlock, context: ReadContext, *, path: MemberPath, consumed: Iterable[MemberPath] = ()
 ) -> NestedContent:
-    """Return the content at a path of a block, and the rest of the block as parts after it."""
+    """Return the content at a path of a block, with parts for the other members after it."""
     rest = remove_members(block, [*_consumed_paths(*path), *consumed])
     following = read_as_json(rest, context) if rest else []
     return NestedContent(value_at(block, path), context.descend(*path), following)
@@ -260,7 +264,7 @@ def _consumed_paths(*path: str) -> list[MemberPath]:
 _Reader: TypeAlias = tuple[
     Callable[[JsonBlock], bool], Callable[[JsonBlock, ReadContext], BlockOutcome]
 ]
-"""For each type of block: a check of its required members, and its reader."""
+"""A check whether a block has the required members, and the function that reads the block."""
 
 
 def _has_member(key: str, *types: type) -> Callable[[JsonBlock], bool]:
@@ -270,6 +274,7 @@ def _has_member(key: str, *types: type) -> Callable[[JsonBlock], bool]:
 
 _TEXT: _Reader = (_has_text, _read_text)
 _VALUE: _Reader = (_has_member("value"), _read_value)
+# The readers of blocks by their type. The first one whose check succeeds is used.
 _READERS: dict[str, tuple[_Reader, ...]] = {
     **dict.fromkeys((*TEXT_TYPES, "text-plain"), (_TEXT,)),
     "text": (_TEXT, _VALUE),

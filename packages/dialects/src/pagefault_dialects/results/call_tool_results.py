@@ -1,4 +1,4 @@
-"""Reading of MCP's CallToolResult, in every form in which SDKs dump it.
+"""Reads MCP's CallToolResult, in every form in which SDKs dump it.
 
 The Python SDK dumps a result with `null` for every unset member, `meta` for `_meta`, and, since its
 second version, all names in snake_case. FastMCP's client adds `data`, which repeats the structured
@@ -14,6 +14,7 @@ from pagefault_dialects.json.pointers import find_first_difference
 from pagefault_dialects.media.block_shapes import is_media_source
 from pagefault_dialects.results.blocks import is_typed_block
 
+# The names of members in MCP, by their spellings in dumps.
 _NAMES = {
     "content": "content",
     "toolResult": "toolResult",
@@ -37,8 +38,8 @@ class CallToolResult:
     """The members of a result that are not `null`."""
 
     members: Mapping[str, tuple[str, object]]
-    """The members that the protocol defines, by their names there: the spelling of the name in the
-    result, and the value."""
+    """The members that the protocol defines, by their names in the protocol. Each is a pair of the
+    name in the result, which may have another spelling, and the value."""
     extras: dict[str, object]
     """All other members."""
 
@@ -87,7 +88,7 @@ def _read_members(result: dict[str, object]) -> CallToolResult:
 
 
 def _find_name(key: str, result: dict[str, object]) -> str | None:
-    """Return the name that the protocol has for a member; `None` if it does not define it."""
+    """Return the name of a member in the protocol; `None` if the protocol does not define it."""
     if (
         key == "meta"
         and isinstance(result[key], dict)
@@ -104,9 +105,10 @@ def _add_member(
     key: str,
     member: object,
 ) -> None:
-    """Add a member to `members`, or to `extras` if it is there already in another spelling.
+    """Add a member that the protocol defines, unless it was added in another spelling already.
 
-    An equal second value is dropped. Of two values of `isError`, true is kept.
+    A second value goes to `extras`, unless it equals the first. Of two values of `isError`, true is
+    kept.
     """
     if name not in members or (name == "isError" and member is True):
         members[name] = (key, member)
@@ -145,6 +147,6 @@ def _repeats_structured_content(
     return _are_equal(data, content) or _are_equal(data, unwrapped)
 
 
-def _are_equal(one: object, other: object) -> bool:
-    """Return whether two JSON values are equal; with `==`, `True` would equal `1`."""
-    return find_first_difference(one, other) is None
+def _are_equal(first: object, second: object) -> bool:
+    """Return whether two JSON values are equal. With `==`, `True` would equal `1`."""
+    return find_first_difference(first, second) is None

@@ -23,7 +23,8 @@ class Pointer:
     """A JSON pointer into the result, which is converted to text only when it is reported.
 
     The text has at most about a thousand characters; the first token that does not fit and all
-    tokens after it are omitted. A result may have a key of a megabyte, with a hundred media below.
+    tokens after it are omitted. A result may have a key of a megabyte, with a hundred media under
+    it.
 
     Args:
         parent: The pointer to the enclosing value; `None` for the result itself.
@@ -44,7 +45,10 @@ class Pointer:
         return Pointer(self, token) if self._has_children else self
 
     def without_children(self) -> "Pointer":
-        """Return the same pointer for a JSON text, whose members have no pointers of their own."""
+        """Return the same pointer for a string with JSON.
+
+        `child` returns this pointer for all members of the JSON, which have none of their own.
+        """
         pointer = Pointer(self._parent, self._token)
         pointer._has_children = False
         return pointer
@@ -78,12 +82,13 @@ class Collector:
     def __init__(self) -> None:
         self.media: list[NormalizedMedia] = []
         self._warnings: list[BodyWarning] = []
-        # The number of all warnings, including those that are only counted.
         self.warning_count = 0
+        """The number of all warnings, including those that are only counted."""
         # For each payload, by its length and text, whether it became a text part. Since the length
         # is compared first, few texts have to be converted for a comparison.
         self._payloads: dict[int, dict[str, bool]] = {}
         self.is_error: bool | None = None
+        """Whether the tool failed; `None` if the result does not say."""
 
     def add_medium(
         self,
@@ -137,7 +142,7 @@ class Collector:
         del self._warnings[count:]
         self.warning_count = count
 
-    def warnings(self) -> tuple[BodyWarning, ...]:
+    def list_warnings(self) -> tuple[BodyWarning, ...]:
         """Return the warnings in order; if some were not kept, the last one says how many."""
         others = self.warning_count - len(self._warnings)
         return (*self._warnings, more_warnings(others)) if others else tuple(self._warnings)

@@ -1,8 +1,8 @@
-"""Reading of blocks that only one dialect has, by the forms in its table, inside its envelopes.
+"""Reads blocks that only one dialect has, by the forms in the dialect's table.
 
-The members of a block beside its payload become the provenance of the part: its name and URI, if
-the form has their paths, and the other members in `_meta`. The protocol defines these members, so
-models do not need them as JSON.
+Such blocks are read only inside an envelope of the dialect. The members of a block beside its
+payload become the provenance of the part: its name and URI, if the form has their paths, and the
+other members in `_meta`. The dialect defines these members, so models do not need them as JSON.
 """
 
 from collections.abc import Iterable
@@ -29,9 +29,18 @@ from pagefault_dialects.results.parts import ReadContext, read_as_json, read_pay
 from pagefault_dialects.results.side_information import JsonBlock
 from pagefault_dialects.results.structures import MediaExtractor, extract_media
 
+# Members that a block of any form may have. They do not decide whether a block has the form.
+_MEMBERS_OF_ANY_BLOCK = frozenset(
+    (
+        *("filename", "mediaType", "media_type", "mimeType", "mime_type", "metadata", "meta"),
+        *("outcome", "created_by", "cachePoint", "citations"),
+        *("mediaProcessing", "media_processing"),
+    )
+)
+
 
 def read_dialect_block(block: JsonBlock, context: ReadContext) -> BlockOutcome | None:
-    """Return the parts of a block that only the enclosing dialect has; `None` for other blocks."""
+    """Return the parts of a block by the forms of the enclosing dialect; `None` if none fits."""
     for form in context.forms:
         if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
             continue
@@ -42,7 +51,9 @@ def read_dialect_block(block: JsonBlock, context: ReadContext) -> BlockOutcome |
 
 
 def read_unknown_block(block: JsonBlock, context: ReadContext) -> list[NormalizedPart] | None:
-    """Return a text about a block that only its own provider understands; `None` for data.
+    """Return a text about a block that only its own provider understands.
+
+    The result is `None` for an object that is data of a tool.
 
     The text has the title, the name and the URL of the block, or only its type. The whole block is
     in `_meta`.
@@ -58,6 +69,7 @@ def read_provider_file(block: JsonBlock, context: ReadContext) -> list[Normalize
 def _read_description(
     block: JsonBlock, description: DescribedBlock | None, context: ReadContext
 ) -> list[NormalizedPart] | None:
+    """Return the text of a description, with the block in `_meta`; `None` without a description."""
     if description is None:
         return None
     parts = read_string(description.text, context)
@@ -92,18 +104,10 @@ def _has_only_known_members(block: JsonBlock, form: BlockForm) -> bool:
     return all(key in known for key, value in block.items() if value is not None)
 
 
-_MEMBERS_OF_ANY_BLOCK = frozenset(
-    (
-        *("filename", "mediaType", "media_type", "mimeType", "mime_type", "metadata", "meta"),
-        *("outcome", "created_by", "cachePoint", "citations"),
-        *("mediaProcessing", "media_processing"),
-    )
-)
-
-
 def _read_media(
     block: JsonBlock, form: BlockForm, context: ReadContext
 ) -> list[NormalizedPart] | None:
+    """Return the parts of a block of a form with a medium; `None` if it has no such medium."""
     path = next((path for path in form.payloads if value_at(block, path) is not None), None)
     if path is None or (form.mark is None and not _has_only_known_members(block, form)):
         return None
@@ -122,9 +126,10 @@ def _read_media(
 def _read_texts(
     block: JsonBlock, form: BlockForm, context: ReadContext, paths: list[MemberPath]
 ) -> list[NormalizedPart]:
-    texts = [path for path in paths if value_at(block, path)] or paths[:1]
+    """Return the parts of the texts at some paths of a block, without the empty ones."""
+    paths_to_read = [path for path in paths if value_at(block, path)] or paths[:1]
     parts: list[NormalizedPart] = []
-    for path in texts:
+    for path in paths_to_read:
         parts += read_string(str(value_at(block, path)), context.descend(*path))
     return add_provenance(parts, _find_provenance(block, form, paths, context))
 
@@ -132,8 +137,8 @@ def _read_texts(
 def add_provenance(parts: list[NormalizedPart], provenance: Provenance) -> list[NormalizedPart]:
     """Return parts with a provenance added to that of the first part.
 
-    Values of the first part are kept, except for the name of media and links, and for members of
-    `_meta`, which the added provenance replaces.
+    Values that the first part has already are kept. Only the name of a medium or link, and members
+    of `_meta`, are replaced.
     """
     if provenance == NO_PROVENANCE or not parts:
         return parts
@@ -155,7 +160,14 @@ def add_provenance(parts: list[NormalizedPart], provenance: Provenance) -> list[
 def _find_provenance(
     block: JsonBlock, form: BlockForm, consumed: Iterable[MemberPath], context: ReadContext
 ) -> Provenance:
-    """Return the provenance with the members of a block that were not consumed for its parts."""
+    """Return the provenance of a block's parts: the members that the parts do not have.
+
+    Args:
+        block: The block.
+        form: The form of the block.
+        consumed: The paths of the members from which the parts were read.
+        context: The context of the block.
+    """
     removed: list[MemberPath] = list(consumed)
     if form.mark is not None:
         removed.append((form.mark[0],))
@@ -168,7 +180,9 @@ def _find_provenance(
     ]
     remaining = without_paths(block, [*removed, ("cache_control",)])
     rest = {key: value for key, value in remaining.items() if value is not None}
-    annotations = rest.pop("annotations") if isinstance(rest.get("annotations"), dict) else None
+    annotations = rest.get("annotations")
+    if isinstance(annotations, dict):
+        del rest["annotations"]
     meta = extract_media(rest, context.pointer, MediaExtractor(context.collector)) if rest else None
     return Provenance(
         annotations=annotations if isinstance(annotations, dict) else None,

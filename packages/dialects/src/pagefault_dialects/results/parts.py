@@ -1,7 +1,7 @@
-"""Reading of single strings and payloads as parts.
+"""Reads single strings and payloads as parts.
 
 `read_string` reads a string anywhere in the content. `read_payload` reads the payload of a block
-that declares it as a medium; a payload that is no medium becomes a text, with a warning.
+that is declared as a medium. A payload that cannot be decoded becomes a text, with a warning.
 """
 
 import re
@@ -48,7 +48,8 @@ JSON_TEXT = "application/json"
 # Longer decoded texts stay files.
 _MAX_TEXT_BYTES = 1024 * 1024
 
-_REFERENCE = re.compile(r"@?blob:\S+\Z", re.IGNORECASE)
+# A reference in any spelling, valid or not.
+_ANY_REFERENCE = re.compile(r"@?blob:\S+\Z", re.IGNORECASE)
 _HTTP_URL = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 _URL = re.compile(r"[a-z][a-z0-9+.-]{0,30}://|(?:javascript|vbscript|file|about):", re.IGNORECASE)
 # References exactly as records spell them. Any other spelling is a text of the tool.
@@ -58,6 +59,7 @@ _MAX_TYPE_CHARS = 255
 _EMPTY_NOTE = "data that is empty"
 _REFUSED_NOTE = "at a URL that is neither http nor https"
 _UNDECODABLE_NOTE = "data that could not be decoded"
+# Shorter texts that are valid base64 are taken for words.
 _MIN_ENCODED_CHARS = 8
 
 
@@ -107,8 +109,10 @@ def read_string(
         mime_type = type_of_data_uri(uri.mime_type, uri.data)
         claim = MediaClaim(mime_type=mime_type, filename=uri.filename)
         return _read_decoded(uri.data, claim, context, encoded=text)
-    if (written := parse_text_uri(text)) and decode_readable_text(written[1].encode()) is not None:
-        return _read_text_with_media(written[1], context, written[0] or declared)
+    if text_uri := parse_text_uri(text):
+        uri_type, uri_text = text_uri
+        if decode_readable_text(uri_text.encode()) is not None:
+            return _read_text_with_media(uri_text, context, uri_type or declared)
     if data := decode_undeclared(text) or decode_bytes_literal(text):
         return [add_medium_part(data, MediaClaim(), context)]
     parts = _read_text_with_media(text, context, declared)
@@ -155,7 +159,7 @@ def read_payload(payload: Payload, claim: MediaClaim, context: ReadContext) -> l
     text = whole.strip()
     if is_data_uri(text):
         return _read_data_uri(text, claim, context)
-    if _REFERENCE.match(text):
+    if _ANY_REFERENCE.match(text):
         reference = parse_resource_id(text.lower())
         return [NormalizedReference(text, reference, str(context.pointer))]
     if is_http_url(text):
@@ -192,7 +196,7 @@ def is_http_url(text: str) -> bool:
 
 
 def make_link(url: str, claim: MediaClaim) -> NormalizedLink:
-    """Return a link to a remote medium. Without a declared type, the URL's extension decides it."""
+    """Return a link to a remote medium. Its type is the declared one, or that of the extension."""
     mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
     mime_type = mime_type or _guess_type(url, claim) or OCTET_STREAM
     kind = resource_kind(mime_type)
@@ -205,7 +209,7 @@ def make_link(url: str, claim: MediaClaim) -> NormalizedLink:
     )
 
 
-def filename_of_url(url: str) -> str | None:
+def find_url_filename(url: str) -> str | None:
     """Return the last segment of a URL's path, if the segment has an extension."""
     try:
         path = urlsplit(url).path
@@ -217,13 +221,15 @@ def filename_of_url(url: str) -> str | None:
 
 
 def _guess_type(url: str, claim: MediaClaim) -> str | None:
-    guessed = mime_type_for_filename(filename_of_url(url) or "")
+    """Return the type of a URL's extension, or a range such as `image/*` for the declared kind."""
+    guessed = mime_type_for_filename(find_url_filename(url) or "")
     if claim.kind is None or (guessed and guessed.startswith(claim.kind)):
         return guessed
     return f"{claim.kind}/*"
 
 
 def _read_data_uri(text: str, claim: MediaClaim, context: ReadContext) -> list[NormalizedPart]:
+    """Return the parts of a data URI. Its type has priority over the type of the block."""
     uri = parse_data_uri(text)
     if uri is None:
         return read_string(text, context)
@@ -238,6 +244,7 @@ def _read_data_uri(text: str, claim: MediaClaim, context: ReadContext) -> list[N
 
 
 def _read_encoded(text: str, claim: MediaClaim, context: ReadContext) -> list[NormalizedPart]:
+    """Return the parts of a payload that is base64, or a text if the declared type is textual."""
     data = decode_base64(text) or decode_bytes_literal(text, is_declared=True)
     if claim.mime_type is None or not is_textual(claim.mime_type):
         if data is None:
@@ -256,9 +263,9 @@ def _read_encoded(text: str, claim: MediaClaim, context: ReadContext) -> list[No
 def _read_decoded(
     data: bytes, claim: MediaClaim, context: ReadContext, *, encoded: str
 ) -> list[NormalizedPart]:
-    """Return the parts of decoded bytes: text if they are declared as text and can be read as such.
+    """Return the parts of decoded bytes: a medium, or a text if the declared type is textual.
 
-    A text with a file name stays a file.
+    A text with a file name stays a medium, and so do bytes that are no readable text.
     """
     mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
     text = None if claim.filename else decode_text(data, mime_type)
@@ -278,6 +285,7 @@ def decode_text(data: bytes, mime_type: str | None) -> str | None:
 def _read_text_with_media(
     text: str, context: ReadContext, declared: str | None
 ) -> list[NormalizedPart]:
+    """Return a text of a declared type, followed by the media that were moved out of it."""
     mime_type = canonical_mime_type(declared) if declared else None
     declared_type = keep_declared_type(declared, is_text=True)
     extractor = MediaExtractor(context.collector)
@@ -288,6 +296,7 @@ def _read_text_with_media(
 
 
 def _keep_undecodable(text: str, claim: MediaClaim, context: ReadContext) -> list[NormalizedPart]:
+    """Return a payload that cannot be decoded as a text after a note, and add a warning."""
     warn_undecodable(context.collector, context.pointer)
     if not text:
         return [NormalizedText((f"[{_describe_claim(claim)} {_EMPTY_NOTE}]",))]
@@ -308,6 +317,7 @@ def is_refused_note(text: str) -> bool:
 
 
 def _refuse_url(text: str, claim: MediaClaim, context: ReadContext) -> list[NormalizedPart]:
+    """Return a URL that is neither http nor https as a text after a note, and add a warning."""
     context.collector.warn(
         "refused-url",
         context.pointer,

@@ -1,8 +1,8 @@
-"""Normalization of a whole tool result: an MCP CallToolResult or any JSON value, in any envelope.
+"""Normalizes a whole tool result: an MCP CallToolResult or any JSON value, in any envelope.
 
 Strings, blocks and lists of them become parts, in order. A list becomes several parts if it has a
 text, a block or a medium at any depth of lists; a list of plain data becomes one JSON text. All
-items have to be read to decide this, so plain items are kept as `Data` until then.
+items have to be read to decide this, so plain items are kept as `PlainData` until then.
 
 Lists and blocks may be nested as deeply as JSON, so they are walked with a stack.
 """
@@ -50,13 +50,13 @@ _EMPTY_STRUCTURED_CONTENT = {"result": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
-    """A value without texts and media that are parts of their own, which becomes JSON text."""
+class PlainData:
+    """A value without texts and media that would be parts of their own. It becomes JSON text."""
 
     value: object
 
 
-ValueOutcome = list[NormalizedPart] | Data
+ValueOutcome = list[NormalizedPart] | PlainData
 
 
 @dataclass(slots=True)
@@ -74,49 +74,58 @@ class _List:
     outcomes: list[ValueOutcome] = field(default_factory=list)
     """The outcomes of the items that were read."""
 
-    def outcome(self) -> ValueOutcome:
-        """Return the outcome of the whole list."""
-        plain = [outcome.value for outcome in self.outcomes if isinstance(outcome, Data)]
+    def make_outcome(self) -> ValueOutcome:
+        """Return the outcome of the whole list, once all items were read."""
+        plain = [outcome.value for outcome in self.outcomes if isinstance(outcome, PlainData)]
         if not self.is_content and len(plain) == len(self.outcomes):
-            return Data(plain)
+            return PlainData(plain)
         parts: list[NormalizedPart] = []
         for outcome in self.outcomes:
-            parts += _as_parts(outcome)
+            parts += _make_parts(outcome)
         return add_provenance(parts, self.provenance) + self.following
 
 
 def read_content(value: object, context: ReadContext) -> list[NormalizedPart]:
     """Return the parts of any value: text, media, links, and JSON text for plain data."""
-    return _as_parts(_read(value, context, is_content=False))
+    return _make_parts(_read(value, context, is_content=False))
 
 
 def read_content_list(items: list[object], context: ReadContext) -> list[NormalizedPart]:
-    """Return the parts of a list that is content by definition, such as MCP's."""
-    return _as_parts(_read(items, context, is_content=True))
+    """Return the parts of a list each of whose items is a part, such as MCP's `content`."""
+    return _make_parts(_read(items, context, is_content=True))
 
 
-def _as_parts(outcome: ValueOutcome) -> list[NormalizedPart]:
-    """Return the parts of an outcome; data is one part with its JSON text, also for `null`."""
-    return [make_json_part(outcome.value)] if isinstance(outcome, Data) else outcome
+def _make_parts(outcome: ValueOutcome) -> list[NormalizedPart]:
+    """Return the parts of an outcome. Plain data, also `null`, is one part with its JSON text."""
+    return [make_json_part(outcome.value)] if isinstance(outcome, PlainData) else outcome
 
 
 def _read(value: object, context: ReadContext, *, is_content: bool) -> ValueOutcome:
+    """Return the outcome of a value.
+
+    Args:
+        value: Any value.
+        context: The context of the value.
+        is_content: Whether each item of a list is a part, even if all are plain data.
+    """
     # The value is read as the only item of an outer list.
     outer = _List(iter(()), is_content=False)
     stack = [outer]
-    _enter(value, context, stack, is_content=is_content)
+    _read_or_push(value, context, stack, is_content=is_content)
     while len(stack) > 1:
         current = stack[-1]
         item = next(current.items, None)
         if item is None:
             stack.pop()
-            stack[-1].outcomes.append(current.outcome())
+            stack[-1].outcomes.append(current.make_outcome())
         else:
-            _enter(*item, stack, is_content=False)
+            _read_or_push(*item, stack, is_content=False)
     return outer.outcomes[0]
 
 
-def _enter(value: object, context: ReadContext, stack: list[_List], *, is_content: bool) -> None:
+def _read_or_push(
+    value: object, context: ReadContext, stack: list[_List], *, is_content: bool
+) -> None:
     """Read a value, or push the list of its items onto the stack."""
     if isinstance(value, list):
         # A list of lines may be one medium.
@@ -143,22 +152,25 @@ def _iterate_items(
 
 
 def _read_item(value: object, context: ReadContext) -> ValueOutcome | NestedContent:
+    """Return the outcome of a value that is no list, or its nested content."""
     if isinstance(value, str):
         return read_string(value, context)
     if is_media_source(value):
         return [add_medium_part(value, MediaClaim(), context)]
     if isinstance(value, dict):
-        block = read_dialect_block(value, context) if context.forms else None
-        block = read_block(value, context) if block is None else block
-        if block is None and not context.is_message:
-            block = read_provider_file(value, context)
-        block = read_unknown_block(value, context) if block is None and context.is_closed else block
-        if block is not None:
-            return block
+        outcome = read_dialect_block(value, context) if context.forms else None
+        if outcome is None:
+            outcome = read_block(value, context)
+        if outcome is None and not context.is_message:
+            outcome = read_provider_file(value, context)
+        if outcome is None and context.is_closed:
+            outcome = read_unknown_block(value, context)
+        if outcome is not None:
+            return outcome
     extractor = MediaExtractor(context.collector)
     extracted = extract_media(value, context.pointer, extractor)
     if not extractor.slots:
-        return Data(extracted)
+        return PlainData(extracted)
     return [make_json_part(extracted), *make_media_parts(extractor.slots)]
 
 
@@ -203,10 +215,12 @@ class _Normalization:
         self._collector = Collector()
         # The context of the whole result.
         self._root = ReadContext(self._collector, Pointer(), is_message=is_message)
-        # Media in values that are not parts; their own parts are the last ones.
+        # Collects the media in values that are not parts. These media get parts after all others.
         self._extractor = MediaExtractor(self._collector)
 
     def run(self, result: object) -> NormalizedToolResult:
+        """Return the normalized result."""
+        # `_display` is beside the members of the result, or inside its envelope.
         display, display_context, visible = _take_display(result, self._root)
         output = self._open_envelope(visible) if isinstance(visible, dict | list) else None
         contents = output.contents if output else (Content(visible, ()),)
@@ -245,10 +259,11 @@ class _Normalization:
             display=display,
             meta=meta,
             envelope=envelope,
-            warnings=self._collector.warnings(),
+            warnings=self._collector.list_warnings(),
         )
 
     def _find_context(self, content: Content, dialect: Dialect | None) -> ReadContext:
+        """Return the context of a content in the envelope of a dialect, if there is one."""
         if dialect is None:
             return self._root
         is_closed = dialect.has_closed_content and content.read_as == "content"
@@ -256,30 +271,39 @@ class _Normalization:
         return context.descend(*content.path)
 
     def _open_envelope(self, result: object) -> ToolOutput | None:
-        """Return the result of the call in an envelope; `None` without an envelope."""
+        """Return the result of the call in an envelope; `None` if there is no envelope.
+
+        Raises:
+            InvalidPayloadError: See `normalize`.
+        """
         outputs = find_results(result)
         if len(outputs) < 2:
             return outputs[0] if outputs else None
         if self._call_id is None or all(output.call_id is None for output in outputs):
             return None
-        of_call = [output for output in outputs if output.call_id == self._call_id]
-        if len(of_call) == 1:
+        outputs_of_call = [output for output in outputs if output.call_id == self._call_id]
+        if len(outputs_of_call) == 1:
             self._collector.warn(
                 "other-answers",
                 self._root.pointer,
                 f"The result holds the answers to {len(outputs) - 1} other calls as well; they are "
                 "no part of this record.",
             )
-            return of_call[0]
+            return outputs_of_call[0]
+        how_many = "several" if outputs_of_call else "none"
         raise InvalidPayloadError(
-            f"The result holds the answers to {len(outputs)} calls, "
-            f"{'several' if of_call else 'none'} of them to this one. A tool result answers one "
-            "call: send a message of several answers to /messages of the session.",
+            f"The result holds the answers to {len(outputs)} calls, {how_many} of them to this "
+            "one. A tool result answers one call: send a message of several answers to /messages "
+            "of the session.",
             faults=[Fault("/result", "holds several answers; /messages takes them")],
         )
 
     def _read_envelope(self, output: ToolOutput | None) -> dict[str, object] | None:
-        """Return the other members of the envelope. Media in them are stored, but get no parts."""
+        """Return the members of the envelope besides the result; `None` without an envelope.
+
+        The call id and the tool are left out if they are those of the request. Media in the members
+        are stored, but are no parts of the result.
+        """
         if output is None:
             return None
         envelope: dict[str, object] = {"dialect": output.dialect}
@@ -301,8 +325,8 @@ class _Normalization:
         if not output.rest:
             return envelope
         pointer = self._root.descend(*output.rest_path).pointer
-        rest = extract_media(output.rest, pointer, MediaExtractor(self._collector))
-        return envelope | rest if isinstance(rest, dict) else envelope
+        other_members = extract_media(output.rest, pointer, MediaExtractor(self._collector))
+        return envelope | other_members if isinstance(other_members, dict) else envelope
 
     def _read_structured_content(
         self, result: CallToolResult | None, context: ReadContext
@@ -316,6 +340,7 @@ class _Normalization:
     def _read_meta(
         self, result: CallToolResult | None, context: ReadContext
     ) -> dict[str, object] | None:
+        """Return the `_meta` of a result, with its media moved out."""
         if result is None or "_meta" not in result.members:
             return None
         key, value = result.members["_meta"]
@@ -327,7 +352,10 @@ class _Normalization:
 
 
 def _take_display(result: object, context: ReadContext) -> tuple[object, ReadContext, object]:
-    """Return the `_display` of a result, which people see, its context, and the other members."""
+    """Return the `_display` of a result, its context, and the other members.
+
+    People see `_display`, and models get the other members.
+    """
     display_context = context.descend("_display")
     if not isinstance(result, dict) or result.get("_display") is None:
         return None, display_context, result
@@ -359,6 +387,7 @@ def _read_plain_content(content: Content, context: ReadContext) -> list[Normaliz
 
 
 def _read_mcp_content(result: CallToolResult, context: ReadContext) -> list[NormalizedPart]:
+    """Return the parts of a CallToolResult, and record its `isError`."""
     parts: list[NormalizedPart] = []
     for name in ("content", "toolResult"):
         key, value = result.members.get(name, (name, None))

@@ -1,10 +1,10 @@
-"""Side information: the members of a block beside its payload, such as URI, name, annotations.
+"""Keeps the members of a block beside its payload, such as URI, name and annotations.
 
 Annotations, URI, name and `_meta` become the provenance of the part. The other members become
 another part, a JSON text, so that no member is lost. Members that are `null`, `{}` or `[]` are
 dropped, because most SDKs write them for every unset field.
 
-The Python SDK dumps MCP's blocks with `meta` for `_meta` and, since its second version, with names
+The Python SDK of MCP dumps blocks with `meta` for `_meta` and, since its second version, with names
 in snake_case. Such names are replaced by those of the protocol, but only in blocks that have no
 other members than the protocol's.
 """
@@ -26,15 +26,16 @@ from pagefault_dialects.results.parts import ReadContext, make_json_part, make_m
 from pagefault_dialects.results.structures import MediaExtractor, extract_media
 from pagefault_dialects.text_windows import without_lone_surrogates
 
-_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
-# In the order of the SDK, as in every dump.
+_MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
+# The members of MCP's blocks, of the resources in them, and of icons and annotations. They are in
+# the order in which the SDK writes them, and kept members are sorted by it.
 _BLOCK_MEMBERS = (
     *("name", "title", "uri", "description", "mimeType", "mime_type", "size", "icons"),
     *("type", "text", "data", "resource", "annotations", "meta", "_meta"),
 )
 _RESOURCE_MEMBERS = ("uri", "mimeType", "mime_type", "meta", "_meta", "text", "blob")
-_OTHER_MEMBERS = ("src", "mimeType", "sizes", "theme", "audience", "priority", "lastModified")
-_SPELLINGS = {"last_modified": "lastModified", "mime_type": "mimeType"}
+_INNER_MEMBERS = ("src", "mimeType", "sizes", "theme", "audience", "priority", "lastModified")
+_CAMEL_CASE_NAMES = {"last_modified": "lastModified", "mime_type": "mimeType"}
 
 JsonBlock = dict[str, object]
 _T = TypeVar("_T")
@@ -47,13 +48,18 @@ _NAMES: tuple[MemberPath, ...] = (
     ("name",),
     ("title",),
 )
-# Names of pydantic-ai's media, which it sends to the model: {"kind": "binary", "identifier": …}.
+# In media of pydantic-ai, models know a medium by its identifier.
 _BINARY_NAMES = (*_NAMES, ("identifier",))
 
 
 def _respell_block(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
-    """Return a copy of a block's remaining members, with the protocol's names."""
-    members = _BLOCK_MEMBERS if block.get("type") in _TYPES else ()
+    """Return a copy of members of a block with the names that MCP defines.
+
+    Args:
+        rest: The members besides the payload.
+        block: The whole block, by which blocks of MCP are recognized.
+    """
+    members = _BLOCK_MEMBERS if block.get("type") in _MCP_TYPES else ()
     rest = _respell_object(rest, is_protocol=block.keys() <= {*members})
     resource, whole = rest.get("resource"), block.get("resource")
     if isinstance(resource, dict) and isinstance(whole, dict):
@@ -65,6 +71,12 @@ def _respell_block(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
 
 
 def _respell_object(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
+    """Return a copy of the members of a block or a resource with the names that MCP defines.
+
+    Args:
+        members: The members.
+        is_protocol: Whether the object has only members that MCP defines, in any spelling.
+    """
     kept: JsonBlock = {}
     for key in _sort_names(members, _BLOCK_MEMBERS) if is_protocol else members:
         name, value = key, members[key]
@@ -80,16 +92,17 @@ def _respell_object(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
 
 
 def _respell_members(members: JsonBlock) -> JsonBlock:
+    """Return annotations or an icon with the names that MCP defines, and without nulls."""
     present = {key: member for key, member in members.items() if member is not None}
     respelled = {
-        key if _SPELLINGS.get(key, key) in present else _SPELLINGS[key]: value
+        key if _CAMEL_CASE_NAMES.get(key, key) in present else _CAMEL_CASE_NAMES[key]: value
         for key, value in present.items()
     }
-    return {name: respelled[name] for name in _sort_names(respelled, _OTHER_MEMBERS)}
+    return {name: respelled[name] for name in _sort_names(respelled, _INNER_MEMBERS)}
 
 
 def _sort_names(members: JsonBlock, names: tuple[str, ...]) -> list[str]:
-    """Return the names of members in the order of `names`, the others after them."""
+    """Return the names of members: those in `names` in that order, then all others."""
     return sorted(members, key=lambda name: names.index(name) if name in names else len(names))
 
 
@@ -132,7 +145,7 @@ def add_side_information(
 def _read_rest(
     rest: JsonBlock, block: JsonBlock, context: ReadContext
 ) -> tuple[Provenance, list[NormalizedPart]]:
-    """Return the provenance in the members besides a payload, and the parts of the others."""
+    """Return the provenance in the members besides a payload, and parts for all other members."""
     extractor = MediaExtractor(context.collector)
     extracted = extract_media(rest, context.pointer, extractor)
     if not isinstance(extracted, dict):
@@ -162,7 +175,7 @@ def remove_members(block: JsonBlock, paths: Iterable[MemberPath]) -> JsonBlock:
 def _remove_members(
     members: JsonBlock, parent: MemberPath, removed: set[MemberPath], containers: set[MemberPath]
 ) -> JsonBlock:
-    # Recurses only along the paths, which have three keys at most.
+    # The recursion follows only the paths to remove, which have at most three keys.
     kept: JsonBlock = {}
     for key, member in members.items():
         path = (*parent, key)

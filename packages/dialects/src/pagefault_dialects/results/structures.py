@@ -1,4 +1,4 @@
-"""Moves media out of JSON values and texts, which are otherwise unchanged.
+"""Moves media out of JSON values and texts. The rest of these stays unchanged.
 
 A `MediaSlot` replaces each medium. If the medium was inside a longer string, the string becomes a
 template of text and slots. Values are walked with a stack, since they may be nested deeper than the
@@ -64,7 +64,7 @@ class MediaExtractor:
 
     collector: Collector
     level: int = 0
-    """The number of JSON texts around the value, each in a string of the next."""
+    """The number of JSON texts around the value, each of which is a string in another one."""
     slots: list[MediaSlot] = field(default_factory=list)
     """The slots of the media that get a part of their own, in order."""
     pointer: Pointer = field(default_factory=Pointer)
@@ -100,9 +100,9 @@ class _Frame:
     claims: dict[MemberPath, MediaClaim]
     """The declared properties of media in the value, by their paths from it."""
     repeats: dict[str, int] = field(default_factory=dict)
-    """The number of members with equal keys after repair, by the key; used to number them."""
+    """The number of members whose keys became equal by repair, by the key."""
 
-    def claims_within(self, key: str | int) -> dict[MemberPath, MediaClaim]:
+    def find_claims_within(self, key: str | int) -> dict[MemberPath, MediaClaim]:
         """Return the claims about a member and about its members."""
         if not self.claims:
             return self.claims
@@ -130,7 +130,7 @@ def extract_media(value: object, pointer: Pointer, extractor: MediaExtractor) ->
             _add_member(frame.target, key, child)
             continue
         extractor.pointer = pointer if frame.target is root else frame.pointer.child(key)
-        extracted = _extract_member(child, frame.claims_within(key), extractor)
+        extracted = _extract_member(child, frame.find_claims_within(key), extractor)
         if isinstance(extracted, _Frame):
             stack.append(extracted)
             extracted = extracted.target
@@ -191,11 +191,11 @@ def _extract_member(
     medium = _extract_from_list(value, claims.get(()), extractor)
     if medium is not None:
         return medium
-    inner = {path: claim for path, claim in claims.items() if path}
+    inner_claims = {path: claim for path, claim in claims.items() if path}
     if isinstance(value, list):
-        return _Frame(iter(enumerate(value)), [], extractor.pointer, inner)
-    claims = find_embedded_claims(value) | inner
-    return _Frame(iter(value.items()), {}, extractor.pointer, claims)
+        return _Frame(iter(enumerate(value)), [], extractor.pointer, inner_claims)
+    inner_claims = find_embedded_claims(value) | inner_claims
+    return _Frame(iter(value.items()), {}, extractor.pointer, inner_claims)
 
 
 def _extract_from_list(
@@ -213,7 +213,7 @@ def _extract_from_list(
 def _is_plain(
     key: str | int, value: object, target: dict[str, object] | list[object]
 ) -> TypeGuard[str | int | float | None]:
-    """Return whether a member can be copied, since it has neither media nor lone surrogates."""
+    """Return whether a member can be copied as it is: it has no media and no lone surrogates."""
     if isinstance(value, str):
         is_plain = len(value) < _MIN_MEDIA_TEXT_CHARS and value.isascii()
     else:
@@ -248,6 +248,7 @@ def _add_repaired_member(
 def _extract_from_string(
     text: str, claim: MediaClaim | None, extractor: MediaExtractor
 ) -> str | MediaSlot | TextTemplate:
+    """Return a string with its media moved out; the slot of a medium that is the whole string."""
     # A string may repeat the payload of a block. A short string without a claim may be any word.
     may_repeat = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
     payload_is_text = extractor.collector.find_payload(text) if may_repeat else None
@@ -268,6 +269,7 @@ def _extract_from_string(
 def _extract_from_data_uri(
     text: str, claim: MediaClaim, extractor: MediaExtractor
 ) -> str | MediaSlot | TextTemplate:
+    """Return the slot of a data URI. One that cannot be decoded stays a text, with a warning."""
     uri = parse_data_uri(text)
     if uri and uri.data:
         mime_type = uri.mime_type or claim.mime_type
@@ -307,7 +309,7 @@ def _decode_claimed_text(text: str, claim: MediaClaim) -> bytes | None:
 
 
 def _decode_claimed_numbers(value: object, claim: MediaClaim | None) -> bytes | None:
-    """Return the bytes of a list of numbers that is declared as media."""
+    """Return the bytes of a list of numbers that is declared as media; `None` for other values."""
     data = parse_byte_sequence(value) if claim else None
     if claim is None or data is None:
         return None
@@ -318,12 +320,14 @@ def _decode_claimed_numbers(value: object, claim: MediaClaim | None) -> bytes | 
 
 
 def _join_lines(value: object, claim: MediaClaim | None) -> str | None:
-    """Return the base64 in a list of lines. Without a claim, it must have a file signature."""
+    """Return the base64 in a list of lines; `None` for other values.
+
+    Without a claim, the list needs several lines, and the base64 the signature of a file.
+    """
     is_declared = claim is not None and (claim.kind is not None or claim.min_chars is not None)
-    is_single = isinstance(value, list) and len(value) == 1
-    return (
-        None if is_single and not is_declared else join_base64_lines(value, is_declared=is_declared)
-    )
+    if not is_declared and isinstance(value, list) and len(value) == 1:
+        return None
+    return join_base64_lines(value, is_declared=is_declared)
 
 
 def is_recognised(data: bytes, kind: DeclaredKind | None) -> bool:
@@ -338,6 +342,7 @@ def is_recognised(data: bytes, kind: DeclaredKind | None) -> bool:
 
 
 def _extract_from_embedded_json(text: str, extractor: MediaExtractor) -> TextTemplate | None:
+    """Return a text that is JSON with its media moved out; `None` if it is no JSON with media."""
     if extractor.level >= MAX_EMBEDDED_LEVELS or not _may_be_json_with_media(text):
         return None
     try:
@@ -359,12 +364,14 @@ def _extract_from_embedded_json(text: str, extractor: MediaExtractor) -> TextTem
 
 
 def _may_be_json_with_media(text: str) -> bool:
+    """Return whether a text may be JSON with media, without parsing it."""
     if not _JSON_START.match(text) or not text[-256:].rstrip().endswith(("}", "]")):
         return False
     return may_contain_data_uri(text) or has_long_run(text) or may_hold_bytes_literal(text)
 
 
 def _extract_from_sentence(text: str, extractor: MediaExtractor) -> str | TextTemplate:
+    """Return a text with the media between its words moved out; the text itself without media."""
     pieces: list[str | MediaSlot] = []
     position = 0
     for medium in _find_media(text):

@@ -1,6 +1,7 @@
-"""Digests of JSON values, equal for equal values in any spelling.
+"""Computes digests of JSON values, which are equal for equal values in any spelling.
 
-Idempotency compares requests by these digests. A digest is the SHA-256 of a canonical JSON text:
+Requests with the same idempotency key are compared by these digests. A digest is the SHA-256 of a
+canonical JSON text:
 
 - Members are sorted by their keys, and strings have no optional escapes. The last value of a
   repeated key counts, as in JSON parsers.
@@ -35,14 +36,16 @@ NAMED_CHARS = 65_536
 _NO_NAMES: Mapping[str, str] = {}
 # The largest body whose value is encoded at once.
 _MAX_ENCODED_BYTES = 1024 * 1024
-# A string below this length has no name, and is no placeholder of a long string.
+# Shorter strings have no name, and are no placeholders of long strings.
 _UNNAMED_CHARS = 4_096
+# The canonical text that is collected before it is hashed.
 _BUFFER_CHARS = 64 * 1024
-# The most values in an object or array that is encoded at once, with itself.
+# The most values in an object or array that is encoded at once. The object or array counts as one.
 _MAX_SMALL_NODES = 64
 # The members of a long array of scalars that are encoded at once.
 _BATCH_MEMBERS = 1_000
-# Most texts that are no base64 show that in their first characters.
+# A long text is decoded as base64 in pieces. The first piece is small, since most texts that are no
+# base64 can be rejected by their first characters.
 _FIRST_PIECE_CHARS = 4_096
 _PIECE_CHARS = 768 * 1024
 
@@ -72,7 +75,7 @@ def json_digest(
     return SCHEME + sha256.hexdigest()
 
 
-def _canonical_number(node: int | float | Decimal) -> int | float | Decimal:
+def _canonicalize_number(node: int | float | Decimal) -> int | float | Decimal:
     """Return the number whose `repr` is the canonical text; a `Decimal` for very long integers."""
     number = number_value(node)
     if isinstance(number, int) and abs(number) >= _LEAST_WITH_EXPONENT:
@@ -85,9 +88,9 @@ def _canonical_number(node: int | float | Decimal) -> int | float | Decimal:
     return number
 
 
-def _to_encodable(node: object) -> int | float:
+def _convert_decimal(node: object) -> int | float:
     """Return a `Decimal` as a number that `json` encodes; raise `TypeError` if it cannot."""
-    value = _canonical_number(node) if isinstance(node, Decimal) else node
+    value = _canonicalize_number(node) if isinstance(node, Decimal) else node
     if isinstance(value, Decimal) or not isinstance(value, int | float):
         raise TypeError
     return value
@@ -101,14 +104,14 @@ _ENCODER = json.JSONEncoder(
     check_circular=False,
     sort_keys=True,
     separators=(",", ":"),
-    default=_to_encodable,
+    default=_convert_decimal,
 )
 _STRING = re.compile(r'("(?:[^"\\]++|\\.)*+")')
 # Integers with at least the digits of the least one that may be written as a double.
 _LONG_INTEGER = re.compile(r"(?<=[\[:,])-?[0-9]{17,}+(?=[,\]}])")
 _LONG_INTEGER_CHARS = 17
-# A text with one of these has numbers that are not canonical. Separate expressions that begin with
-# literal characters take half of the time of a single one.
+# If one of these matches, the text may have numbers that are not canonical. Separate expressions
+# that begin with literal characters take half of the time of a single one.
 _NONCANONICAL_NUMBERS = tuple(
     map(re.compile, (r"\.0[,\]}]", r'":-?[0-9]{17}', r"\[-?[0-9]{17}", r",-?[0-9]{17}"))
 )
@@ -117,8 +120,8 @@ _NONCANONICAL_NUMBERS = tuple(
 def _encode_canonical(value: JsonValue) -> str | None:
     """Return the canonical text of an object or array, encoded at once.
 
-    Return `None` if its nesting is too deep or an integer too long for the encoder, or if a string
-    begins with NUL, as names do.
+    Return `None` if the value is nested too deeply for the encoder or has too long an integer, or
+    if a string begins with NUL, as names do.
     """
     try:
         text = _ENCODER.encode(value)
@@ -133,31 +136,34 @@ def _encode_canonical(value: JsonValue) -> str | None:
     return text
 
 
-def _rewrite_numbers(bare: str) -> str:
+def _rewrite_numbers(text: str) -> str:
     """Return the JSON text between two strings with its numbers in canonical form."""
-    if ".0" in bare:
+    if ".0" in text:
         for end in ",]}":
             # Exponents have at least two digits, so `-0` is a whole number here.
-            bare = bare.replace(f".0{end}", end).replace(f"-0{end}", f"0{end}")
-    if len(bare) > _LONG_INTEGER_CHARS:
-        return _LONG_INTEGER.sub(lambda found: repr(_canonical_number(int(found[0]))), bare)
-    return bare
+            text = text.replace(f".0{end}", end).replace(f"-0{end}", f"0{end}")
+    if len(text) > _LONG_INTEGER_CHARS:
+        return _LONG_INTEGER.sub(lambda found: repr(_canonicalize_number(int(found[0]))), text)
+    return text
 
 
 def _may_have_long_strings(text: str) -> bool:
     """Return whether a string of a canonical text may be long enough to have a name."""
-    bare = text.replace("\\\\", "..").replace('\\"', "..") if "\\" in text else text
-    return max(map(len, bare.split('"'))) >= NAMED_CHARS
+    unescaped = text.replace("\\\\", "..").replace('\\"', "..") if "\\" in text else text
+    return max(map(len, unescaped.split('"'))) >= NAMED_CHARS
 
 
 class _JsonText(str):
-    """JSON text to write, as opposed to a string to encode."""
+    """JSON text that is written as it is; other strings are values that are encoded."""
 
     __slots__ = ()
 
 
 class _CanonicalWriter:
-    """A writer of canonical text into a hash, a few members at a time, for values of any depth."""
+    """A writer of the canonical text of values of any depth into a hash.
+
+    Only a small part of the text is in memory.
+    """
 
     def __init__(self, sha256: "hashlib._Hash", names: Mapping[str, str]) -> None:
         self._sha256 = sha256
@@ -166,6 +172,7 @@ class _CanonicalWriter:
         self._chars = 0
 
     def write(self, value: JsonValue) -> None:
+        """Write a value."""
         # Values and text that are still to be written, in reverse order.
         stack: list[JsonValue] = [value]
         while stack:
@@ -173,7 +180,7 @@ class _CanonicalWriter:
             if isinstance(node, _JsonText):
                 self._write_text(node)
             elif not isinstance(node, dict | list):
-                self._write_text(self._scalar_text(node))
+                self._write_text(self._format_scalar(node))
             elif _is_small(node) and (text := _encode_canonical(node)) is not None:
                 self._write_text(text)
             elif isinstance(node, dict):
@@ -185,16 +192,18 @@ class _CanonicalWriter:
         self._flush()
 
     def _write_plain_array(self, node: list[JsonValue]) -> None:
+        """Write an array of scalars, in batches."""
         self._write_text("[")
         for start in range(0, len(node), _BATCH_MEMBERS):
             members = node[start : start + _BATCH_MEMBERS]
             text = _encode_canonical(members)
-            listed = ",".join(map(self._scalar_text, members)) if text is None else text[1:-1]
-            self._write_text(f",{listed}" if start else listed)
+            batch = ",".join(map(self._format_scalar, members)) if text is None else text[1:-1]
+            self._write_text(f",{batch}" if start else batch)
         self._write_text("]")
 
     def _open_object(self, node: dict[str, JsonValue], stack: list[JsonValue]) -> None:
-        members = {self._shorten(key): member for key, member in node.items()}
+        """Push the parts of an object onto a stack, the last part first."""
+        members = {self._replace_long(key): member for key, member in node.items()}
         stack.append(_JsonText("}"))
         keys = sorted(members, reverse=True)
         for index, key in enumerate(keys, start=1):
@@ -202,25 +211,26 @@ class _CanonicalWriter:
             stack += (members[key], _JsonText(f"{comma}{encode_basestring(key)}:"))
         stack.append(_JsonText("{"))
 
-    def _scalar_text(self, node: JsonValue) -> str:
+    def _format_scalar(self, node: JsonValue) -> str:
+        """Return the canonical text of a string, a number, true, false or null."""
         if isinstance(node, str):
-            return encode_basestring(self._shorten(node))
+            return encode_basestring(self._replace_long(node))
         if node is None or isinstance(node, bool):
             return json.dumps(node)
-        number = _canonical_number(node)
+        number = _canonicalize_number(node)
         if not isinstance(number, Decimal):
             return repr(number)
         return format(number, "f")
 
-    def _shorten(self, text: str) -> str:
-        """Return the name of a long string, the string itself if it is short."""
+    def _replace_long(self, text: str) -> str:
+        """Return the name of a long string or of its placeholder; short strings stay."""
         if len(text) >= _UNNAMED_CHARS:
             name = self._names.get(text)
             if name is not None:
                 return name
             if len(text) >= NAMED_CHARS:
-                return name_of_text(text)
-        # Only names begin with a single NUL.
+                return make_name_of_text(text)
+        # Only names begin with a single NUL, so a second one is added to other strings.
         return f"\0{text}" if text.startswith("\0") else text
 
     def _write_text(self, piece: str) -> None:
@@ -236,6 +246,7 @@ class _CanonicalWriter:
 
 
 def _open_array(node: list[JsonValue], stack: list[JsonValue]) -> None:
+    """Push the parts of an array onto a stack, the last part first."""
     stack.append(_JsonText("]"))
     for index in range(len(node) - 1, -1, -1):
         stack.append(node[index])
@@ -273,13 +284,13 @@ def _encode_utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def name_of_text(text: str) -> str:
-    """Return the name of a text; a text of fewer than `NAMED_CHARS` characters is its own name."""
+def make_name_of_text(text: str) -> str:
+    """Return the name of a text; shorter texts than `NAMED_CHARS` characters are returned as is."""
     if len(text) < NAMED_CHARS:
         return text
     head_end = find_base64_start(text[:NAMED_CHARS]) if text[0] in "dD" else 0
     try:
-        return _name_of_base64_text(text, head_end)
+        return _make_name_of_base64_text(text, head_end)
     except (NotStrictBase64Error, UnicodeEncodeError):
         sha256 = hashlib.sha256()
         for start in range(0, len(text), _PIECE_CHARS):
@@ -288,7 +299,7 @@ def name_of_text(text: str) -> str:
         return f"\0text:{sha256.hexdigest()}"
 
 
-def name_of_base64(head: str, spelling: str, digest: str) -> str:
+def make_name_of_base64(head: str, spelling: str, digest: str) -> str:
     """Return the name of a base64 string.
 
     Args:
@@ -300,7 +311,7 @@ def name_of_base64(head: str, spelling: str, digest: str) -> str:
     return f"\0base64:{hashlib.sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def _name_of_base64_text(text: str, start: int) -> str:
+def _make_name_of_base64_text(text: str, start: int) -> str:
     """Return the name of a text that is base64 from `start` on.
 
     Raises:
@@ -313,4 +324,4 @@ def _name_of_base64_text(text: str, start: int) -> str:
         sha256.update(decoder.decode(text[position : position + step].encode("ascii")))
         position, step = position + step, _PIECE_CHARS
     sha256.update(decoder.finish())
-    return name_of_base64(text[:start], decoder.spelling, sha256.hexdigest())
+    return make_name_of_base64(text[:start], decoder.spelling, sha256.hexdigest())

@@ -1,7 +1,8 @@
-r"""A scanner of JSON bodies that decodes long base64 strings into drafts while they arrive.
+r"""Scans a JSON body while it arrives, and decodes its long base64 strings into drafts.
 
 The scanner is fast: one regular expression skips all short strings of a piece, and in a long string
-only the closing quotation mark is searched. It does not validate JSON; the parser of the body does.
+only the closing quotation mark is searched. JSON is not validated here, but by the parser of the
+body.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from pagefault_dialects.streams.long_strings import (
 )
 
 LONG_CHARS = 65_536
-"""The length from which a string is long, in bytes of raw JSON."""
+"""The length from which a string is long. Each byte of raw JSON counts as a character."""
 
 _TO_STRING_END = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
 _BACKSLASHES = re.compile(rb"\\*\Z")
@@ -38,7 +39,7 @@ class JsonStream(Generic[DraftT]):
         new_draft: Creates a draft for a long string. The caller discards it.
         reserve_text: Reserves memory for a number of bytes of text, or raises an error. It is
             called when a string turns out not to be base64, so its text is kept in memory.
-        long_chars: The length from which a string is long, in bytes of raw JSON.
+        long_chars: The length from which a string is long; see `LONG_CHARS`.
     """
 
     def __init__(
@@ -54,8 +55,8 @@ class JsonStream(Generic[DraftT]):
         self._short_strings = _compile_short_strings(long_chars)
         self._pieces: list[bytes | LongString[DraftT]] = []
         self._scan: Callable[[bytes, int], int] = self._scan_outside
-        # The string that is being read, until it has ended or is long.
-        self._opening = bytearray()
+        # The beginning of the current string, until the string has ended or is long.
+        self._string_start = bytearray()
         self._long_string: LongString[DraftT] | None = None
         # An escape of the long string that the end of the data may have cut.
         self._open_escape = b""
@@ -66,12 +67,12 @@ class JsonStream(Generic[DraftT]):
 
     @property
     def has_data(self) -> bool:
-        """Return whether any data was added."""
+        """True if any data was added."""
         return bool(self._pieces)
 
     @property
     def kept_bytes(self) -> int:
-        """Return the number of bytes of text in memory, without long strings."""
+        """The number of bytes of text in memory, without long strings."""
         return sum(map(len, self.texts))
 
     def feed_whole(self, data: bytes) -> None:
@@ -101,8 +102,8 @@ class JsonStream(Generic[DraftT]):
         """End the body. A string without a closing quotation mark is kept as it is."""
         if self._long_string is not None and self._scan == self._scan_base64:
             self._pieces.append(self._long_string)
-        self._pieces += (bytes(self._opening), self._open_escape)
-        self._opening.clear()
+        self._pieces += (bytes(self._string_start), self._open_escape)
+        self._string_start.clear()
 
     def clear(self) -> None:
         """Release all bytes.
@@ -111,20 +112,20 @@ class JsonStream(Generic[DraftT]):
         by the garbage collector.
         """
         self._pieces.clear()
-        self._opening.clear()
+        self._string_start.clear()
         self._long_string, self._open_escape = None, b""
 
     @property
     def texts(self) -> list[bytes]:
-        """Return the text around the long strings, in order."""
+        """The pieces of text around the long strings, in order."""
         return [piece for piece in self._pieces if isinstance(piece, bytes)]
 
     @property
     def long_strings(self) -> list[LongString[DraftT]]:
-        """Return the long strings, in order."""
+        """The long strings, in order."""
         return [piece for piece in self._pieces if isinstance(piece, LongString)]
 
-    def digest_of_bytes(self, prefix: bytes = b"") -> str:
+    def compute_byte_digest(self, prefix: bytes = b"") -> str:
         """Return the SHA-256 of a prefix and the body as 64 hex digits.
 
         Earlier versions stored this digest as the identity of a request, so it must not change. In
@@ -133,14 +134,14 @@ class JsonStream(Generic[DraftT]):
         """
         sha256 = hashlib.sha256(prefix)
         if self.is_whole:
-            sha256.update(self.body(string.read_raw() for string in self.long_strings))
+            sha256.update(self.join_body(string.read_raw() for string in self.long_strings))
             return sha256.hexdigest()
         for piece in self._pieces:
             sha256.update(piece if isinstance(piece, bytes) else piece.raw_identity())
         return sha256.hexdigest()
 
-    def body(self, raw_strings: Iterable[bytes]) -> bytes:
-        """Return the body with other raw JSON in place of its long strings.
+    def join_body(self, raw_strings: Iterable[bytes]) -> bytes:
+        """Return the body, with its long strings replaced.
 
         Args:
             raw_strings: For each long string, in order, the bytes between the quotation marks. With
@@ -156,25 +157,25 @@ class JsonStream(Generic[DraftT]):
         return joined
 
     def _scan_outside(self, data: bytes, start: int) -> int:
-        """Read text between strings, and all short strings that end in this data."""
+        """Read data up to the beginning of a string that is long or does not end in the data."""
         skipped = self._short_strings.match(data, start)
         quote = data.find(b'"', skipped.end() if skipped else start)
         end = quote + 1 or len(data)
         self._pieces.append(data[start:end])
         if quote >= 0:
-            self._scan = self._scan_opening
+            self._scan = self._scan_string_start
         return end
 
-    def _scan_opening(self, data: bytes, start: int) -> int:
-        """Read the beginning of a string, until it has ended or is long."""
-        limit = start + self._long_chars - len(self._opening)
+    def _scan_string_start(self, data: bytes, start: int) -> int:
+        """Read the beginning of a string, until the string has ended or is long."""
+        limit = start + self._long_chars - len(self._string_start)
         quote = data.find(b'"', start, limit)
         end = min(limit, len(data)) if quote < 0 else quote
-        self._opening += data[start:end]
+        self._string_start += data[start:end]
         if quote >= 0:
-            self._continue_as_text(self._pop_opening())
-        elif len(self._opening) >= self._long_chars:
-            self._start_long_string(self._pop_opening())
+            self._continue_as_text(self._pop_string_start())
+        elif len(self._string_start) >= self._long_chars:
+            self._start_long_string(self._pop_string_start())
         return end
 
     def _scan_text_string(self, data: bytes, start: int) -> int:
@@ -195,7 +196,7 @@ class JsonStream(Generic[DraftT]):
         return end
 
     def _scan_base64(self, data: bytes, start: int) -> int:
-        """Read the rest of a long string."""
+        """Read the rest of a long string, which is base64 so far."""
         quote = data.find(b'"', start)
         end = len(data) if quote < 0 else quote
         plain_end = end if quote < 0 else max(start, end - _MAX_PADDING_BYTES)
@@ -244,14 +245,15 @@ class JsonStream(Generic[DraftT]):
             self._continue_as_text(raw + open_escape)
 
     def _continue_as_text(self, raw: bytes) -> None:
+        """Add the raw JSON of a string as text, and read the rest of the string as text."""
         self._pieces.append(raw)
         backslashes = _BACKSLASHES.search(raw)
         self._is_escaped = backslashes is not None and len(backslashes[0]) % 2 == 1
         self._scan = self._scan_text_string
 
-    def _pop_opening(self) -> bytes:
-        raw = bytes(self._opening)
-        self._opening.clear()
+    def _pop_string_start(self) -> bytes:
+        raw = bytes(self._string_start)
+        self._string_start.clear()
         return raw
 
 
@@ -267,7 +269,7 @@ def _may_have_long_strings(data: bytes, long_chars: int) -> bool:
 
 @lru_cache(maxsize=8)
 def _compile_short_strings(long_chars: int) -> re.Pattern[bytes]:
-    """Return a pattern for text with short strings, up to the beginning of a long string."""
+    """Return a pattern for data with whole short strings, up to the beginning of a long string."""
     is_long = rf"[^\"]{{{long_chars}}}"
     pattern = rf"(?:[^\"]*+\"(?!{is_long})(?:[^\"\\]++|\\.)*+\")*+"
     return re.compile(pattern.encode(), re.DOTALL)

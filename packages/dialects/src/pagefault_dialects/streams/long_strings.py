@@ -1,4 +1,4 @@
-r"""Long base64 strings of a JSON body, decoded while the body arrives.
+r"""Decodes the long base64 strings of a JSON body while the body arrives.
 
 Whether a string is a medium depends on the members around it, and is known only at the end of the
 body. Until then the decoded bytes are in a draft, and a short placeholder replaces the string when
@@ -27,7 +27,11 @@ from pagefault_dialects.media.base64_text import (
     PlainSpelling,
 )
 from pagefault_dialects.media.data_uris import find_base64_start
-from pagefault_dialects.streams.json_digests import NAMED_CHARS, name_of_base64, name_of_text
+from pagefault_dialects.streams.json_digests import (
+    NAMED_CHARS,
+    make_name_of_base64,
+    make_name_of_text,
+)
 from pagefault_dialects.streams.placeholders import Placeholder
 
 _OPTIONAL_ESCAPES = (
@@ -40,7 +44,7 @@ _OPTIONAL_ESCAPES = (
     (b"/", b"\\u002F"),
 )
 _OPTIONALLY_ESCAPED = (b"/", b"+", b"=")
-# JSON requires these.
+# JSON requires the escapes of line breaks.
 _BREAK_ESCAPES = ((b"\r\n", b"\\r\\n"), (b"\n", b"\\n"), (b"\r", b"\\r"))
 _LONGEST_ESCAPE = 6
 # The escapes of the two halves of a surrogate pair.
@@ -57,17 +61,17 @@ class JsonEscapes:
     """The spellings of `/`, `+` and `=` in one string, whose escapes are optional in JSON."""
 
     spellings: Mapping[bytes, bytes] = field(default_factory=dict)
-    """The raw JSON of each character that has occurred so far."""
+    """The raw JSON of each of these characters that has occurred so far."""
 
     @property
     def joined(self) -> bytes:
-        """Return the spellings that are escapes, joined in order; empty if there are none."""
+        """The spellings that are escapes, joined in order; empty if there are none."""
         return b"".join(
             sorted(spelling for spelling in self.spellings.values() if len(spelling) > 1)
         )
 
     def unescape(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:
-        """Return the text of raw JSON, and these spellings with those of the text.
+        """Return the text of raw JSON, and these spellings together with those of the raw JSON.
 
         Args:
             raw: The bytes between the quotation marks, or a part of them with whole escapes.
@@ -76,7 +80,7 @@ class JsonEscapes:
             NotStrictBase64Error: `escape` would return other bytes for the text.
         """
         if b"\n" in raw or b"\r" in raw:
-            # JSON requires escapes for them.
+            # JSON does not allow line breaks without escapes.
             raise NotStrictBase64Error
         text, escapes = self._unescape_known(raw) if b"\\" in raw else (raw, self)
         escapes = escapes.with_plain(text, 0, len(text))
@@ -85,9 +89,9 @@ class JsonEscapes:
         return text, escapes
 
     def with_plain(self, data: bytes, start: int, end: int) -> "JsonEscapes":
-        """Return these spellings with the characters of `data[start:end]`, which has no escapes.
+        """Return these spellings, and plain ones for new characters in `data[start:end]`.
 
-        The caller checks that none of the characters was escaped before.
+        The data have no escapes. The caller checks that none of its characters was escaped before.
         """
         missing = [char for char in _OPTIONALLY_ESCAPED if char not in self.spellings]
         occurring = {char: char for char in missing if data.find(char, start, end) >= 0}
@@ -95,7 +99,7 @@ class JsonEscapes:
 
     def escape(self, text: bytes) -> bytes:
         """Return the raw JSON of a text in these spellings."""
-        # No spelling contains a character that a later step replaces.
+        # No spelling contains a character that a later iteration replaces.
         for chars, spelling in (*self.spellings.items(), *_BREAK_ESCAPES):
             if spelling != chars:
                 text = text.replace(chars, spelling)
@@ -120,7 +124,7 @@ class JsonEscapes:
 
 
 def split_open_escape(raw: bytes) -> tuple[bytes, bytes]:
-    """Split raw JSON into a part with whole escapes, and a rest that may begin an escape."""
+    """Return raw JSON in two parts, the second of which may begin with an incomplete escape."""
     found = raw.find(b"\\", max(0, len(raw) - _LONGEST_ESCAPE))
     return (raw, b"") if found < 0 else (raw[:found], raw[found:])
 
@@ -158,7 +162,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
 class Draft(Protocol):
-    """A file that is written while a body arrives. Its methods may block and raise."""
+    """A temporary file for the decoded bytes of a string. Its methods may block and raise."""
 
     @property
     def size_bytes(self) -> int:
@@ -171,7 +175,7 @@ class Draft(Protocol):
         """Append bytes."""
 
     def release(self) -> None:
-        """Close the file or connection until the next call of a method."""
+        """Close the file or connection. The next call of another method opens it again."""
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Return bytes from `start` on; fewer than requested only at the end."""
@@ -195,26 +199,28 @@ class LongString(Generic[DraftT]):
         self.draft = draft
         self._decoder = Base64Decoder()
         self._escapes = JsonEscapes()
+        # The number of bytes in the last group of base64, which may have padding.
         self._last_bytes = 0
         self.raw_bytes = len(head)
         """The number of bytes of raw JSON so far."""
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
+        # Whether all bytes so far are UTF-8 without control characters.
         self._is_readable = True
 
     @property
     def needs_whole_text(self) -> bool:
-        """Return whether no placeholder can replace the string.
+        """True if no placeholder can replace the string.
 
-        That is so if its bytes are readable text, since readers then look at all characters, and if
-        it has two lines, since the length of further lines is unknown.
+        There are two cases: its bytes are readable text, of which readers look at all characters;
+        or it has two lines, so that the length of further lines is unknown.
         """
         return self._is_readable or self._decoder.line_lengths == (0, 0)
 
     @property
     def plain_spelling(self) -> PlainSpelling | None:
-        """Return the spelling of the base64, after `finish`.
+        """The spelling of the base64, after `finish`.
 
-        Return `None` if the spelling, the head and the bytes do not determine the string.
+        It is `None` if head, bytes and spelling together do not determine the string.
         """
         start = self.draft.size_bytes - self._last_bytes
         return self._decoder.plain_spelling(self.draft.read(start, self._last_bytes))
@@ -237,8 +243,9 @@ class LongString(Generic[DraftT]):
     def add_plain(self, data: bytes, start: int, end: int) -> bool:
         """Decode and store `data[start:end]` if all its characters are plain base64.
 
-        Return `False` if there may be escapes, line breaks or padding. Nothing was stored then, and
-        the caller passes the piece to `add`.
+        Returns:
+            False if there may be escapes, line breaks or padding. Nothing was stored then, and the
+            caller passes the piece to `add`.
 
         Raises:
             Exception: As `add`.
@@ -267,8 +274,8 @@ class LongString(Generic[DraftT]):
 
     def read_raw(self) -> bytes:
         """Return the raw JSON so far, byte for byte."""
-        whole = self.draft.read(0, self.draft.size_bytes - self._last_bytes)
-        return self._restore(pybase64.b64encode(whole))
+        whole_groups = self.draft.read(0, self.draft.size_bytes - self._last_bytes)
+        return self._restore(pybase64.b64encode(whole_groups))
 
     def abandon(self) -> Iterator[bytes]:
         """Close the draft, and yield the raw JSON so far in pieces.
@@ -306,9 +313,9 @@ class LongString(Generic[DraftT]):
         least_chars = self.draft.size_bytes // 3 * 4
         if least_chars < NAMED_CHARS:
             text: str = json.loads(b'"%b"' % self.read_raw())
-            return name_of_text(text)
+            return make_name_of_text(text)
         head: str = json.loads(b'"%b"' % self._head)
-        return name_of_base64(head, self._decoder.spelling, self.draft.digest())
+        return make_name_of_base64(head, self._decoder.spelling, self.draft.digest())
 
     def make_placeholder(self, mark: bytes) -> Placeholder | None:
         """Return a placeholder for this string; `None` if the string is too short for one.
@@ -319,7 +326,8 @@ class LongString(Generic[DraftT]):
         size_bytes = self.draft.size_bytes
         chars = (size_bytes - self._last_bytes) // 3 * 4
         first_chars, line_chars = self._decoder.line_lengths or (0, 4)
-        # The beginning, the middle and the end are whole lines, so that line breaks fit.
+        # The beginning, the middle and the end are whole lines, so that the line breaks are in the
+        # same positions. Without line breaks, a line is one group of four characters.
         head_chars = first_chars + _round_up(max(_COPIED_CHARS - first_chars, 0), line_chars)
         tail_start = first_chars + (chars - first_chars - _COPIED_CHARS) // line_chars * line_chars
         if tail_start < head_chars:
@@ -352,5 +360,5 @@ class LongString(Generic[DraftT]):
 
 
 def _round_up(chars: int, step: int) -> int:
-    """Return the least multiple of a step that is not below a number of characters."""
+    """Return the least multiple of a step that is at least a number of characters."""
     return -(-chars // step) * step

@@ -1,6 +1,6 @@
-"""Parse JSON bodies with placeholders for their long strings, and compute their digests.
+"""Parses JSON bodies with placeholders for their long strings, and computes their digests.
 
-The streaming routes call these functions once a body has arrived completely.
+Routes that read a body while it arrives call these functions once it has arrived completely.
 """
 
 import re
@@ -61,7 +61,7 @@ def read_with_placeholders(
                 placeholders[number].raw if number in placeholders else string.read_raw()
                 for number, string in enumerate(strings)
             )
-            value = read(json.body(raw_strings))
+            value = read(json.join_body(raw_strings))
         except InvalidJsonError as exc:
             raise _locate_in_whole_body(exc, strings, placeholders) from exc
         except InvalidPayloadError as exc:
@@ -80,7 +80,7 @@ def read_with_placeholders(
         }
 
 
-def stream_digest(
+def compute_stream_digest(
     json: JsonStream[DraftT],
     value: JsonValue,
     placeholders: Mapping[int, Placeholder],
@@ -109,7 +109,7 @@ def stream_digest(
 def _locate_in_whole_body(
     error: InvalidJsonError, strings: list[LongString[DraftT]], placeholders: dict[int, Placeholder]
 ) -> InvalidJsonError:
-    """Return an error of a body with placeholders, with its position in the body without them."""
+    """Return the error of a body with placeholders, with its position in the original body."""
     cause = error.__cause__
     if isinstance(cause, JSONDecodeError):
         body = cause.doc[: cause.pos].encode()
@@ -117,16 +117,17 @@ def _locate_in_whole_body(
         body = cause.object[: cause.start]
     else:
         return error
-    # Long strings have no line breaks, so lines are the same, and only columns differ.
+    # Long strings have no line breaks, so the number of the line is right, and only the column is
+    # not.
     start = body.rfind(b"\n") + 1 if isinstance(cause, JSONDecodeError) else 0
     missing_bytes = 0
     ends: dict[bytes, int] = {}
     for number, placeholder in placeholders.items():
-        # Equal strings have equal placeholders, so each search starts behind the last match.
-        at = body.find(placeholder.raw, ends.get(placeholder.raw, 0))
-        if at >= 0:
-            ends[placeholder.raw] = at + len(placeholder.raw)
-        if at >= start:
+        # Equal strings have equal placeholders, so each search starts after the last match.
+        position = body.find(placeholder.raw, ends.get(placeholder.raw, 0))
+        if position >= 0:
+            ends[placeholder.raw] = position + len(placeholder.raw)
+        if position >= start:
             missing_bytes += strings[number].raw_bytes - len(placeholder.raw)
     return InvalidJsonError(
         _POSITION.sub(lambda found: f"{found[1]}{int(found[2]) + missing_bytes}", error.detail)

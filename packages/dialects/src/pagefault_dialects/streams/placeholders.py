@@ -1,7 +1,7 @@
-"""Placeholders: short strings that replace the long strings of a JSON body while it is parsed.
+"""Short strings that replace the long strings of a JSON body while the body is parsed.
 
-`LongString.make_placeholder` creates them, and `placeholder_reading` finds which of them became
-media.
+`LongString.make_placeholder` creates these placeholders, and `placeholder_reading` finds out which
+of them became media.
 """
 
 import json
@@ -16,6 +16,7 @@ import pybase64
 
 from pagefault_dialects.model.media import InMemoryMedia
 
+# Multiples of three, so that token and number are whole groups in base64.
 _TOKEN_BYTES = 18
 _NUMBER_DIGITS = 6
 _NUMBER_CHARS = _NUMBER_DIGITS // 3 * 4
@@ -34,15 +35,15 @@ class Placeholder:
 
     @property
     def text(self) -> str:
-        """Return the string that parsers read from `raw`."""
+        """The string that parsers read from `raw`."""
         text: str = json.loads(b'"%b"' % self.raw)
         return text
 
 
 class PlaceholderMarks:
-    """Marks: unguessable bytes in the middle of placeholders, by which texts are searched for them.
+    """The marks in the middle of placeholders, by which placeholders are found in texts.
 
-    A mark is a random token and a number of six digits.
+    A mark is a random token, which no client can guess, and a number of six digits.
     """
 
     def __init__(self) -> None:
@@ -52,7 +53,7 @@ class PlaceholderMarks:
         self._encoded = encoded
         self._numbers_by_first: dict[int, set[int]] = {}
 
-    def mark(self, number: int, *, first: int | None = None) -> bytes:
+    def make_mark(self, number: int, *, first: int | None = None) -> bytes:
         """Return the mark of a long string.
 
         Args:
@@ -66,10 +67,10 @@ class PlaceholderMarks:
 
     def find_numbers(self, text: str) -> set[int]:
         """Return the indexes of the long strings whose mark is in a text, plain or in base64."""
-        suffixes = {*_texts_behind(text, self._token, _NUMBER_DIGITS)}
+        suffixes = {*_find_texts_after(text, self._token, _NUMBER_DIGITS)}
         suffixes |= {
             pybase64.b64decode(encoded, validate=True).decode("latin-1")
-            for encoded in _texts_behind(text, self._encoded, _NUMBER_CHARS)
+            for encoded in _find_texts_after(text, self._encoded, _NUMBER_CHARS)
             if _ENCODED_NUMBER.fullmatch(encoded)
         }
         firsts = (int(suffix) for suffix in suffixes if _NUMBER.fullmatch(suffix))
@@ -94,22 +95,22 @@ def find_numbers(value: object, marks: PlaceholderMarks) -> set[int]:
         elif isinstance(node, InMemoryMedia):
             stack += (node.head(node.size_bytes).decode("latin-1"), node.declared_mime_type)
         else:
-            stack += (getattr(node, name) for name in _field_names(cast(Hashable, type(node))))
+            stack += (getattr(node, name) for name in _list_field_names(cast(Hashable, type(node))))
     return numbers
 
 
 @cache
-def _field_names(value_type: Hashable) -> tuple[str, ...]:
+def _list_field_names(value_type: Hashable) -> tuple[str, ...]:
     """Return the names of the fields of a dataclass; an empty tuple for other types."""
     if not is_dataclass(value_type):
         return ()
     return tuple(field.name for field in fields(cast(Any, value_type)))
 
 
-def _texts_behind(text: str, word: str, chars: int) -> Iterator[str]:
-    """Yield the characters behind each occurrence of a word in a text."""
-    at = text.find(word)
-    while at >= 0:
-        start = at + len(word)
+def _find_texts_after(text: str, token: str, chars: int) -> Iterator[str]:
+    """Yield the next characters after each occurrence of a token in a text."""
+    position = text.find(token)
+    while position >= 0:
+        start = position + len(token)
         yield text[start : start + chars]
-        at = text.find(word, start)
+        position = text.find(token, start)

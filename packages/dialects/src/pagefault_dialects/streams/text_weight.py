@@ -1,19 +1,20 @@
-"""Estimate the memory that parsing and serialising a JSON text takes.
+"""Estimates the memory that parsing and serialising a JSON text takes.
 
-It is several times the size of the text: for the joined body, the decoded text, the parsed values
-and their JSON. The factor depends on the text. CPython stores each character of a string in one,
-two or four bytes, depending on the widest character of the string, and each object or array takes
-some hundred bytes. The service reserves this memory before it parses a body.
+The memory is several times the size of the text: for the joined body, the decoded text, the parsed
+values and their JSON. The factor depends on the text. CPython stores each character of a string in
+one, two or four bytes, depending on the widest character of the string, and each object or array
+takes some hundred bytes. The service reserves this memory before it parses a body.
 """
 
 import re
 
-# Data is examined in pieces, since data of only quotation marks is split into as many parts.
+# Data is examined in pieces, since data is split at quotation marks, and may have no other bytes.
 _PIECE_BYTES = 64 * 1024
-# Measured with texts of 8 MiB: 4.0 times the text if all of it is Latin-1, 6.8 and 10 times if
-# strings take two or four bytes for each character.
+# Measured with texts of 8 MiB: 4.0 times the size of the text if all of it is Latin-1, 6.8 and 10
+# times if strings take two or four bytes for each character.
 _BYTE_COPIES = 3
 _TEXT_COPIES = 2
+# The memory of an object or array, and of one member.
 _CONTAINER_BYTES = 320
 _MEMBER_BYTES = 96
 _LONGEST_ESCAPE = 6
@@ -41,20 +42,21 @@ class TextWeight:
         """Add the next bytes of the text."""
         if not data:
             return
-        bare = b"".join(
+        outside_strings = b"".join(
             piece
             for start in range(0, len(data), _PIECE_BYTES)
             for piece in self._split_outside_strings(data[start : start + _PIECE_BYTES])
         )
-        containers = bare.count(b"[") + bare.count(b"{")
-        self._value_bytes += containers * _CONTAINER_BYTES + bare.count(b",") * _MEMBER_BYTES
+        containers = outside_strings.count(b"[") + outside_strings.count(b"{")
+        members = outside_strings.count(b",")
+        self._value_bytes += containers * _CONTAINER_BYTES + members * _MEMBER_BYTES
         if self._width < 4:
             self._update_width(data)
             # The end of the previous data may have cut an escape.
             self._update_width(self._last_bytes + data[:_LONGEST_ESCAPE])
             self._last_bytes = data[-_LONGEST_ESCAPE:]
 
-    def work_bytes(self, text_bytes: int) -> int:
+    def estimate_bytes(self, text_bytes: int) -> int:
         """Return an upper estimate of the memory in bytes for work on this text.
 
         Args:
@@ -65,8 +67,8 @@ class TextWeight:
     def _split_outside_strings(self, data: bytes) -> list[bytes]:
         """Return the parts of data that are outside of strings.
 
-        Escapes are recognised there as well: the parser raises an error at a backslash outside of a
-        string, so nothing behind it takes memory.
+        Escapes outside of strings are read like escapes in strings. They are errors, at which the
+        parser stops, so the data after them takes no memory.
         """
         has_escapes = b"\\" in data
         if self._is_escaped:

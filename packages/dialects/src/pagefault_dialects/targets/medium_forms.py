@@ -135,8 +135,10 @@ class MediumForm:
         if text.base64_runs:
             reason = f"Files in base64 are no words: {text.base64_runs} left out of the text."
             self._note_step("base64", "placeholder", Obstacle("base64-left-out", reason))
-        if text.rest:
-            reason = f"The text of the file is too long to be shown whole: {text.rest} left out."
+        if text.left_out:
+            reason = (
+                f"The text of the file is too long to be shown whole: {text.left_out} left out."
+            )
             self._note_step("text", "preview", Obstacle("text-too-long", reason))
 
     def _move_to(self, rung: Rung, obstacle: Obstacle) -> None:

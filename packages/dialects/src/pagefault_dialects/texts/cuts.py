@@ -1,7 +1,7 @@
-"""Cut texts to a length: excerpts with offsets, whole sentences, head and tail, previews.
+"""Cuts texts to a length: excerpts with offsets, whole sentences, beginning and end, previews.
 
-No cut splits a grapheme, which is a character with its combining marks. A series of marks longer
-than any real grapheme is split, so that all results are bounded.
+No cut splits a grapheme, which is a character with its combining marks; Unicode calls it a cluster.
+Only a cluster longer than any real grapheme is split, so that all results are bounded.
 """
 
 import re
@@ -14,8 +14,10 @@ from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 _MAX_CLUSTER_CHARS = 256
 _FLAG_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 CLUSTER = regex.compile(r"\X")
+"""A pattern for one grapheme."""
 ELLIPSIS = "…"
 _TAIL_CHARS = 900
+# The end of a sentence in European languages, in Chinese and Japanese, and before an empty line.
 _SENTENCE_END = re.compile(
     r"[.!?\u2026]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s)"
     r"|[\u3002\uff01\uff1f\uff61]++[\u300d\u300f\u201d\u2019\uff09]*+"
@@ -24,6 +26,7 @@ _SENTENCE_END = re.compile(
 HEAD_CHARS = 4_000
 TAIL_CHARS = 1_000
 _MAX_PREVIEW_CHARS = HEAD_CHARS + TAIL_CHARS + 200
+# The line of `_format_gap_line` in a preview.
 _GAP_LINE = re.compile(
     r"\n\[… (?P<left_out>[0-9]{1,18}+) characters left out; "
     r"the whole text is (?P<uri>blob:[0-9a-f]{32}) …\]\n"
@@ -36,8 +39,8 @@ _EXCERPT_NOTICE = re.compile(
 _MAX_NOTICE_CHARS = 200
 
 
-def boundary_at_or_before(text: str, position: int) -> int:
-    """Return the last grapheme boundary in `text[:position]`, reading only text nearby."""
+def find_boundary_before(text: str, position: int) -> int:
+    """Return the last grapheme boundary at or before `position`, reading only text nearby."""
     if position >= len(text) or _is_ascii_boundary(text, position):
         return min(position, len(text))
     anchor, is_boundary = _find_anchor(text, position)
@@ -52,13 +55,13 @@ def boundary_at_or_before(text: str, position: int) -> int:
     return position
 
 
-def boundary_at_or_after(text: str, position: int) -> int:
-    """Return the first grapheme boundary at or behind `position`."""
-    before = boundary_at_or_before(text, position)
-    return position if before == position else cluster_end(text, before)
+def find_boundary_after(text: str, position: int) -> int:
+    """Return the first grapheme boundary at or after `position`."""
+    before = find_boundary_before(text, position)
+    return position if before == position else find_cluster_end(text, before)
 
 
-def cluster_end(text: str, start: int) -> int:
+def find_cluster_end(text: str, start: int) -> int:
     """Return the end of the grapheme that begins at `start`."""
     match = CLUSTER.match(text[start : start + _MAX_CLUSTER_CHARS])
     return start + match.end() if match else len(text)
@@ -71,14 +74,18 @@ def _is_ascii_boundary(text: str, position: int) -> bool:
 
 
 def _find_anchor(text: str, position: int) -> tuple[int, bool]:
-    """Return an earlier position to find graphemes from, and whether it is surely a boundary."""
+    """Return an earlier position from which graphemes can be found.
+
+    The second value says whether the position is known to be a grapheme boundary.
+    """
     earliest = max(0, position - _MAX_CLUSTER_CHARS)
     line_feed = text.rfind("\n", earliest, position)
     if line_feed >= 0:
         return line_feed + 1, True
-    # Flags are pairs of regional indicators. Their pairing depends on the start of the run.
-    run_start = len(text[: earliest + 1].rstrip(_FLAG_HALVES))
-    if run_start <= earliest and (earliest - run_start) % 2:
+    # A flag is a pair of regional indicators. Which of them are a pair depends on the first one in
+    # the row.
+    flags_start = len(text[: earliest + 1].rstrip(_FLAG_HALVES))
+    if flags_start <= earliest and (earliest - flags_start) % 2:
         earliest -= 1
     return earliest, earliest == 0
 
@@ -93,11 +100,11 @@ class Excerpt:
     total_chars: int
     """The length of the whole text."""
     has_gap: bool = False
-    """True if `text` also has the end of the whole text, after a line with the offset between."""
+    """True if `text` also has the end of the whole text, after a line about the part between."""
 
     @property
     def next_offset(self) -> int | None:
-        """The offset of the rest of the whole text; `None` if there is none."""
+        """The offset of the text after the part; `None` if there is none."""
         return self.end if self.end < self.total_chars else None
 
     @property
@@ -113,31 +120,31 @@ class Excerpt:
         return f"[truncated: {span}; go on with offset={self.next_offset}]"
 
 
-def excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
+def take_excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
     """Return the part of a text from `offset` on.
 
     Args:
         text: The whole text.
-        max_chars: The most characters, `None` for all. The part is a few characters shorter if the
-            next grapheme does not fit. It is longer if not even the first grapheme fits, so that
-            repeated calls with `next_offset` always reach the end.
-        offset: The start, in characters. Behind the end of the text the part is empty.
+        max_chars: The most characters; `None` for all. The part is a few characters shorter if the
+            next grapheme does not fit. If not even the first grapheme fits, the part is that
+            grapheme, so that repeated calls with `next_offset` always reach the end.
+        offset: The start, in characters. After the end of the text, the part is empty.
     """
     total = len(text)
     start = min(max(offset, 0), total)
     if max_chars is None or start + max_chars >= total:
         return Excerpt(text[start:], start, total, total)
-    end = boundary_at_or_before(text, start + max(max_chars, 1))
+    end = find_boundary_before(text, start + max(max_chars, 1))
     if end <= start:
-        end = cluster_end(text, start)
+        end = find_cluster_end(text, start)
     return Excerpt(text[start:end], start, end, total)
 
 
 def cut_short(text: str, limit_chars: int) -> str:
-    """Return the text; if it is longer than `limit_chars`, its beginning and an ellipsis."""
+    """Return a text; if it is longer than `limit_chars`, its beginning and an ellipsis."""
     if len(text) <= limit_chars:
         return text
-    return text[: boundary_at_or_before(text, limit_chars - 1)] + ELLIPSIS
+    return text[: find_boundary_before(text, limit_chars - 1)] + ELLIPSIS
 
 
 def take_sentences(text: str, limit_chars: int) -> str:
@@ -152,35 +159,36 @@ def take_sentences(text: str, limit_chars: int) -> str:
         return body
     ends = [match.end() for match in _SENTENCE_END.finditer(body, 0, limit_chars + 1)]
     for end in reversed(ends):
-        if end <= limit_chars and boundary_at_or_before(body, end) == end:
+        if end <= limit_chars and find_boundary_before(body, end) == end:
             return body[:end]
     max_chars = limit_chars - 1
-    last_blank = max(body.rfind(blank, 0, max_chars + 1) for blank in " \n\t")
-    end = last_blank if last_blank > 0 else max_chars
-    return body[: boundary_at_or_before(body, end)].rstrip() + ELLIPSIS
+    last_space = max(body.rfind(space, 0, max_chars + 1) for space in " \n\t")
+    end = last_space if last_space > 0 else max_chars
+    return body[: find_boundary_before(body, end)].rstrip() + ELLIPSIS
 
 
 def keep_head_and_tail(text: str, limit_chars: int) -> str:
-    """Return a text's beginning and end around a line with the number of omitted characters.
+    """Return a text of at most `limit_chars` characters.
 
-    A text that fits `limit_chars` is returned as it is.
+    Of a longer text, the beginning and the end are returned, around a line with the number of the
+    characters between them.
     """
     if len(text) <= limit_chars:
         return text
-    head_chars = limit_chars - _TAIL_CHARS - len(_gap_line(len(text)))
+    head_chars = limit_chars - _TAIL_CHARS - len(_format_gap_line(len(text)))
     return _cut_middle(text, head_chars, _TAIL_CHARS)
 
 
 def needs_preview(text: str) -> bool:
-    """Return whether a text is too long for a record, which then has a preview."""
+    """Return whether a text is too long for a record. The record then has a preview of the text."""
     return len(text) > PREVIEW_LIMIT_CHARS
 
 
-def preview(text: str, uri: str) -> str:
+def make_preview(text: str, uri: str) -> str:
     """Return the preview of a long text in a record.
 
-    It has the first 4,000 and the last 1,000 characters, and a line about the text between them.
-    `shorten_text` cuts texts in renderings.
+    The preview has the first 4,000 and the last 1,000 characters, and a line about the text between
+    them. In renderings, `shorten_text` cuts texts.
 
     Args:
         text: The whole text, longer than `PREVIEW_LIMIT_CHARS`.
@@ -210,22 +218,35 @@ def shorten_text(text: str, limit_chars: int, reading_call: str) -> str:
             text, head, tail, 0, f"; {reading_call} shows all of it" if reading_call else ""
         )
     joined = text[: found.start()] + text[found.end() :]
-    # The new gap has to include the gap of the preview.
+    # The text that is left out has to include what the preview leaves out.
     head, tail = min(head, found.start()), min(tail, len(text) - found.end())
     note = f"; the whole text is {found['uri']}"
     return _cut_middle(joined, head, tail, int(found["left_out"]), note)
 
 
 def _cut_middle(
-    text: str, head_chars: int, tail_chars: int, missing: int = 0, note: str = ""
+    text: str, head_chars: int, tail_chars: int, missing_chars: int = 0, note: str = ""
 ) -> str:
-    head_end = boundary_at_or_before(text, head_chars)
-    tail_start = boundary_at_or_after(text, len(text) - tail_chars)
-    return text[:head_end] + _gap_line(tail_start - head_end + missing, note) + text[tail_start:]
+    """Return the beginning and the end of a text around a line about the text between them.
+
+    Args:
+        text: The text.
+        head_chars: The length of the beginning.
+        tail_chars: The length of the end.
+        missing_chars: The number of characters that the text lacks between them already.
+        note: The end of the line.
+    """
+    head_end = find_boundary_before(text, head_chars)
+    tail_start = find_boundary_after(text, len(text) - tail_chars)
+    return (
+        text[:head_end]
+        + _format_gap_line(tail_start - head_end + missing_chars, note)
+        + text[tail_start:]
+    )
 
 
-def _gap_line(left_out: int, note: str = "") -> str:
-    return f"\n[… {left_out} characters left out{note} …]\n"
+def _format_gap_line(left_out_chars: int, note: str = "") -> str:
+    return f"\n[… {left_out_chars} characters left out{note} …]\n"
 
 
 def measure_whole_text(text: str) -> int:
@@ -235,12 +256,15 @@ def measure_whole_text(text: str) -> int:
 
 
 def find_excerpted_length(text: str) -> int | None:
-    """Return the length of the whole text if a text ends with `Excerpt.notice`, else `None`."""
+    """Return the length of the whole text of an excerpt that ends with `Excerpt.notice`.
+
+    The result is `None` for any other text.
+    """
     found = _EXCERPT_NOTICE.search(text, max(0, len(text) - _MAX_NOTICE_CHARS))
     return int(found[1]) if found else None
 
 
 def find_whole_text_uri(text: str) -> str | None:
-    """Return the URI of the whole text if a text is a preview, else `None`."""
+    """Return the URI of the whole text if a text is a preview, otherwise `None`."""
     found = _GAP_LINE.search(text) if HEAD_CHARS // 2 < len(text) <= _MAX_PREVIEW_CHARS else None
     return found["uri"] if found else None

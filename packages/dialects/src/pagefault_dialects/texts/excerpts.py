@@ -1,7 +1,7 @@
 """Excerpts of a text that fit into one response: a range of lines, matching lines, a JSON value.
 
-Lines are matched by plain text, not by regular expressions. Of a long line, the part around its
-first match is returned. The collectors are fed with blocks of lines, see `line_blocks`.
+Lines match if they contain a text; there are no regular expressions. Of a long line, the part
+around its first match is returned. The collectors are fed with the blocks of `line_blocks`.
 """
 
 from bisect import bisect_right
@@ -13,13 +13,13 @@ from itertools import accumulate
 from pagefault_dialects.json.pointer_scanner import LargeValue
 from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.texts.cuts import boundary_at_or_before
+from pagefault_dialects.texts.cuts import find_boundary_before
 from pagefault_dialects.texts.line_blocks import LineBlock
 
-ANSWER_BYTES = 64 * 1024
+RESPONSE_BYTES = 64 * 1024
 """The most bytes of a text in one response."""
 SHOWN_KEYS = 200
-"""The most members of a large value that are described."""
+"""The most members of a large object or array that are described."""
 _TYPES: dict[type, str] = {
     **{type(None): "null", bool: "boolean", int: "number", float: "number"},
     **{dict: "object", list: "array", str: "string"},
@@ -27,9 +27,11 @@ _TYPES: dict[type, str] = {
 _SHOWN_KEYS_BYTES = 16 * 1024
 _SHOWN_STRING_CHARS = 4_000
 LONGEST_LINE_CHARS = 8_000
-# Characters behind the cut of a long line, which show where its last grapheme ends.
+"""Of longer lines in a range of lines, only the beginning is returned."""
+# Characters after the cut of a long line, by which the end of its last grapheme is found.
 _GRAPHEME_CHARS = 256
 LONGEST_SHOWN_CHARS = 500
+"""Of longer matching lines, only a part is returned."""
 _CHARS_BEFORE_MATCH = 150
 # Counted for each line in addition to its text, so that the number of empty lines is limited.
 _LINE_BYTES = 32
@@ -60,11 +62,12 @@ class LineCollector:
         self._first = first
         self._last = last
         self._lines: list[str] = []
-        self._line_starts: list[int] = []
+        self._cut_lines: list[int] = []
         self._size_bytes = 0
         self._next_line: int | None = None
+        # The beginning and the length so far of a long line that arrives in parts.
         self._line_start = ""
-        self._chars = 0
+        self._line_chars = 0
 
     @property
     def is_done(self) -> bool:
@@ -78,16 +81,14 @@ class LineCollector:
             return
         if block.first_line + block.text.count("\n") < self._first:
             return
-        for line in block.lines()[max(0, self._first - block.first_line) :]:
+        for line in block.split_lines()[max(0, self._first - block.first_line) :]:
             if self.is_done:
                 return
             self._add_line(line, len(line))
 
-    def excerpt(self) -> LineExcerpt:
+    def finish(self) -> LineExcerpt:
         """Return the collected lines."""
-        return LineExcerpt(
-            self._first, tuple(self._lines), tuple(self._line_starts), self._next_line
-        )
+        return LineExcerpt(self._first, tuple(self._lines), tuple(self._cut_lines), self._next_line)
 
     def _add_part(self, block: LineBlock) -> None:
         """Add a part of a long line, of which only the beginning is kept."""
@@ -95,10 +96,10 @@ class LineCollector:
             return
         missing_chars = LONGEST_LINE_CHARS + _GRAPHEME_CHARS - len(self._line_start)
         self._line_start += block.text[:missing_chars]
-        self._chars += len(block.text)
-        if block.ends:
-            self._add_line(self._line_start, self._chars)
-            self._line_start, self._chars = "", 0
+        self._line_chars += len(block.text)
+        if block.ends_line:
+            self._add_line(self._line_start, self._line_chars)
+            self._line_start, self._line_chars = "", 0
 
     def _add_line(self, line: str, chars: int) -> None:
         """Add a line if it fits.
@@ -109,17 +110,17 @@ class LineCollector:
         """
         is_cut = chars > LONGEST_LINE_CHARS
         if is_cut:
-            end = boundary_at_or_before(line, LONGEST_LINE_CHARS)
+            end = find_boundary_before(line, LONGEST_LINE_CHARS)
             line = f"{line[:end]}[… {chars - end} more characters in this line …]"
         number = self._first + len(self._lines)
         size_bytes = len(line.encode()) + 1
-        if self._lines and self._size_bytes + size_bytes > ANSWER_BYTES:
+        if self._lines and self._size_bytes + size_bytes > RESPONSE_BYTES:
             self._next_line = number
             return
         self._size_bytes += size_bytes
         self._lines.append(line)
         if is_cut:
-            self._line_starts.append(number)
+            self._cut_lines.append(number)
 
 
 @dataclass(slots=True)
@@ -155,7 +156,7 @@ class _LongLine:
     """A long line that arrives in parts."""
 
     visible: str
-    """The part to return."""
+    """The part of the line that is returned."""
     is_match: bool = False
     tail: str = ""
     """The end of the last part, for matches across parts."""
@@ -184,9 +185,12 @@ class MatchCollector:
         self._size_bytes = 0
         self._total = 0
         self._next_line: int | None = None
+        # The lines before the next one, as context of a match.
         self._recent: list[str] = []
+        # The number of the last line that was read.
         self._line = 0
-        self._long: _LongLine | None = None
+        # The long line that is being read.
+        self._long_line: _LongLine | None = None
 
     @property
     def is_done(self) -> bool:
@@ -203,21 +207,21 @@ class MatchCollector:
         skipped = max(0, self._first - block.first_line)
         last = block.first_line + block.text.count("\n")
         if skipped or last > self._last or self._words in self._fold_case(block.text):
-            lines = block.lines()[skipped : self._last - block.first_line + 1]
+            lines = block.split_lines()[skipped : self._last - block.first_line + 1]
             self._add_lines(block.first_line + skipped, lines, self._find_matches(lines))
         elif self._context:
             # There is no match in the block, so only its first and last lines may be context. The
             # block may have a million lines.
-            before, after = block.edges(self._context)
+            before, after = block.split_ends(self._context)
             self._add_context(before)
             self._recent = (self._recent + after)[-self._context :]
         self._line = last
 
-    def matches(self) -> Matches:
+    def finish(self) -> Matches:
         """Return the matches."""
         size_bytes = sum(match.size_bytes for match in self._found)
         # The size of a match was counted before the lines after it were added.
-        while size_bytes > ANSWER_BYTES and len(self._found) > 1:
+        while size_bytes > RESPONSE_BYTES and len(self._found) > 1:
             dropped = self._found.pop()
             size_bytes -= dropped.size_bytes
             self._next_line = dropped.line
@@ -228,22 +232,20 @@ class MatchCollector:
 
     def _find_matches(self, lines: list[str]) -> list[int]:
         """Return the indexes of matching lines."""
-        words = self._words
-        if self._ignore_case:
-            return [index for index, line in enumerate(lines) if words in line.casefold()]
-        return [index for index, line in enumerate(lines) if words in line]
+        folded_lines = map(str.casefold, lines) if self._ignore_case else lines
+        return [index for index, line in enumerate(folded_lines) if self._words in line]
 
     def _add_lines(self, number: int, lines: list[str], matching: list[int]) -> None:
         """Add the matches in some lines.
 
         Args:
-            number: The number of the first line.
+            number: The number of the first of these lines.
             lines: The lines.
-            matching: The indexes of the lines that match.
+            matching: The indexes in `lines` of those that match.
         """
         self._add_context(lines)
         for count, index in enumerate(matching):
-            if self._next_line is None and self._size_bytes > ANSWER_BYTES:
+            if self._next_line is None and self._size_bytes > RESPONSE_BYTES:
                 self._next_line = number + index
             if self._next_line is not None:
                 self._total += len(matching) - count
@@ -251,8 +253,8 @@ class MatchCollector:
             self._total += 1
             match = LineMatch(number + index, self._cut_to_match(lines[index]))
             if self._context:
-                near = self._recent + lines[max(0, index - self._context) : index]
-                match.before = [_cut_line(line) for line in near[-self._context :]]
+                before = self._recent + lines[max(0, index - self._context) : index]
+                match.before = [_cut_line(line) for line in before[-self._context :]]
                 match.after = [*map(_cut_line, lines[index + 1 : index + 1 + self._context])]
             self._found.append(match)
             self._size_bytes += match.size_bytes
@@ -271,18 +273,18 @@ class MatchCollector:
         """Search a part of a long line."""
         if not self._first <= block.first_line <= self._last:
             return
-        if self._long is None:
-            self._long = _LongLine(_cut_line(block.text))
-        text = self._long.tail + block.text
-        if not self._long.is_match and self._words in self._fold_case(text):
-            self._long.is_match = True
-            self._long.visible = self._cut_to_match(text)
-        self._long.tail = text[-(len(self._words) + _CHARS_BEFORE_MATCH) :]
-        if block.ends:
-            matching = [0] if self._long.is_match else []
-            self._add_lines(block.first_line, [self._long.visible], matching)
+        if self._long_line is None:
+            self._long_line = _LongLine(_cut_line(block.text))
+        text = self._long_line.tail + block.text
+        if not self._long_line.is_match and self._words in self._fold_case(text):
+            self._long_line.is_match = True
+            self._long_line.visible = self._cut_to_match(text)
+        self._long_line.tail = text[-(len(self._words) + _CHARS_BEFORE_MATCH) :]
+        if block.ends_line:
+            matching = [0] if self._long_line.is_match else []
+            self._add_lines(block.first_line, [self._long_line.visible], matching)
             self._line = block.first_line
-            self._long = None
+            self._long_line = None
 
     def _cut_to_match(self, line: str) -> str:
         """Return a line; of a long line, the part around its first match."""
@@ -291,26 +293,27 @@ class MatchCollector:
         start = self._find_match_position(line) - _CHARS_BEFORE_MATCH
         if start <= 0:
             return _cut_line(line)
-        start = boundary_at_or_before(line, start)
+        start = find_boundary_before(line, start)
         visible = line[start : start + 2 * LONGEST_SHOWN_CHARS]
         if len(visible) < LONGEST_SHOWN_CHARS:
             return f"…{visible}"
-        return f"…{visible[: boundary_at_or_before(visible, LONGEST_SHOWN_CHARS - 2)]}…"
+        return f"…{visible[: find_boundary_before(visible, LONGEST_SHOWN_CHARS - 2)]}…"
 
     def _find_match_position(self, line: str) -> int:
-        """Return the position of the first match in a line."""
+        """Return the position of the first match in a line that contains one."""
         folded = self._fold_case(line)
         position = folded.find(self._words)
         if len(folded) == len(line):
             return position
-        # Case folding turns a character into up to three, so characters are counted.
+        # Case folding turns a character into up to three, so the position in the folded line is
+        # converted to a position in the line.
         ends = list(accumulate(len(character.casefold()) for character in line))
         return bisect_right(ends, position)
 
 
 def _cut_line(line: str) -> str:
     is_short = len(line) <= LONGEST_SHOWN_CHARS
-    return line if is_short else f"{line[: boundary_at_or_before(line, LONGEST_SHOWN_CHARS - 1)]}…"
+    return line if is_short else f"{line[: find_boundary_before(line, LONGEST_SHOWN_CHARS - 1)]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,24 +325,24 @@ class JsonExcerpt:
     """The value as compact JSON; `None` if it is too large."""
     shape: dict[str, JsonValue] | None
     """The description of a value that is too large."""
-    words: str
+    plain_text: str
     """The value or its description as plain text."""
 
 
 def excerpt_json(value: JsonValue | LargeValue, pointer: str) -> JsonExcerpt:
-    """Return a value as text, or its description if the text is longer than `ANSWER_BYTES`."""
+    """Return a value as text, or its description if the text is longer than `RESPONSE_BYTES`."""
     if isinstance(value, LargeValue):
         return _describe_container(value, value.size_bytes, value.length, value.members, pointer)
     text = json_text(value)
     size_bytes = len(text.encode())
-    if size_bytes <= ANSWER_BYTES:
+    if size_bytes <= RESPONSE_BYTES:
         return JsonExcerpt(pointer, text, None, value if isinstance(value, str) else text)
     if isinstance(value, dict | list):
         members = value.items() if isinstance(value, dict) else enumerate(value)
         return _describe_container(value, size_bytes, len(value), members, pointer)
     shape: dict[str, JsonValue] = {"type": _json_type(value), "size": size_bytes}
     if isinstance(value, str):
-        start = value[: boundary_at_or_before(value, _SHOWN_STRING_CHARS)]
+        start = value[: find_boundary_before(value, _SHOWN_STRING_CHARS)]
         shape |= {"length": len(value), "start": start}
         shape["hint"] = (
             "Too long for one answer; `start` is its beginning. Find a passage with `grep`, or "
@@ -404,13 +407,14 @@ def format_plain_text(found: LineExcerpt | Matches | JsonExcerpt) -> str:
     context.
     """
     if isinstance(found, JsonExcerpt):
-        return found.words
+        return found.plain_text
     if isinstance(found, LineExcerpt):
         return "".join(f"{line}\n" for line in found.lines)
     return "".join(f"{line}\n" for line in _format_matches(found))
 
 
 def _format_matches(matches: Matches) -> list[str]:
+    """Return matches and their context as the lines that `grep -n` prints, each line once."""
     texts: dict[int, str] = {}
     for match in matches.found:
         start = match.line - len(match.before)

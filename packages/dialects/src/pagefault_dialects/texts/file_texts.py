@@ -1,7 +1,7 @@
-"""Texts of files for messages of renderings, without base64.
+"""Reads the texts of files that are rendered for a model, without the base64 in them.
 
-A text up to a given length is written as a whole. Of a longer text only the beginning and the end
-are written, and of a large file only these are read.
+A text up to a given length is rendered as a whole. Of a longer text, only the beginning and the end
+are rendered, and of a large file, only these are read.
 """
 
 import re
@@ -14,22 +14,25 @@ from pagefault_dialects.text_windows import is_wide, text_decoder
 from pagefault_dialects.texts.cuts import (
     HEAD_CHARS,
     TAIL_CHARS,
-    boundary_at_or_after,
-    boundary_at_or_before,
+    find_boundary_after,
+    find_boundary_before,
 )
 
 MAX_WHOLE_BYTES = 1 << 20
-"""Larger files are not read as a whole."""
+"""The size up to which a file is read as a whole."""
 HEAD_BYTES = 1 << 16
-"""The number of first bytes that are read instead."""
+"""The number of bytes that are read from the beginning of a larger file."""
 TAIL_BYTES = 1 << 14
-"""The number of last bytes that are read instead."""
+"""The number of bytes that are read from the end of a larger file."""
 
 # Enough for the signatures of archives, images and the like.
 _SNIFFED_BYTES = 512
-# A run of this length is no word and no number: it is the rest of base64 that was cut.
+# So many characters of base64 in a row are no word and no number: they are the end of base64 whose
+# beginning was left out.
 _CUT_BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{128,}+")
+# The length of the byte order mark, which is also the width of characters.
 _MARK_BYTES = {"utf-16": 2, "utf-32": 4}
+# A character of UTF-8 has at most so many bytes after its first byte.
 _MAX_PARTIAL_BYTES = 3
 
 
@@ -43,22 +46,23 @@ class FileText:
     """The legacy charset of the file; empty for UTF-8 and UTF-16."""
     tail: str = ""
     """The end of a long text."""
-    rest: str = ""
-    """The amount of text between beginning and end in words; empty for a whole text."""
+    left_out: str = ""
+    """The amount of text between beginning and end, such as `900 characters`; empty for a whole
+    text."""
     base64_runs: int = 0
     """The number of files in base64 that were replaced by marks."""
 
     def abridge(self, reading_call: str) -> str:
-        """Return the text; for a long text its ends around a line about the text between.
+        """Return the text; of a long text, its beginning and end around a line about the rest.
 
         Args:
             reading_call: The call of a tool that returns the whole text, for the line; empty if
                 there is none.
         """
-        if not self.rest:
+        if not self.left_out:
             return self.text
         shows = f"; {reading_call} shows all of it" if reading_call else ""
-        return f"{self.text}\n[… {self.rest} left out{shows} …]\n{self.tail}"
+        return f"{self.text}\n[… {self.left_out} left out{shows} …]\n{self.tail}"
 
 
 def read_file_text(data: bytes, declared_type: str | None, max_chars: int) -> FileText | None:
@@ -76,12 +80,12 @@ def read_file_text(data: bytes, declared_type: str | None, max_chars: int) -> Fi
     if len(text) <= max_chars:
         return FileText(text, decoded.charset, base64_runs=runs)
     head, tail = _take_head(text), _take_tail(text)
-    rest = f"{len(text) - len(head) - len(tail)} characters"
-    return FileText(head, decoded.charset, tail, rest, runs)
+    left_out = f"{len(text) - len(head) - len(tail)} characters"
+    return FileText(head, decoded.charset, tail, left_out, runs)
 
 
 def read_file_ends(
-    head: bytes, tail: bytes, declared_type: str | None, rest: str
+    head: bytes, tail: bytes, declared_type: str | None, left_out: str
 ) -> FileText | None:
     """Return the beginning and the end of a large file's text; `None` if it is not text.
 
@@ -89,7 +93,7 @@ def read_file_ends(
         head: The first `HEAD_BYTES` bytes.
         tail: The last `TAIL_BYTES` bytes.
         declared_type: The declared MIME type, perhaps with a charset.
-        rest: The amount of text between them in words.
+        left_out: The amount of text between them, such as `3.1 MB`.
     """
     decoder = TextDecoder(declared_type)
     first = decoder.decode(head)
@@ -97,36 +101,37 @@ def read_file_ends(
         return None
     encoding = decoder.encoding
     if is_wide(encoding):
-        # The byte order mark is copied from the beginning. Characters begin at multiples of their
-        # width.
+        # The decoder needs the byte order mark, which only the beginning has. Partial bytes before
+        # the first whole character are skipped.
         width = _MARK_BYTES[encoding]
         last = text_decoder(encoding).decode(head[:width] + tail[len(tail) % width :], final=True)
     elif decoder.is_final:
         last = text_decoder(encoding).decode(tail, final=True)
     else:
-        ending = TextDecoder(declared_type if first.isascii() else None)
-        last = ending.decode(_skip_partial_character(tail), final=True)
-        encoding = ending.encoding if first.isascii() else encoding
+        # ASCII at the beginning does not decide between UTF-8 and the legacy charsets.
+        tail_decoder = TextDecoder(declared_type if first.isascii() else None)
+        last = tail_decoder.decode(_skip_partial_character(tail), final=True)
+        encoding = tail_decoder.encoding if first.isascii() else encoding
     first, runs = _replace_base64(first)
     last, more_runs = _replace_base64(last)
     if cut := _CUT_BASE64.match(last):
         # The base64 began in the text that is left out.
         last = last[cut.end() :]
     return FileText(
-        _take_head(first), charset_name(encoding), _take_tail(last), rest, runs + more_runs
+        _take_head(first), charset_name(encoding), _take_tail(last), left_out, runs + more_runs
     )
 
 
 def _take_head(text: str) -> str:
-    return text[: boundary_at_or_before(text, HEAD_CHARS)]
+    return text[: find_boundary_before(text, HEAD_CHARS)]
 
 
 def _take_tail(text: str) -> str:
-    return text[boundary_at_or_after(text, max(0, len(text) - TAIL_CHARS)) :]
+    return text[find_boundary_after(text, max(0, len(text) - TAIL_CHARS)) :]
 
 
 def _is_text(text: str) -> bool:
-    """Return whether a decoded text has no NUL, and hardly any invalid bytes."""
+    """Return whether decoded bytes were a text: no NUL, and at most a tenth of them invalid."""
     return "\0" not in text and text.count("\ufffd") * 10 <= len(text)
 
 

@@ -1,8 +1,8 @@
-"""Write JSON text with the contents of stored files in its strings, piece by piece.
+"""Writes JSON text whose strings have the contents of stored files, piece by piece.
 
-`MediaMarks` splits a JSON text at the strings whose contents are stored media, and the writers
-encode the bytes of these media as they are read from the store. Each written piece has at most a
-quarter of a MiB, since it stays in memory until a slow client has received it.
+`MediaMarks` splits a JSON text where such contents have to be inserted, and the writers encode the
+bytes of the files as they are read from the store. Each written piece has at most a quarter of a
+MiB, since it stays in memory until a slow client has received it.
 """
 
 import secrets
@@ -16,7 +16,7 @@ from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, Store
 from pagefault_dialects.text_windows import text_decoder, text_encoding
 
 _BASE64_GROUP_BYTES = 3
-# The bytes that are written as one piece. Base64 adds a third, and an escape is up to six times as
+# The most bytes of a file in one piece. Base64 adds a third, and an escape is up to six times as
 # long as its character.
 _BYTES_PER_BASE64_PIECE = 192 * 1024
 _BYTES_PER_TEXT_PIECE = 32 * 1024
@@ -26,8 +26,8 @@ class Base64Writer:
     """A writer of bytes as base64 inside one JSON string.
 
     Args:
-        is_urlsafe: Write `-` and `_` rather than `+` and `/`.
-        is_padded: Pad the last group with `=`.
+        is_urlsafe: Whether `-` and `_` are written in place of `+` and `/`.
+        is_padded: Whether the last group is padded with `=`.
     """
 
     def __init__(self, *, is_urlsafe: bool = False, is_padded: bool = True) -> None:
@@ -58,8 +58,8 @@ class TextWriter:
     It has the methods of `Base64Writer`.
 
     Args:
-        encoding: The encoding of the bytes. Without it, the byte order mark decides, or it is
-            UTF-8.
+        encoding: The encoding of the bytes; `None` for that of the byte order mark, or UTF-8
+            without one.
     """
 
     def __init__(self, encoding: str | None = None) -> None:
@@ -89,10 +89,10 @@ def _escape(text: str) -> bytes:
 
 
 class MediaMarks:
-    """The stored media of one JSON value, each with a mark that stands for its characters.
+    """The stored media of one JSON value, each with a mark at its position in the value.
 
-    The caller puts marks into strings of the value, serialises the value, and splits the text at
-    the marks. A mark has only characters that JSON does not escape, and a random token, so that no
+    The caller puts the marks into strings of the value, serialises the value, and splits the text
+    at the marks. A mark has only characters that JSON does not escape. It has a random token, so no
     other part of the text equals it.
     """
 
@@ -107,9 +107,9 @@ class MediaMarks:
 
     def split(self, text: bytes) -> list[JsonPiece]:
         """Split a JSON text at its marks: bytes first and last, and a medium between each two."""
-        first, *rest = text.split(f"{self._token}:".encode())
-        pieces: list[JsonPiece] = [first]
-        for marked in rest:
-            index, _, following = marked.partition(b";")
+        before_marks, *parts = text.split(f"{self._token}:".encode())
+        pieces: list[JsonPiece] = [before_marks]
+        for part in parts:
+            index, _, following = part.partition(b";")
             pieces += [self._media[int(index)], following]
         return pieces

@@ -1,7 +1,7 @@
-"""Split a text into blocks of lines while it arrives, and index its lines.
+"""Splits a text into blocks of lines while it arrives, and indexes its lines.
 
 `LineIndexer` reads the bytes of a text once. With its index, a reader finds a line without reading
-the text before that line.
+all the text before that line.
 """
 
 import codecs
@@ -12,8 +12,8 @@ from itertools import pairwise
 from pagefault_dialects.media.legacy_charsets import TextDecoder
 from pagefault_dialects.text_windows import is_wide
 
-# A longer line is split into parts, so that a text without line ends does not fill the memory.
 LONGEST_WHOLE_LINE_CHARS = 1024 * 1024
+"""Longer lines are split into parts, so that a text without line ends does not fill the memory."""
 _CHECKPOINT_BYTES = 1024 * 1024
 
 
@@ -27,18 +27,21 @@ class LineBlock:
     """The text without the end of its last line."""
     is_part: bool = False
     """True for a part of a long line."""
-    ends: bool = True
+    ends_line: bool = True
     """True unless further parts of the same line follow."""
 
-    def lines(self) -> list[str]:
-        """Return the lines, without their ends."""
+    def split_lines(self) -> list[str]:
+        """Return the lines, without line ends."""
         lines = self.text.split("\n")
         if "\r" in self.text:
             return [line.removesuffix("\r") for line in lines]
         return lines
 
-    def edges(self, count: int) -> tuple[list[str], list[str]]:
-        """Return the first and the last `count` lines, which may be the same."""
+    def split_ends(self, count: int) -> tuple[list[str], list[str]]:
+        """Return the first `count` and the last `count` lines, which may overlap.
+
+        The lines between them are not split.
+        """
         first = self.text.split("\n", count)[:count]
         last = self.text.rsplit("\n", count)[-count:]
         return [line.removesuffix("\r") for line in first], [
@@ -46,7 +49,7 @@ class LineBlock:
         ]
 
 
-class LineBlocks:
+class LineBlockSplitter:
     """A splitter of a text into blocks of lines.
 
     Args:
@@ -54,7 +57,9 @@ class LineBlocks:
     """
 
     def __init__(self, first_line: int = 1) -> None:
+        # The number of the next line.
         self._line = first_line
+        # The characters after the last line end.
         self._rest = ""
         self._is_inside_long_line = False
 
@@ -91,7 +96,7 @@ class LineBlocks:
         # A carriage return may be the first half of a line end.
         if text.endswith("\r"):
             text, self._rest = text[:-1], "\r"
-        return LineBlock(self._line, text, is_part=True, ends=False)
+        return LineBlock(self._line, text, is_part=True, ends_line=False)
 
     def _end_long_line(self, text: str) -> LineBlock:
         block = LineBlock(self._line, text.removesuffix("\r"), is_part=True)
@@ -102,25 +107,30 @@ class LineBlocks:
 
 @dataclass(frozen=True, slots=True)
 class LineIndex:
-    """An index of the lines of one text, with a checkpoint about every MiB."""
+    """An index of the lines of one text. It has the number of lines before about every MiB."""
 
     encoding: str
     """Python's name of the encoding."""
     total_lines: int
     offsets: tuple[int, ...]
-    """The checkpoints, in bytes. The first is 0."""
+    """The checkpoints: positions in the text, in bytes. The first is 0."""
     line_ends: tuple[int, ...]
     """For each checkpoint, the number of line ends in the bytes before it."""
 
     @property
     def is_dense(self) -> bool:
-        """True if there are line ends between all checkpoints, so that no line is long."""
+        """True if there are line ends between all checkpoints, so that no line is long.
+
+        Never true for encodings with several bytes for each character.
+        """
         ends = pairwise(self.line_ends)
         return not is_wide(self.encoding) and all(before < after for before, after in ends)
 
     def find_checkpoint(self, line: int) -> tuple[int, int]:
-        """Return the last checkpoint before a line: its byte offset, and the line at the offset."""
-        # A checkpoint may be inside of an earlier line, but not inside of the line itself.
+        """Return the last checkpoint before a line: its byte offset, and the line at the offset.
+
+        A checkpoint may be inside of an earlier line, but not inside of the line itself.
+        """
         index = max(0, bisect_left(self.line_ends, line - 1) - 1)
         return self.offsets[index], self.line_ends[index] + 1
 
@@ -134,14 +144,17 @@ class LineIndexer:
 
     def __init__(self, declared_type: str | None = None) -> None:
         self._decoder = TextDecoder(declared_type)
+        # The number of bytes that were read.
         self._position = 0
         self._line_end_count = 0
-        self._is_open = False
+        # True if there are characters after the last line end.
+        self._has_open_line = False
         self._offsets = [0]
         self._line_ends = [0]
 
     def feed(self, chunk: bytes) -> None:
         """Read the next bytes. The first chunk needs four bytes, unless the text is shorter."""
+        # Once the encoding is known, line ends are counted in the bytes, without decoding.
         text = "" if self._counts_bytes and self._decoder.is_final else self._decode(chunk)
         if not self._counts_bytes:
             self._count(text.encode())
@@ -159,13 +172,14 @@ class LineIndexer:
             self._count(rest.encode())
         return LineIndex(
             self._decoder.encoding,
-            self._line_end_count + self._is_open,
+            self._line_end_count + self._has_open_line,
             tuple(self._offsets),
             tuple(self._line_ends),
         )
 
     @property
     def _counts_bytes(self) -> bool:
+        """True if the byte of a line feed is always a line feed."""
         return not is_wide(self._decoder.encoding)
 
     def _decode(self, chunk: bytes, *, final: bool = False) -> str:
@@ -174,4 +188,4 @@ class LineIndexer:
     def _count(self, text: bytes) -> None:
         if text:
             self._line_end_count += text.count(b"\n")
-            self._is_open = not text.endswith(b"\n")
+            self._has_open_line = not text.endswith(b"\n")
