@@ -51,7 +51,7 @@ async def stood(records: Records, stored: StoredFrontier, *seqs: int) -> list[Fr
 
     def read(unit: UnitOfWork) -> list[Frontier]:
         moves = unit[FrontierMoveRecords]
-        return [moves.frontier_at("s", stored, seq) for seq in seqs]
+        return [moves.find_frontier_at("s", stored, seq) for seq in seqs]
 
     return await records.read(PROJECT, read)
 

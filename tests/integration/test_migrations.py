@@ -184,7 +184,7 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
     records = Records(open_database(empty))
     async with writing(records, "p") as unit:
         kept = await unit[SessionHistory].entries("s", after_seq=0, limit=9)
-        assert await unit[PageRecords].page_numbers(PageFilters(), before=None, limit=9) == []
+        assert await unit[PageRecords].list_numbers(PageFilters(), before=None, limit=9) == []
         session = await unit[SessionRecords].find("s")
         assert await unit[SearchEntryRecords].count_waiting() == 1
     assert await SearchIndexing(records).index_all() == 1

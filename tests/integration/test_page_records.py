@@ -72,7 +72,7 @@ async def insert(unit: OpenUnit, *page_ids: str, **fields: object) -> dict[str, 
 
 async def listed(unit: OpenUnit, **filters: object) -> list[str]:
     narrowed = PageFilters(**filters)  # type: ignore[arg-type] # each test names real filters
-    numbers = await unit[PageRecords].page_numbers(narrowed, before=None, limit=99)
+    numbers = await unit[PageRecords].list_numbers(narrowed, before=None, limit=99)
     found = await unit[PageRecords].find_numbered(numbers)
     return [found[number].page_id for number in numbers]
 
@@ -141,7 +141,7 @@ async def test_page_is_named_if_the_filters_let_it_pass(records: Records) -> Non
         (number,) = (await insert(unit, "a", **fields, compression_level=2)).values()
     async with reading(records, PROJECT) as unit:
         for filters in (PageFilters(), passing):
-            assert await unit[PageRecords].number_of("a", filters) == number
+            assert await unit[PageRecords].find_number("a", filters) == number
         for other in (
             PageFilters(session_id="t"),
             PageFilters(modality="text"),
@@ -150,8 +150,8 @@ async def test_page_is_named_if_the_filters_let_it_pass(records: Records) -> Non
             PageFilters(compression_level=Level.FULL),
             replace(passing, pinned=False),
         ):
-            assert await unit[PageRecords].number_of("a", other) is None
-        assert await unit[PageRecords].number_of("b", passing) is None
+            assert await unit[PageRecords].find_number("a", other) is None
+        assert await unit[PageRecords].find_number("b", passing) is None
 
 
 async def test_taken_ids_are_left_as_they_are(records: Records) -> None:
@@ -232,8 +232,8 @@ async def test_list_is_newest_first_and_goes_on_where_it_ended(records: Records)
     async with writing(records, PROJECT) as unit:
         numbers = await insert(unit, "c", "a", "b")
     async with reading(records, PROJECT) as unit:
-        first = await unit[PageRecords].page_numbers(PageFilters(), before=None, limit=2)
-        rest = await unit[PageRecords].page_numbers(PageFilters(), before=first[-1], limit=2)
+        first = await unit[PageRecords].list_numbers(PageFilters(), before=None, limit=2)
+        rest = await unit[PageRecords].list_numbers(PageFilters(), before=first[-1], limit=2)
         found = await unit[PageRecords].find_numbered([*first, *rest])
     assert [*first, *rest] == [numbers[name] for name in ("b", "a", "c")]
     assert found == {

@@ -90,7 +90,9 @@ async def test_steps_of_a_long_backlog_take_entries_apart(records: Records) -> N
     await records.write(PROJECT, add_messages)
 
     def numbers(unit: UnitOfWork, limit: int, skip: int = 0) -> list[int]:
-        return [item.number for item in unit[SearchEntryRecords].waiting(limit=limit, skip=skip)]
+        return [
+            item.number for item in unit[SearchEntryRecords].list_waiting(limit=limit, skip=skip)
+        ]
 
     every = await records.read(PROJECT, partial(numbers, limit=MESSAGES))
     apart = [
@@ -121,7 +123,7 @@ async def test_step_that_is_broken_off_is_done_again(records: Records) -> None:
     await records.write(PROJECT, add_messages)
 
     def broken_off(unit: UnitOfWork) -> None:
-        entries = unit[SearchEntryRecords].waiting(limit=10)
+        entries = unit[SearchEntryRecords].list_waiting(limit=10)
         unit[SearchEntryRecords].index(dict.fromkeys(entries))
         raise InterruptedError
 
@@ -155,7 +157,7 @@ async def test_what_changed_while_it_was_prepared_waits_on(records: Records) -> 
     await records.write(PROJECT, add_messages)
 
     def overtaken(unit: UnitOfWork) -> int:
-        (entry,) = unit[SearchEntryRecords].waiting(limit=1)
+        (entry,) = unit[SearchEntryRecords].list_waiting(limit=1)
         before = replace(entry, revision=entry.revision - 1)
         return unit[SearchEntryRecords].index({before: None})
 

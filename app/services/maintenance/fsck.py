@@ -94,7 +94,7 @@ class StoreCheck:
         total = 0
         for project_id in project_ids:
             total += await self.records.read(
-                project_id, lambda unit: unit[BlobReferenceRecords].bytes_needed()
+                project_id, lambda unit: unit[BlobReferenceRecords].sum_needed_bytes()
             )
         report = StoreCheckReport()
 
@@ -266,7 +266,7 @@ async def list_references(
     """
 
     def find(unit: UnitOfWork) -> Sequence[BlobReference]:
-        digests = unit[BlobReferenceRecords].digests(after=after, limit=limit)
+        digests = unit[BlobReferenceRecords].list_digests(after=after, limit=limit)
         return unit[BlobReferenceRecords].find(
             [digest for digest in digests if end is None or digest < end]
         )

@@ -204,6 +204,7 @@ class ContentResolver:
         """
         value, is_embedded = await run_in_loop_if(self.is_quick, self._parse_embedded, content)
         movable = await run_in_loop_if(self.is_quick, find_movable_media, value)
+        # The whole content is one data URI.
         if len(movable) == 1 and not movable[0].pointer and movable[0].uri:
             return await self._move(movable[0].uri)
         moved = await self.mover.move_all(value, movable)
@@ -233,6 +234,7 @@ class ContentResolver:
         return value, True
 
     def _check_length(self, text: str) -> None:
+        # A text with too many characters need not be encoded.
         if len(text) > self.limits.page_text_bytes or (
             len(text.encode()) > self.limits.page_text_bytes
         ):

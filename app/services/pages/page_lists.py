@@ -99,7 +99,7 @@ class PageLists:
         before = None if cursor is None else int(decode_cursor("pages", cursor, (int,))[0])
 
         def find(unit: UnitOfWork) -> tuple[Sequence[int], list[StoredPage]]:
-            numbers = unit[PageRecords].page_numbers(filters, before=before, limit=limit + 1)
+            numbers = unit[PageRecords].list_numbers(filters, before=before, limit=limit + 1)
             return numbers, [*read_pages(unit, numbers[:limit])]
 
         numbers, found = await self.records.read(project_id, find)
@@ -177,5 +177,5 @@ def narrow_page_index(
 
 def find_pages_by_id(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:
     """Return the numbers of the pages whose ids are in the text of a query."""
-    numbers = (unit[PageRecords].number_of(identifier, filters) for identifier in ids_in(text))
+    numbers = (unit[PageRecords].find_number(identifier, filters) for identifier in ids_in(text))
     return [number for number in numbers if number is not None]

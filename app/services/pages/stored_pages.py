@@ -49,7 +49,8 @@ def read_representation(stored: StoredRepresentation) -> Representation:
 def read_descriptor(stored: StoredPage) -> dict[str, Any]:
     """Return the JSON of a page without its content and counters."""
     descriptor: dict[str, Any] = _parse(stored.descriptor)
-    # A descriptor has all rare fields or none. The numbers in them keep their spelling.
+    # A descriptor has all of the rare fields, which are vectors and timestamps, or none of them.
+    # Their numbers keep their spelling.
     if RARE_FIELDS[0] in descriptor:
         exact = _parse(stored.descriptor, keeps_spelling=True)
         descriptor |= {name: exact[name] for name in RARE_FIELDS if name in exact}

@@ -95,7 +95,7 @@ class StorageQuota:
         last = ""
 
         def find_uncounted(unit: UnitOfWork) -> Mapping[str, int]:
-            return unit[BlobCountRecords].uncounted(after=last, limit=DIGESTS_AT_ONCE)
+            return unit[BlobCountRecords].find_uncounted(after=last, limit=DIGESTS_AT_ONCE)
 
         # The first read takes no lock, so that no write waits if all blobs are counted.
         while sizes := await self._records.read(project_id, find_uncounted):
@@ -107,7 +107,7 @@ class StorageQuota:
         last = ""
 
         def find_unneeded(unit: UnitOfWork) -> Sequence[str]:
-            return unit[BlobCountRecords].unneeded(after=last, limit=DIGESTS_AT_ONCE)
+            return unit[BlobCountRecords].find_unneeded(after=last, limit=DIGESTS_AT_ONCE)
 
         while digests := await self._records.read(project_id, find_unneeded):
             last = digests[-1]

@@ -349,7 +349,7 @@ class SessionRenders:
             stored = unit[FrontierRecords].find(session_id, frontier) or StoredFrontier(frontier)
             if at is None:
                 return stored
-            earlier = unit[FrontierMoveRecords].frontier_at(session_id, stored, at)
+            earlier = unit[FrontierMoveRecords].find_frontier_at(session_id, stored, at)
             return replace(stored, frontier=earlier)
 
         # The frontier and its moves are two reads, which a snapshot keeps consistent.

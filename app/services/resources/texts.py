@@ -286,7 +286,7 @@ def _find_value(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
     names = parse_json_pointer(pointer) or ()
     limits = ScanLimits(max_depth, _MAX_VALUES, RESPONSE_BYTES, SHOWN_KEYS)
     try:
-        followed = scan_pointer(text, names, limits)
+        scanned = scan_pointer(text, names, limits)
     except InvalidJsonError as exc:
         raise InvalidPayloadError(
             "The text of this resource is not JSON. Read it with `lines` or `grep`.",
@@ -298,12 +298,12 @@ def _find_value(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
             "is not taken apart. Read it with `lines` or `grep`.",
             code=exc.problem_code,
         ) from exc
-    if followed.steps < len(names):
+    if scanned.steps < len(names):
         raise NotFoundError(
             "value",
             detail=f"The JSON has nothing there: of the {len(names)} names in the pointer, only "
-            f"the first {followed.steps} lead somewhere. Ask for a shorter pointer to see what "
+            f"the first {scanned.steps} lead somewhere. Ask for a shorter pointer to see what "
             "is there.",
             code="no-such-value",
         )
-    return excerpt_json(followed.value, pointer)
+    return excerpt_json(scanned.value, pointer)

@@ -28,6 +28,7 @@ def find_answered_tools(
     found: dict[str, tuple[str, ...]] = {}
     read_bytes = 0
     for source in sources:
+        # The tools that the message names, and the ids of the other calls that it answers.
         names, call_ids = unnamed_answers(source)
         missing = set(call_ids)
         session_id, seq = source.session_id, source.seq

@@ -167,10 +167,12 @@ class SearchIndexing:
         def load(unit: UnitOfWork) -> dict[WaitingEntry, EntrySource | None]:
             entries = unit[SearchEntryRecords]
             if is_outdated:
-                queued = entries.outdated(limit=_STEP_ENTRIES)
+                queued = entries.list_outdated(limit=_STEP_ENTRIES)
             else:
-                queued = entries.waiting(limit=_STEP_ENTRIES, newest_first=newest_first, skip=skip)
-            sources = entries.sources(queued)
+                queued = entries.list_waiting(
+                    limit=_STEP_ENTRIES, newest_first=newest_first, skip=skip
+                )
+            sources = entries.load_sources(queued)
             return {item: sources.get(item) for item in queued}
 
         loaded = await self.records.read(project_id, load)

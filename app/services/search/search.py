@@ -118,7 +118,7 @@ class Search:
                 unit[PageRecords].find_numbered(
                     numbers[PAGE_INDEX], content_up_to=_MAX_SNIPPET_SOURCE_BYTES
                 ),
-                unit[SearchEntryRecords].entries(numbers[ENTRY_INDEX]),
+                unit[SearchEntryRecords].find_entries(numbers[ENTRY_INDEX]),
             )
 
         loaded = await self.records.read(project_id, load)
@@ -162,7 +162,7 @@ class Search:
 def _read_sources(
     entries: Sequence[WaitingEntry], unit: UnitOfWork
 ) -> dict[WaitingEntry, EntrySource]:
-    return unit[SearchEntryRecords].sources(entries)
+    return unit[SearchEntryRecords].load_sources(entries)
 
 
 def _choose_indexes(unit: UnitOfWork, request: SearchRequest) -> list[SearchedIndex]:
@@ -201,7 +201,7 @@ def _find_by_id(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int
         entry_kinds = (kinds & _ENTRY_KINDS) or _ENTRY_KINDS
         entries = unit[SearchEntryRecords].find_by_id(ids, entry_kinds)
         if request.session_id is not None:
-            sources = unit[SearchEntryRecords].sources(entries)
+            sources = unit[SearchEntryRecords].load_sources(entries)
             entries = [entry for entry in entries if _is_in(sources.get(entry), request.session_id)]
         by_id += [(ENTRY_INDEX, entry.number) for entry in entries]
     return by_id

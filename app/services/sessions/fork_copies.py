@@ -62,7 +62,7 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
     for stored in unit[FrontierRecords].all_of(session_id):
         copied = StoredFrontier(stored.name, stored.frontier.up_to(up_to), stored.sent, version=1)
         unit[FrontierRecords].put(fork_id, copied, now, replaces=None)
-        move = unit[FrontierMoveRecords].newest(fork_id, stored.name)
+        move = unit[FrontierMoveRecords].find_newest(fork_id, stored.name)
         previous = move.levels if move else copied.frontier
         unit[FrontierMoveRecords].add(fork_id, previous, copied, up_to)
     event = NewEvent(

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from app.crash_points import CrashPoint, reach_crash_point
 from app.errors import StoreFullError, StoreUnavailableError
@@ -239,6 +240,14 @@ class TemporaryFile:
             os.close(descriptor)
 
 
+class _SyncedFile(NamedTuple):
+    """A synced file, and the blob and the path that it gets."""
+
+    file: TemporaryFile
+    blob: StoredBlob
+    path: str
+
+
 @dataclass(frozen=True, slots=True)
 class BlobPublisher:
     """Turns several temporary files into blobs: `sync` for each group of files, then `finish`."""
@@ -247,7 +256,7 @@ class BlobPublisher:
     """Returns the path of the blob of a digest."""
     directories: DurableDirectories
     """Creates the directories of the blobs."""
-    _synced: list[tuple[TemporaryFile, StoredBlob, str]] = field(default_factory=list, init=False)
+    _synced: list[_SyncedFile] = field(default_factory=list, init=False)
 
     def sync(self, files: Sequence[TemporaryFile]) -> None:
         """Sync complete files, and create the directories of their blobs."""
@@ -255,20 +264,20 @@ class BlobPublisher:
         paths = [self.blob_path(blob.digest) for blob in blobs]
         with self.directories.create(map(os.path.dirname, paths)):
             _run_concurrently([file.sync for file in files])
-        self._synced.extend(zip(files, blobs, paths, strict=True))
+        self._synced.extend(map(_SyncedFile, files, blobs, paths))
 
     def finish(self) -> list[StoredBlob]:
         """Rename all synced files, replacing existing ones; return the blobs in their order.
 
         The blobs are durable when this returns.
         """
-        for file, _, path in self._synced:
-            file.rename(path)
-        folders = dict.fromkeys(os.path.dirname(path) for _, _, path in self._synced)
+        for synced in self._synced:
+            synced.file.rename(synced.path)
+        folders = dict.fromkeys(os.path.dirname(synced.path) for synced in self._synced)
         _run_concurrently([partial(_sync_blob_directory, folder) for folder in folders])
-        for file, _, _ in self._synced:
-            file.is_published = True
-        return [blob for _, blob, _ in self._synced]
+        for synced in self._synced:
+            synced.file.is_published = True
+        return [synced.blob for synced in self._synced]
 
 
 def _sync_blob_directory(folder: str) -> None:

@@ -35,7 +35,7 @@ _UNNEEDED = (
 class BlobCountRecords(Repository):
     """Finds differences between the counted blobs and the blobs that rows need, in one project."""
 
-    def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
+    def find_uncounted(self, *, after: str, limit: int) -> dict[str, int]:
         """Return up to `limit` blobs that rows need and that are not counted.
 
         Returns:
@@ -47,6 +47,6 @@ class BlobCountRecords(Repository):
             found |= {row.digest: row.size_bytes for row in rows}
         return {digest: found[digest] for digest in sorted(found)[:limit]}
 
-    def unneeded(self, *, after: str, limit: int) -> list[str]:
+    def find_unneeded(self, *, after: str, limit: int) -> list[str]:
         """Return up to `limit` digests after `after` that are counted and that no row needs."""
         return list(self._scope.execute(_UNNEEDED, after=after, limit=limit).scalars())

@@ -195,5 +195,5 @@ def _created_at(connection: Connection, number: int) -> datetime | None:
     if project_id is None:
         return None
     entries = UnitOfWork(connection, project_id, {})[SearchEntryRecords]
-    sources = entries.sources(entries.entries([number]).values())
+    sources = entries.load_sources(entries.find_entries([number]).values())
     return next((source.created_at for source in sources.values()), None)

@@ -7,7 +7,7 @@ change, so the orphans at an earlier entry are the current orphans up to this en
 Some moves are unknown: those before the newest `MAX_MOVES`, and those that earlier versions of the
 service have made. One stored move replaces consecutive unknown moves. It has the levels after them,
 and the `seq` 0, or the `seq` after that of the last known move. As these levels may be those of
-later entries, `frontier_at` cuts them at the requested entry.
+later entries, `find_frontier_at` cuts them at the requested entry.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ class FrontierMove(NamedTuple):
 class FrontierMoveRecords(Repository):
     """The moves of the frontiers of one project's sessions."""
 
-    def frontier_at(self, session_id: str, stored: StoredFrontier, seq: int) -> Frontier:
+    def find_frontier_at(self, session_id: str, stored: StoredFrontier, seq: int) -> Frontier:
         """Return a frontier as it was when `seq` was the newest entry.
 
         Args:
@@ -58,16 +58,16 @@ class FrontierMoveRecords(Repository):
             stored: The current frontier.
             seq: The `seq` of the entry.
         """
-        newest = self.newest(session_id, stored.name)
+        newest = self.find_newest(session_id, stored.name)
         if (newest is None or newest.seq < seq) and _without_orphans(
             stored.frontier
         ) != _levels_after(newest):
             # A process of an earlier version, which stores no moves, has moved the frontier.
             return stored.frontier.up_to(seq)
-        levels = _levels_after(self.newest(session_id, stored.name, up_to=seq))
+        levels = _levels_after(self.find_newest(session_id, stored.name, up_to=seq))
         return levels.model_copy(update={"orphans": stored.frontier.orphans}).up_to(seq)
 
-    def newest(
+    def find_newest(
         self, session_id: str, name: str, *, up_to: int | None = None
     ) -> FrontierMove | None:
         """Return the newest known move of a frontier, optionally up to an entry."""
@@ -105,7 +105,7 @@ class FrontierMoveRecords(Repository):
         name, levels = new.name, _without_orphans(new.frontier)
         if levels == _without_orphans(old):
             return
-        newest = self.newest(session_id, name)
+        newest = self.find_newest(session_id, name)
         first_unknown_seq = 0 if newest is None else newest.seq + 1
         if first_unknown_seq < seq and _without_orphans(old) != _levels_after(newest):
             # A process of an earlier version has moved the frontier, at an unknown entry.

@@ -176,7 +176,7 @@ class PageRecords(Repository):
         self._scope.run(_REMOVE_SESSION, session_id=session_id)
         return [row.page_id for row in rows]
 
-    def page_numbers(
+    def list_numbers(
         self, filters: PageFilters, *, before: int | None, limit: int
     ) -> Sequence[int]:
         """Return the numbers of up to `limit` pages, newest first, older than `before`."""
@@ -187,7 +187,7 @@ class PageRecords(Repository):
         rows = self._scope.all(statement.order_by(number.desc()).limit(limit))
         return [row.page_number for row in rows]
 
-    def number_of(self, page_id: str, filters: PageFilters) -> int | None:
+    def find_number(self, page_id: str, filters: PageFilters) -> int | None:
         """Return the number of a page, or `None` if it does not exist or the filters exclude it."""
         rows = self._scope.look_up(_FIND_FILTER_VALUES, page_id=page_id)
         return rows[0].page_number if rows and _matches_filters(rows[0], filters) else None

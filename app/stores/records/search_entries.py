@@ -97,14 +97,14 @@ class SearchEntryRecords(Repository):
         """Return whether there are pages without stems."""
         return bool(self._scope.look_up(_ANY_STEMLESS))
 
-    def waiting(
+    def list_waiting(
         self, *, limit: int, newest_first: bool = False, skip: int = 0
     ) -> list[WaitingEntry]:
         """Return up to `limit` waiting entries after the first `skip`, by default oldest first."""
         statement = _NEWEST_WAITING if newest_first else _OLDEST_WAITING
         return [_read_entry(row) for row in self._scope.all(statement, limit=limit, skip=skip)]
 
-    def outdated(self, *, limit: int) -> list[WaitingEntry]:
+    def list_outdated(self, *, limit: int) -> list[WaitingEntry]:
         """Return up to `limit` entries that an earlier version has indexed, newest first."""
         return [_read_entry(row) for row in self._scope.all(_OUTDATED, limit=limit)]
 
@@ -165,12 +165,12 @@ class SearchEntryRecords(Repository):
         rows = self._scope.rows_with(search_entries.c.entry_id, entry_ids)
         return [_read_entry(row) for row in rows if row.kind in kinds]
 
-    def entries(self, numbers: Collection[int]) -> dict[int, WaitingEntry]:
+    def find_entries(self, numbers: Collection[int]) -> dict[int, WaitingEntry]:
         """Return the entries with these numbers that exist."""
         rows = self._scope.rows_with(search_entries.c.entry_number, numbers)
         return {row.entry_number: _read_entry(row) for row in rows}
 
-    def sources(self, entries: Collection[WaitingEntry]) -> dict[WaitingEntry, EntrySource]:
+    def load_sources(self, entries: Collection[WaitingEntry]) -> dict[WaitingEntry, EntrySource]:
         """Return the beginnings of the records of entries that exist, by entry."""
         found: dict[WaitingEntry, EntrySource] = {}
         for kind in {entry.kind for entry in entries}:

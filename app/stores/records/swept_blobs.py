@@ -95,7 +95,7 @@ class BlobReferenceRecords(Repository):
             needed.update(self._scope.execute(statement, digests=unique).scalars())
         return needed
 
-    def digests(self, *, after: str, limit: int) -> list[str]:
+    def list_digests(self, *, after: str, limit: int) -> list[str]:
         """Return up to `limit` digests after `after` that rows need, sorted, without duplicates."""
         found: set[str] = set()
         for statement in _DIGESTS:
@@ -109,7 +109,7 @@ class BlobReferenceRecords(Repository):
         found = [*map(_resource_reference, files), *map(_segment_reference, pieces)]
         return sorted(found, key=lambda reference: (reference.digest, reference.owner))
 
-    def bytes_needed(self) -> int:
+    def sum_needed_bytes(self) -> int:
         """Return the bytes of the blobs that rows need; blobs in both tables count twice."""
         sums = (self._scope.execute(statement).scalar_one() for statement in _BYTES_NEEDED)
         return sum(int(size_bytes or 0) for size_bytes in sums)
