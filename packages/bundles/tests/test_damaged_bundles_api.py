@@ -744,7 +744,7 @@ LARGEST = 2**53 - 2**32
 @pytest.mark.promise(
     "security.md#the-database",
     "An imported bundle sets no number so high that its session would pass 2^53",
-    kept_by="packages/bundles/src/pagefault_bundles/rows.py",
+    kept_by="packages/bundles/src/pagefault_bundles/line_types.py",
     tried="4 places",
 )
 @pytest.mark.parametrize(
@@ -772,7 +772,7 @@ def test_number_that_leaves_too_few_above_it_is_refused(
 @pytest.mark.promise(
     "security.md#the-database",
     "The largest numbers and the last dates that a bundle may set break nothing",
-    kept_by="packages/bundles/src/pagefault_bundles/rows.py",
+    kept_by="packages/bundles/src/pagefault_bundles/line_types.py",
     tried="2^53 - 2^32, the year 9999",
 )
 def test_session_with_the_largest_numbers_of_all_goes_on_and_out_again(

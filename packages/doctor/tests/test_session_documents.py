@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pagefault_doctor.document_html import TextEscaper, escaped, json_lines
+from pagefault_doctor.document_html import TextEscaper, escape_text, format_json
 from tests.contract.render_cases import file_block, image_block
 from tests.contract.session_requests import append
 from tests.kit import media
@@ -181,7 +181,7 @@ def test_document_above_fifty_mib_is_refused_with_its_size_and_offered_without_f
     ],
 )
 def test_texts_are_escaped_in_a_record_and_in_a_file_of_any_cut(text: str, expected: str) -> None:
-    assert escaped(text) == expected
+    assert escape_text(text) == expected
     data = text.encode("utf-8", "surrogatepass") if "\ud800" not in text else b""
     for cut in range(4, len(data)):
         escaper = TextEscaper()
@@ -190,9 +190,9 @@ def test_texts_are_escaped_in_a_record_and_in_a_file_of_any_cut(text: str, expec
 
 
 def test_json_has_a_line_for_each_value_and_its_own_spelling_unless_it_would_be_huge() -> None:
-    assert json_lines('{"a":1.10,"b":["é"]}') == '{\n  "a": 1.10,\n  "b": [\n    "é"\n  ]\n}'
+    assert format_json('{"a":1.10,"b":["é"]}') == '{\n  "a": 1.10,\n  "b": [\n    "é"\n  ]\n}'
     for text in ("not json", '{"a":1', "[" * 300 + ",".join("0" * 3_000) + "]" * 300):
-        assert json_lines(text) is text
+        assert format_json(text) is text
 
 
 def test_every_text_of_a_document_can_be_read_back_from_it(client: httpx.Client) -> None:

@@ -27,7 +27,7 @@ from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_bundles import rows
+from pagefault_bundles import line_types
 from pagefault_bundles.archive import (
     BLOBS,
     LINE_FILES,
@@ -50,7 +50,7 @@ from pagefault_dialects.model.resource import Resource
 
 _NO_PROMPT = b"{}"
 _SPOOL_MEMORY_BYTES = 1024 * 1024
-# Above the size of any content of a page, so that contents are read whole.
+# Larger than the content of any page, so that contents are read whole.
 _MAX_CONTENT_BYTES = 2**40
 _PIECE_BYTES = 64 * 1024
 _RESOURCE_BATCH = 20
@@ -74,7 +74,7 @@ class _LineFile:
         """Write all lines."""
         with translate_disk_full():
             for line in lines:
-                text = rows.encode(line) + b"\n"
+                text = line_types.encode(line) + b"\n"
                 self.size_bytes += len(text)
                 self.digest.update(text)
                 self._file.write(text)
@@ -104,17 +104,17 @@ class Bundle:
     """The project of the session."""
     session: Session
     """The session at the time of the snapshot."""
-    frontiers: Sequence[rows.FrontierLine]
+    frontiers: Sequence[line_types.FrontierLine]
     """The lines of the frontiers of the session."""
     files: Sequence[_LineFile]
     """The files with the lines of all other rows, at the time of the snapshot."""
-    sizes: Sequence[tuple[str, int]]
+    blob_sizes: Sequence[tuple[str, int]]
     """The digests of the blobs, in order, with their sizes."""
 
     @property
     def memory_bytes(self) -> int:
         """The memory that is needed to send the bundle."""
-        sizes = [lines.size_bytes for lines in self.files]
+        sizes = [file.size_bytes for file in self.files]
         return _TRANSFER_BYTES + sum(size for size in sizes if size <= _SPOOL_MEMORY_BYTES)
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -126,13 +126,13 @@ class Bundle:
         buffer = ChunkBuffer()
         archive = ArchiveWriter(buffer)
         try:
-            for lines in self.files:
-                with archive.member(lines.name, lines.size_bytes) as member:
-                    async for chunk in lines.chunks():
+            for file in self.files:
+                with archive.member(file.name, file.size_bytes) as member:
+                    async for chunk in file.chunks():
                         member.write(chunk)
                         if buffer.size_bytes >= _PIECE_BYTES:
                             yield buffer.take()
-            for digest, size_bytes in self.sizes:
+            for digest, size_bytes in self.blob_sizes:
                 with archive.member(BLOBS + digest, size_bytes) as member:
                     hashing = hashlib.sha256()
                     blob = await self.blobs.open(self.project_id, digest)
@@ -145,7 +145,7 @@ class Bundle:
                     if hashing.hexdigest() != digest:
                         # The response is cut off, so the client detects the missing part.
                         raise BlobMissingError
-            manifest = rows.encode(self._make_manifest())
+            manifest = line_types.encode(self._make_manifest())
             with archive.member(MANIFEST, len(manifest)) as member:
                 member.write(manifest)
             archive.close()
@@ -155,12 +155,12 @@ class Bundle:
 
     async def aclose(self) -> None:
         """Remove the temporary files; may be called again."""
-        for lines in self.files:
-            lines.close()
+        for file in self.files:
+            file.close()
 
-    def _make_manifest(self) -> rows.BundleManifest:
+    def _make_manifest(self) -> line_types.BundleManifest:
         session, origin = self.session, self.session.forked_from
-        line = rows.SessionLine(
+        line = line_types.SessionLine(
             id=session.session_id,
             created_at=rfc3339(session.created_at),
             updated_at=rfc3339(session.updated_at),
@@ -172,11 +172,13 @@ class Bundle:
             note=session.marks.note,
         )
         files = [
-            rows.FileLine(lines.name, lines.size_bytes, lines.digest.hexdigest())
-            for lines in self.files
+            line_types.FileLine(file.name, file.size_bytes, file.digest.hexdigest())
+            for file in self.files
         ]
-        files += (rows.FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
-        return rows.BundleManifest(rows.FORMAT, rows.VERSION, line, tuple(files))
+        files += (
+            line_types.FileLine(BLOBS + digest, size, digest) for digest, size in self.blob_sizes
+        )
+        return line_types.BundleManifest(line_types.FORMAT, line_types.VERSION, line, tuple(files))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,16 +197,16 @@ class BundleExports:
             StoreUnavailableError: The database did not answer, or there is no room for
                 temporary files.
         """
-        # Counts of reads are buffered in memory, and belong to the export.
+        # The export has the access counts of pages, which are buffered in memory.
         await self.accesses.flush()
         files = [_LineFile(name) for name in LINE_FILES]
         async with AsyncExitStack() as stack:
-            for lines in files:
-                stack.callback(lines.close)
+            for file in files:
+                stack.callback(file.close)
 
-            def write(
+            def write_lines(
                 unit: UnitOfWork,
-            ) -> tuple[Session, Sequence[rows.FrontierLine], Sequence[Resource]]:
+            ) -> tuple[Session, Sequence[line_types.FrontierLine], Sequence[Resource]]:
                 session = require_found(unit[SessionRecords].find(session_id), "session")
                 resources = unit[SessionResourceRecords].all_of(session_id)
                 lines: tuple[Iterable[msgspec.Struct], ...] = (
@@ -222,7 +224,9 @@ class BundleExports:
                 ]
                 return session, frontiers, resources
 
-            session, frontiers, resources = await self.records.read_snapshot(project_id, write)
+            session, frontiers, resources = await self.records.read_snapshot(
+                project_id, write_lines
+            )
             stack.pop_all()
         sizes = {resource.digest: resource.size_bytes for resource in resources}
         return Bundle(self.blobs, project_id, session, frontiers, files, sorted(sizes.items()))
@@ -230,14 +234,14 @@ class BundleExports:
 
 def _make_history_lines(
     unit: UnitOfWork, session_id: str
-) -> Iterator[rows.HistoryLine | rows.PromptLine]:
+) -> Iterator[line_types.HistoryLine | line_types.PromptLine]:
     prompt = unit[SessionPromptRecords].find(session_id)
     if prompt is not None and prompt.prompt != _NO_PROMPT:
-        yield rows.PromptLine(prompt.dialect, Raw(prompt.prompt))
+        yield line_types.PromptLine(prompt.dialect, Raw(prompt.prompt))
     yield from starmap(make_history_line, unit[BundleRecords].history(session_id))
 
 
-def _make_page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:
+def _make_page_lines(unit: UnitOfWork, session_id: str) -> Iterator[line_types.PageLine]:
     for numbers in unit[BundleRecords].page_numbers(session_id):
         stored = unit[PageRecords].find_numbered(numbers, content_up_to=_MAX_CONTENT_BYTES)
         levels = unit[BundleRecords].levels([page.page_id for page in stored.values()])
@@ -248,7 +252,7 @@ def _make_page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLin
 
 def _make_resource_lines(
     unit: UnitOfWork, resources: Sequence[Resource], project_id: str
-) -> Iterator[rows.ResourceLine]:
+) -> Iterator[line_types.ResourceLine]:
     for start in range(0, len(resources), _RESOURCE_BATCH):
         batch = resources[start : start + _RESOURCE_BATCH]
         aliases = unit[AliasRecords].of_resources([resource.resource_id for resource in batch])

@@ -36,7 +36,7 @@ from app.stores.records.word_indexes import choose_page_index
 from app.wire.sessions import build_imported_entries
 from app.words.page_words import searchable_text
 from app.words.search_terms import SearchWords, search_words
-from pagefault_bundles import archive, rows
+from pagefault_bundles import archive, line_types
 from pagefault_bundles.bundle_lines import (
     read_frontier,
     read_interaction,
@@ -51,6 +51,7 @@ from pagefault_bundles.record_checks import read_bundled_page
 from pagefault_bundles.spooled_files import spool
 from pagefault_dialects.model.page import Page
 
+# The numbers of bundles that are checked, and of blobs that are stored, at a time.
 _MAX_CHECKS = 2
 _BLOB_BATCH = 8
 
@@ -156,20 +157,24 @@ class _BundleWriter:
             )
             moves = map(read_move, item.moves)
             self.unit[FrontierMoveRecords].put_all(self.session.session_id, item.name, moves)
-        for lines in self.bundle.batches(archive.PAGES, rows.PAGE_LINES):
+        for lines in self.bundle.batches(archive.PAGES, line_types.PAGE_DECODER):
             self._add_pages(lines)
         if self.bundle.prompt is not None:
             unit, session_id = self.unit, self.session.session_id
             unit[SessionPromptRecords].put(session_id, self.bundle.prompt, utc_now())
-        for history in self.bundle.batches(archive.HISTORY, rows.HISTORY_LINES):
-            self._add_history([item for item in history if not isinstance(item, rows.PromptLine)])
-        for interactions in self.bundle.batches(archive.INTERACTIONS, rows.INTERACTION_LINES):
+        for history in self.bundle.batches(archive.HISTORY, line_types.HISTORY_DECODER):
+            self._add_history(
+                [item for item in history if not isinstance(item, line_types.PromptLine)]
+            )
+        for interactions in self.bundle.batches(
+            archive.INTERACTIONS, line_types.INTERACTION_DECODER
+        ):
             stored = [read_interaction(line, self.session.session_id) for line in interactions]
             for existing_id in self.unit[BundleRecords].add_interactions(stored):
                 raise _make_conflict("interaction", existing_id)
         self._add_resources()
 
-    def _add_pages(self, lines: Sequence[rows.PageLine]) -> None:
+    def _add_pages(self, lines: Sequence[line_types.PageLine]) -> None:
         """Store pages, their levels, index entries and counters; the lines are oldest first."""
         unit = self.unit
         pages = [read_bundled_page(line) for line in lines]
@@ -188,7 +193,7 @@ class _BundleWriter:
         )
         unit[PageAccessRecords].add(
             {
-                line.page_id: (line.access_count, rows.parse_moment(line.last_accessed))
+                line.page_id: (line.access_count, line_types.parse_moment(line.last_accessed))
                 for line in lines
                 if line.last_accessed is not None
             }
@@ -199,7 +204,7 @@ class _BundleWriter:
                     numbers[line.page_id], line.fetched_resource_id, digest=line.digest
                 )
 
-    def _add_history(self, batch: Sequence[rows.HistoryLine]) -> None:
+    def _add_history(self, batch: Sequence[line_types.HistoryLine]) -> None:
         """Store entries of the history with their records."""
         bundles = self.unit[BundleRecords]
         entries = [Entry(line.seq, ENTRY_KINDS[type(line)], line.id) for line in batch]
@@ -207,14 +212,14 @@ class _BundleWriter:
         results = [
             read_tool_result(line, self.session.session_id)
             for line in batch
-            if isinstance(line, rows.ToolResultLine)
+            if isinstance(line, line_types.ToolResultLine)
         ]
         for existing_id in bundles.add_tool_results(results):
             raise _make_conflict("tool result", existing_id)
         messages = [
             read_message(line)
             for line in batch
-            if isinstance(line, rows.MessageLine | rows.PageFaultLine)
+            if isinstance(line, line_types.MessageLine | line_types.PageFaultLine)
         ]
         for existing_id in bundles.add_messages(self.session.session_id, messages):
             raise _make_conflict("message", existing_id)

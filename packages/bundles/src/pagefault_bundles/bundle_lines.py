@@ -20,7 +20,7 @@ from app.models.stored_interaction import StoredInteraction
 from app.models.tool_result import StoredToolResult
 from app.stores.records.aliases import AliasTarget
 from app.stores.records.frontier_moves import FrontierMove
-from pagefault_bundles import rows
+from pagefault_bundles import line_types
 from pagefault_bundles.bundle_records import Entry, EntryRecord, RecordedResult
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json
@@ -38,11 +38,11 @@ _Line = TypeVar("_Line", bound=Struct)
 _Record = TypeVar("_Record")
 
 
-def make_history_line(entry: Entry, record: EntryRecord | None) -> rows.HistoryLine:
+def make_history_line(entry: Entry, record: EntryRecord | None) -> line_types.HistoryLine:
     """Return the line of an entry of the history."""
     if isinstance(record, RecordedResult):
         return _make_line(
-            rows.ToolResultLine,
+            line_types.ToolResultLine,
             record.result,
             seq=entry.seq,
             id=entry.entry_id,
@@ -51,31 +51,35 @@ def make_history_line(entry: Entry, record: EntryRecord | None) -> rows.HistoryL
         )
     if record is None:
         is_interaction = entry.kind == INTERACTION
-        entry_type = rows.InteractionEntryLine if is_interaction else rows.AnswerEntryLine
+        entry_type = (
+            line_types.InteractionEntryLine if is_interaction else line_types.AnswerEntryLine
+        )
         return entry_type(entry.seq, entry.entry_id)
-    message_type: type[rows.MessageLine | rows.PageFaultLine] = (
-        rows.PageFaultLine if entry.kind == PAGE_FAULT else rows.MessageLine
+    message_type: type[line_types.MessageLine | line_types.PageFaultLine] = (
+        line_types.PageFaultLine if entry.kind == PAGE_FAULT else line_types.MessageLine
     )
     return _make_line(message_type, record, seq=entry.seq, id=entry.entry_id)
 
 
-def make_interaction_line(stored: StoredInteraction) -> rows.InteractionLine:
+def make_interaction_line(stored: StoredInteraction) -> line_types.InteractionLine:
     """Return the line of an interaction."""
     output = Raw(stored.output or b"null")
-    return _make_line(rows.InteractionLine, stored, id=stored.interaction_id, output=output)
+    return _make_line(line_types.InteractionLine, stored, id=stored.interaction_id, output=output)
 
 
-def make_fork_line(origin: ForkOrigin) -> rows.ForkOriginLine:
+def make_fork_line(origin: ForkOrigin) -> line_types.ForkOriginLine:
     """Return the line of the origin of a fork."""
-    return rows.ForkOriginLine(origin.session_id, origin.up_to)
+    return line_types.ForkOriginLine(origin.session_id, origin.up_to)
 
 
-def read_fork_origin(line: rows.ForkOriginLine) -> ForkOrigin:
+def read_fork_origin(line: line_types.ForkOriginLine) -> ForkOrigin:
     """Return the origin of a fork. In this service, another session may have the same id."""
     return ForkOrigin(line.session_id, line.up_to)
 
 
-def make_frontier_line(stored: StoredFrontier, moves: Iterable[FrontierMove]) -> rows.FrontierLine:
+def make_frontier_line(
+    stored: StoredFrontier, moves: Iterable[FrontierMove]
+) -> line_types.FrontierLine:
     """Return the line of a frontier and its moves."""
     frontier = stored.frontier
     through = (
@@ -85,7 +89,7 @@ def make_frontier_line(stored: StoredFrontier, moves: Iterable[FrontierMove]) ->
         frontier.tool_results,
         frontier.said_texts,
     )
-    return rows.FrontierLine(
+    return line_types.FrontierLine(
         stored.name,
         through,
         frontier.orphans,
@@ -96,13 +100,13 @@ def make_frontier_line(stored: StoredFrontier, moves: Iterable[FrontierMove]) ->
         said_folded=frontier.said_folded,
         floor=frontier.floor,
         moves=tuple(
-            rows.FrontierMoveLine(seq, **levels.model_dump(exclude={"orphans"}))
+            line_types.FrontierMoveLine(seq, **levels.model_dump(exclude={"orphans"}))
             for seq, levels in moves
         ),
     )
 
 
-def read_frontier(line: rows.FrontierLine) -> StoredFrontier:
+def read_frontier(line: line_types.FrontierLine) -> StoredFrontier:
     """Return the frontier in a line."""
     tool_media, said_media, tool_texts, tool_results, said_texts = line.through
     frontier = Frontier(
@@ -121,30 +125,32 @@ def read_frontier(line: rows.FrontierLine) -> StoredFrontier:
     return StoredFrontier(line.name, frontier, bytes.fromhex(line.sent), version=1)
 
 
-def read_move(line: rows.FrontierMoveLine) -> FrontierMove:
+def read_move(line: line_types.FrontierMoveLine) -> FrontierMove:
     """Return the move of a frontier in a line."""
     levels = msgspec.structs.asdict(line)
     return FrontierMove(levels.pop("seq"), Frontier(**levels))
 
 
-def make_page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> rows.PageLine:
+def make_page_line(
+    stored: StoredPage, levels: Sequence[StoredRepresentation]
+) -> line_types.PageLine:
     """Return the line of a page."""
     lines = (
-        _make_line(rows.LevelLine, level, level=int(level.level))
+        _make_line(line_types.LevelLine, level, level=int(level.level))
         for level in levels
         if level.origin != "stored"
     )
     return _make_line(
-        rows.PageLine, stored, content=Raw(stored.content or b"null"), levels=tuple(lines)
+        line_types.PageLine, stored, content=Raw(stored.content or b"null"), levels=tuple(lines)
     )
 
 
 def make_resource_line(
     resource: Resource, project_id: str, aliases: Mapping[str, datetime]
-) -> rows.ResourceLine:
+) -> line_types.ResourceLine:
     """Return the line of a resource of a project, with its aliases in order."""
     return _make_line(
-        rows.ResourceLine,
+        line_types.ResourceLine,
         resource,
         id=resource.resource_id,
         project=resource.derived_in or project_id,
@@ -178,15 +184,15 @@ def parse_stored_object(text: bytes, limits: Limits) -> Mapping[str, JsonValue]:
     return members
 
 
-def read_tool_result(line: rows.ToolResultLine, session_id: str) -> RecordedResult:
+def read_tool_result(line: line_types.ToolResultLine, session_id: str) -> RecordedResult:
     """Return the tool result in a line."""
     result = _make_record(StoredToolResult, line, tool_result_id=line.id, session_id=session_id)
     return RecordedResult(result, success=line.success, request_digest=line.request_digest)
 
 
-def read_message(line: rows.MessageLine | rows.PageFaultLine) -> StoredHistoryMessage:
+def read_message(line: line_types.MessageLine | line_types.PageFaultLine) -> StoredHistoryMessage:
     """Return the message in a line."""
-    if isinstance(line, rows.PageFaultLine):
+    if isinstance(line, line_types.PageFaultLine):
         without_values = dict.fromkeys(("inline_form", "dialect", "reading", "role"))
         return _make_record(
             StoredHistoryMessage, line, message_id=line.id, is_page_fault=True, **without_values
@@ -196,7 +202,7 @@ def read_message(line: rows.MessageLine | rows.PageFaultLine) -> StoredHistoryMe
     )
 
 
-def read_interaction(line: rows.InteractionLine, session_id: str) -> StoredInteraction:
+def read_interaction(line: line_types.InteractionLine, session_id: str) -> StoredInteraction:
     """Return the interaction in a line."""
     output = bytes(line.output)
     return _make_record(
@@ -208,27 +214,27 @@ def read_interaction(line: rows.InteractionLine, session_id: str) -> StoredInter
     )
 
 
-def read_page(line: rows.PageLine) -> StoredPage:
+def read_page(line: line_types.PageLine) -> StoredPage:
     """Return the page in a line. Its number is 0 until the store assigns one."""
     return _make_record(StoredPage, line, page_number=0)
 
 
-def read_levels(line: rows.PageLine) -> list[StoredRepresentation]:
+def read_levels(line: line_types.PageLine) -> list[StoredRepresentation]:
     """Return the levels of the page in a line."""
     return [
         _make_record(StoredRepresentation, level, level=Level(level.level)) for level in line.levels
     ]
 
 
-def read_alias_targets(line: rows.ResourceLine) -> dict[str, AliasTarget]:
+def read_alias_targets(line: line_types.ResourceLine) -> dict[str, AliasTarget]:
     """Return the targets of the aliases in a line, by alias."""
     return {
-        alias: AliasTarget(line.id, rows.parse_moment(created_at))
+        alias: AliasTarget(line.id, line_types.parse_moment(created_at))
         for alias, created_at in line.aliases.items()
     }
 
 
-def read_resource(line: rows.ResourceLine, project_id: str) -> Resource:
+def read_resource(line: line_types.ResourceLine, project_id: str) -> Resource:
     """Return the resource in a line, as a resource of a project."""
     return _make_record(
         Resource,
@@ -273,5 +279,5 @@ def _make_record(record_type: type[_Record], line: Struct, **extra: object) -> _
 
 def _decode_value(name: str, value: object) -> object:
     if name in _MOMENT_NAMES and isinstance(value, str):
-        return rows.parse_moment(value)
+        return line_types.parse_moment(value)
     return bytes(value) if isinstance(value, Raw) else value

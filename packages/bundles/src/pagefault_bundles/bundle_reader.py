@@ -25,7 +25,7 @@ from app.models.limits import Limits
 from app.services.pages.versions import PAGE
 from app.stores.records.aliases import AliasTarget
 from app.stores.records.session_prompts import SessionPrompt
-from pagefault_bundles import record_checks, rows
+from pagefault_bundles import line_types, record_checks
 from pagefault_bundles.archive import (
     BLOBS,
     HISTORY,
@@ -63,12 +63,12 @@ _BATCH_LINES = 500
 _BATCH_BYTES = 4 * 1024 * 1024
 
 _Line = TypeVar("_Line")
-ENTRY_KINDS: dict[type[rows.HistoryLine], session.EntryKind] = {
-    rows.ToolResultLine: session.TOOL_RESULT,
-    rows.MessageLine: session.MESSAGE,
-    rows.PageFaultLine: session.PAGE_FAULT,
-    rows.InteractionEntryLine: session.INTERACTION,
-    rows.AnswerEntryLine: session.ANSWER,
+ENTRY_KINDS: dict[type[line_types.HistoryLine], session.EntryKind] = {
+    line_types.ToolResultLine: session.TOOL_RESULT,
+    line_types.MessageLine: session.MESSAGE,
+    line_types.PageFaultLine: session.PAGE_FAULT,
+    line_types.InteractionEntryLine: session.INTERACTION,
+    line_types.AnswerEntryLine: session.ANSWER,
 }
 """The kind of entry of each type of line."""
 
@@ -81,7 +81,7 @@ class BundleFile:
     """The descriptor of the open zip file."""
     members: Mapping[str, ArchiveMember]
     """The members of the zip, by name."""
-    manifest: rows.BundleManifest
+    manifest: line_types.BundleManifest
 
     @property
     def blobs(self) -> dict[str, int]:
@@ -182,18 +182,21 @@ def _check_unpacked_size(
     )
 
 
-def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> rows.BundleManifest:
+def _read_manifest(
+    descriptor: int, members: Mapping[str, ArchiveMember]
+) -> line_types.BundleManifest:
     member = members[MANIFEST]
     max_bytes = _MAX_SESSION_BYTES + len(members) * _MAX_FILE_ENTRY_BYTES
     require(member.size_bytes <= max_bytes, "is longer than it may be")
     text = bytearray()
     _read_member(descriptor, member, text.extend)
-    head = msgspec.json.decode(text, type=rows.ManifestHead)
-    require(head.format == rows.FORMAT, "is that of something else")
+    head = msgspec.json.decode(text, type=line_types.ManifestHead)
+    require(head.format == line_types.FORMAT, "is that of something else")
     require(
-        1 <= head.version <= rows.VERSION, "names a version of the format that is not known here"
+        1 <= head.version <= line_types.VERSION,
+        "names a version of the format that is not known here",
     )
-    manifest = rows.read_line(msgspec.json.Decoder(rows.BundleManifest), bytes(text))
+    manifest = line_types.read_line(msgspec.json.Decoder(line_types.BundleManifest), bytes(text))
     names = [file.name for file in manifest.files]
     blobs = sorted({BLOBS + file.sha256 for file in manifest.files[len(LINE_FILES) :]})
     is_in_order = names == [*LINE_FILES, *blobs]
@@ -250,7 +253,7 @@ class BundleCheck:
         session_line = self.file.manifest.session
         with errors_at(MANIFEST):
             # Writes of pages take numbers as well, without an entry in the history.
-            rows.check_number(session_line.last_seq)
+            line_types.check_number(session_line.last_seq)
             names = [frontier.name for frontier in session_line.frontiers]
             require(names == sorted(set(names)), "has frontiers in another order, or one twice")
             moves = [[move.seq for move in line.moves] for line in session_line.frontiers]
@@ -262,8 +265,8 @@ class BundleCheck:
             require(is_within, "is a fork that has come further than its last number")
             return session.Session(
                 session_id=session_line.id,
-                created_at=rows.parse_moment(session_line.created_at),
-                updated_at=rows.parse_moment(session_line.updated_at),
+                created_at=line_types.parse_moment(session_line.created_at),
+                updated_at=line_types.parse_moment(session_line.updated_at),
                 last_seq=session_line.last_seq,
                 counts=session.HistoryCounts(
                     tool_results=self._counts[session.TOOL_RESULT],
@@ -295,7 +298,7 @@ class BundleCheck:
         last = ""
         for location, text in self.file.lines(RESOURCES):
             with errors_at(location):
-                line = rows.read_line(rows.RESOURCE_LINES, text)
+                line = line_types.read_line(line_types.RESOURCE_DECODER, text)
                 require(line.id > last, "does not follow on the line before")
                 record_checks.check_resource(line)
                 last = line.id
@@ -308,7 +311,7 @@ class BundleCheck:
         last, ids = 0, set()
         for location, text in self.file.lines(INTERACTIONS):
             with errors_at(location):
-                line = rows.read_line(rows.INTERACTION_LINES, text)
+                line = line_types.read_line(line_types.INTERACTION_DECODER, text)
                 require(line.seq > last, "does not follow on the line before")
                 require(line.id not in ids, "has an id that another line has")
                 last = line.seq
@@ -325,19 +328,19 @@ class BundleCheck:
         seq, ids = 0, set()
         for location, text in self.file.lines(HISTORY):
             with errors_at(location):
-                line = rows.read_line(rows.HISTORY_LINES, text)
-                if isinstance(line, rows.PromptLine):
+                line = line_types.read_line(line_types.HISTORY_DECODER, text)
+                if isinstance(line, line_types.PromptLine):
                     require(seq == 0 and self.prompt is None, "is not the first line")
                     self.prompt = check_prompt(line, self.limits)
                     continue
                 require(line.seq > seq, "does not have a number above that of the line before")
-                rows.check_number(line.seq)
+                line_types.check_number(line.seq)
                 seq = line.seq
                 kind = ENTRY_KINDS[type(line)]
                 self._counts[kind] += 1
                 self._check_entry(line)
                 self._check_answer_number(line)
-                if not isinstance(line, rows.AnswerEntryLine):
+                if not isinstance(line, line_types.AnswerEntryLine):
                     require(line.id not in ids, "has an id that another line has")
                     ids.add(line.id)
         with errors_at(INTERACTIONS):
@@ -347,31 +350,33 @@ class BundleCheck:
             )
         return seq
 
-    def _check_answer_number(self, line: rows.HistoryLine) -> None:
+    def _check_answer_number(self, line: line_types.HistoryLine) -> None:
         """Raise unless the results of calls with one id are numbered in order."""
-        if isinstance(line, rows.InteractionEntryLine | rows.AnswerEntryLine):
+        if isinstance(line, line_types.InteractionEntryLine | line_types.AnswerEntryLine):
             return
         if line.tool_call_id is None:
             return
         previous = self._answer_numbers[line.tool_call_id]
         is_next = line.answer_number == previous + 1
         # Earlier versions may have stored two messages for one call.
-        is_repeated = line.answer_number == previous and not isinstance(line, rows.ToolResultLine)
+        is_repeated = line.answer_number == previous and not isinstance(
+            line, line_types.ToolResultLine
+        )
         require(is_next or is_repeated, "answers a call that was answered")
         self._answer_numbers[line.tool_call_id] = line.answer_number
 
-    def _check_entry(self, line: rows.HistoryLine) -> None:
-        if isinstance(line, rows.InteractionEntryLine):
+    def _check_entry(self, line: line_types.HistoryLine) -> None:
+        if isinstance(line, line_types.InteractionEntryLine):
             require(
                 self._interactions_by_seq.pop(line.seq, None) == line.id,
                 "names no interaction there is",
             )
-        elif isinstance(line, rows.AnswerEntryLine):
+        elif isinstance(line, line_types.AnswerEntryLine):
             require(self._answers_by_seq.pop(line.seq, None) == line.id, "names no answer there is")
-        elif isinstance(line, rows.ToolResultLine):
+        elif isinstance(line, line_types.ToolResultLine):
             references = record_checks.check_tool_result(line, self.resources, self.limits)
             self._add_links(session.TOOL_RESULT, line.id, references)
-        elif isinstance(line, rows.MessageLine):
+        elif isinstance(line, line_types.MessageLine):
             self._add_links(session.MESSAGE, line.id, check_message(line, self.limits))
         else:
             references = record_checks.check_page_fault(line, self.limits)
@@ -382,9 +387,9 @@ class BundleCheck:
         session_id = self.file.manifest.session.id
         for location, text in self.file.lines(PAGES):
             with errors_at(location):
-                line = rows.read_line(rows.PAGE_LINES, text)
-                rows.check_number(line.version)
-                rows.check_number(line.access_count)
+                line = line_types.read_line(line_types.PAGE_DECODER, text)
+                line_types.check_number(line.version)
+                line_types.check_number(line.access_count)
                 require(line.page_id not in ids, "has an id that another line has")
                 ids.add(line.page_id)
                 references = record_checks.check_page(line, session_id, self.resources, self.limits)

@@ -28,7 +28,7 @@ from app.services.renders.prompt_turns import read_prompt_turns
 from app.services.sessions.interaction_requests import dump_input
 from app.services.sessions.message_requests import FlatMessage, find_only_answered_id
 from app.stores.records.session_prompts import SessionPrompt
-from pagefault_bundles import rows
+from pagefault_bundles import line_types
 from pagefault_bundles.bundle_lines import (
     parse_stored_object,
     parse_stored_value,
@@ -78,7 +78,7 @@ class ResourceReferences:
     """Resources that hold long texts; on reading, each text is put in place of its reference."""
 
 
-def check_resource(line: rows.ResourceLine) -> None:
+def check_resource(line: line_types.ResourceLine) -> None:
     """Raise unless the id in a line is derived from its other members, and these are valid."""
     derived = derive_resource_id(line.project, line.digest, line.mime_type, line.filename)
     require(derived == line.id, "has an id that does not belong to these bytes under this name")
@@ -90,12 +90,12 @@ def check_resource(line: rows.ResourceLine) -> None:
     require(all(map(is_alias, line.aliases)), "has an alias that cannot be one")
     require(list(line.aliases) == sorted(line.aliases), "has its aliases in another order")
     for created_at in line.aliases.values():
-        rows.parse_moment(created_at)
-    rows.parse_moment(line.created_at)
+        line_types.parse_moment(created_at)
+    line_types.parse_moment(line.created_at)
 
 
 def check_tool_result(
-    line: rows.ToolResultLine, resources: ResourcesById, limits: Limits
+    line: line_types.ToolResultLine, resources: ResourcesById, limits: Limits
 ) -> ResourceReferences:
     """Return the resources of a tool result; raise unless its record is in canonical form."""
     text = bytes(line.sanitized)
@@ -129,11 +129,11 @@ def check_tool_result(
         ),
         "has a part with a resource that it does not describe",
     )
-    rows.parse_moment(line.created_at)
+    line_types.parse_moment(line.created_at)
     return ResourceReferences(frozenset(required))
 
 
-def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> ResourceReferences:
+def check_page_fault(line: line_types.PageFaultLine, limits: Limits) -> ResourceReferences:
     """Return the resources of a page fault; raise unless its message is one of this service."""
     value = parse_stored_object(bytes(line.message), limits)
     is_message = list(value) == ["role", "tool_call_id", "content"] and value["role"] == "tool"
@@ -158,11 +158,11 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> ResourceRefere
             CLIENT_ID.match(call.page_id) is not None and 0 <= call.target_level <= 3,
             "has a page fault with an invalid page id or level",
         )
-    rows.parse_moment(line.created_at)
+    line_types.parse_moment(line.created_at)
     return ResourceReferences(frozenset(find_image_ids(bytes(line.message))))
 
 
-def check_interaction(line: rows.InteractionLine, limits: Limits) -> ResourceReferences:
+def check_interaction(line: line_types.InteractionLine, limits: Limits) -> ResourceReferences:
     """Return the resources of an interaction; raise unless it and its answer are valid."""
     longest = max(len(bytes(line.input)), len(bytes(line.output)))
     require(longest <= limits.message_bytes, "has an input or an answer that is too long")
@@ -183,8 +183,8 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> ResourceRef
     is_after = line.answer_seq is None or line.answer_seq > line.seq
     has_answer = not (was_answered_later and output is None)
     require(is_after and has_answer, "has an invalid number of its answer")
-    rows.parse_moment(line.created_at)
-    rows.parse_moment(line.answered_at or line.created_at)
+    line_types.parse_moment(line.created_at)
+    line_types.parse_moment(line.answered_at or line.created_at)
     attached: Sequence[str] = ()
     if isinstance(interaction.input, MultiModalInput):
         attached = [attached_id for _, attached_id in interaction.input.attached_ids()]
@@ -268,7 +268,7 @@ def _is_page_fault_block(block: JsonValue) -> bool:
     return not is_reference or parse_resource_id(url) is not None
 
 
-def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
+def read_bundled_page(line: line_types.PageLine) -> tuple[Page, PageVersion]:
     """Return the page in a line, rebuilt from its parts, and its stored version."""
     stored_page = read_page(line)
     page = stored_pages.read_page(stored_page, read_levels(line))
@@ -284,7 +284,7 @@ def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
 
 
 def check_page(
-    line: rows.PageLine, session_id: str, resources: ResourcesById, limits: Limits
+    line: line_types.PageLine, session_id: str, resources: ResourcesById, limits: Limits
 ) -> ResourceReferences:
     """Return the resources of a page; raise unless it can be read at every level."""
     for text in (line.descriptor, line.body, *(level.body for level in line.levels)):
@@ -316,7 +316,7 @@ def check_page(
     return make_references(forms, required=frozenset(required))
 
 
-def _check_rebuilt(line: rows.PageLine, page: Page, version: PageVersion) -> None:
+def _check_rebuilt(line: line_types.PageLine, page: Page, version: PageVersion) -> None:
     require(
         (version.page_id, version.descriptor, version.content, version.body)
         == (line.page_id, bytes(line.descriptor), bytes(line.content), bytes(line.body)),
@@ -408,7 +408,7 @@ _SERVICE_MEMBERS = frozenset(
 _DIALECT_NAMES = frozenset(dialect.name for dialect in DIALECTS)
 
 
-def check_message(line: rows.MessageLine, limits: Limits) -> ResourceReferences:
+def check_message(line: line_types.MessageLine, limits: Limits) -> ResourceReferences:
     """Return the resources of a message; raise unless it can be read, and returned as sent."""
     stored = bytes(line.message)
     sent = sent_message(stored, dialect=line.dialect, role=line.role)
@@ -421,13 +421,13 @@ def check_message(line: rows.MessageLine, limits: Limits) -> ResourceReferences:
     forms = check_forms(line.inline_form)
     require("" not in forms, "has a form of a string that it does not contain")
     check_form_pointers(value, forms)
-    rows.parse_moment(line.created_at)
+    line_types.parse_moment(line.created_at)
     if line.role is None:
         _check_flat_reading(line, value)
     return make_references(forms, mentioned=find_references(value))
 
 
-def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
+def check_prompt(line: line_types.PromptLine, limits: Limits) -> SessionPrompt:
     """Return the prompt in a line; raise if it cannot be read."""
     text = bytes(line.prompt)
     require(len(text) <= limits.message_bytes, "has a prompt that is too long")
@@ -439,7 +439,7 @@ def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
     return SessionPrompt(line.dialect, text)
 
 
-def _find_flat_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
+def _find_flat_call(line: line_types.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
     """Return the id of the call that a flat message answers; raise if it is not flat.
 
     A flat message has its members beside those of its entry, and not in a member of their own.
@@ -450,7 +450,7 @@ def _find_flat_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> s
     return draft.tool_call_id if draft.role == "tool" else None
 
 
-def _check_flat_reading(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> None:
+def _check_flat_reading(line: line_types.MessageLine, value: Mapping[str, JsonValue]) -> None:
     """Raise unless a flat message can be read, in its dialect or as a message without a dialect."""
     if line.dialect is None and line.reading is None:
         require(
@@ -462,7 +462,7 @@ def _check_flat_reading(line: rows.MessageLine, value: Mapping[str, JsonValue]) 
     read_stored(dict(value), *_check_reading(line))
 
 
-def _find_answered_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
+def _find_answered_call(line: line_types.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
     """Return the id of the call that a wrapped message answers; raise if it is invalid."""
     dialect, reader_version = _check_reading(line)
     envelope = {"dialect": dialect, "role": line.role, "message": value.get("message")}
@@ -474,7 +474,7 @@ def _find_answered_call(line: rows.MessageLine, value: Mapping[str, JsonValue]) 
     return find_only_answered_id(reading)
 
 
-def _check_reading(line: rows.MessageLine) -> tuple[str, int]:
+def _check_reading(line: line_types.MessageLine) -> tuple[str, int]:
     """Return the dialect of a message and its `READER_VERSION`; raise if either is unknown."""
     is_known = (
         line.dialect in _DIALECT_NAMES

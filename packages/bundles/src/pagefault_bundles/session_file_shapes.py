@@ -89,7 +89,7 @@ class SessionFile(Shape, kw_only=True):
     """Parts of the file that were not taken as sent: keys that an object has more than once."""
 
 
-def session_file(  # noqa: PLR0913 - one for each part of the answer
+def encode_session_file(  # noqa: PLR0913 - one for each part of the response
     file_format: FileFormat,
     entries: Sequence[StoredEntry],
     resources: Mapping[str, Resource],
@@ -110,9 +110,9 @@ def session_file(  # noqa: PLR0913 - one for each part of the answer
         blobs: The bytes of the resources, by their SHA-256 as hex digits.
         session_id: The id in a bundle.
         dialect: The dialect of a conversation.
-        pointers: The places of the entries in a conversation.
+        pointers: The JSON pointers to the messages of the entries in the file.
         passed_over: The number of elements that are not messages.
-        warnings: Parts that were not taken as sent.
+        warnings: Parts of the file that were changed or dropped.
     """
     loaded = LoadedSession(session_id or "", entries, resources, {}, TurnCache(max_bytes=0))
     outline = (

@@ -1,7 +1,7 @@
 """Read a file as a session: a transcript, a body of a provider, or a bundle. Nothing is stored.
 
-The entries are those that an import of the file would store, made in memory. Media become resources
-with the same ids, and the answer has their bytes.
+The entries are those that an import of the file would store. They are made in memory. Media become
+resources with the ids that an import would give them, and the response has their bytes.
 """
 
 import codecs
@@ -28,10 +28,10 @@ from app.services.memory_budget.budget import MemoryBudget
 from app.services.requests.body_reader import BodyReader
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import StoredBlob
-from pagefault_bundles import archive, rows
+from pagefault_bundles import archive, line_types
 from pagefault_bundles.bundle_lines import read_interaction, read_message, read_tool_result
 from pagefault_bundles.bundle_reader import BundleCheck, read_bundle
-from pagefault_bundles.session_file_shapes import session_file
+from pagefault_bundles.session_file_shapes import encode_session_file
 from pagefault_bundles.spooled_files import spool
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json
@@ -49,20 +49,21 @@ MAX_ENTRIES = 30_000
 """The longest session that is read; the doctor has the same limit."""
 
 _ZIP = b"PK"
-_UNPACKED = 2
-"""The factor by which the members of a bundle may be longer than a file."""
+_MAX_UNPACKED_RATIO = 2
+"""The most bytes of a bundle's members, as a multiple of the limit on the file."""
 _COPIES = 3
-"""Copies of a bundle in memory: its lines and blobs, the entries, the answer."""
+"""Copies of a bundle in memory: its lines and blobs, the entries, the response."""
 _BUNDLES_AT_ONCE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Conversation:
-    """A conversation in a file. `times` are the moments that elements of a list name."""
+    """A conversation that was read from a file."""
 
     format: Literal["json", "lines"]
     sent: SentConversation
     times: Mapping[str, datetime]
+    """The `timestamp` of messages, by their index in the file."""
     warnings: Sequence[BodyWarning]
     size_bytes: int
 
@@ -90,12 +91,12 @@ class _MediaInMemory:
     ) -> list[StoredBlob]:
         if meanwhile is not None:
             meanwhile()
-        kept: list[StoredBlob] = []
+        stored: list[StoredBlob] = []
         for source in sources:
             data = source.head(source.size_bytes)
-            kept.append(StoredBlob(hashlib.sha256(data).hexdigest(), len(data)))
-            self.blobs[kept[-1].digest] = data
-        return kept
+            stored.append(StoredBlob(hashlib.sha256(data).hexdigest(), len(data)))
+            self.blobs[stored[-1].digest] = data
+        return stored
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,14 +158,14 @@ class SessionFiles:
         now, media = utc_now(), _MediaInMemory()
         keeper = MediaKeeper(media, project_id, limit_bytes=self.limits.medium_bytes, now=now)
         mover = MediaMover(keeper, max_media=self.limits.media_per_result)
-        async with self.bodies.read(chunks, partial(_parse, limits=self.limits)) as read:
-            # Of a message without media nothing is moved, and nothing waits.
+        async with self.bodies.read(chunks, partial(_parse, limits=self.limits)) as conversation:
+            # For a message without media, `move_all` returns at once.
             moved = [
                 await mover.move_all(message.value, message.parsed.media_strings)
-                for message in read.sent.messages
+                for message in conversation.sent.messages
             ]
             return await self.bodies.work.run(
-                read.size_bytes, _conversation_file, read, moved, media.blobs, now
+                conversation.size_bytes, _encode_conversation, conversation, moved, media.blobs, now
             )
 
     async def _read_bundle(self, project_id: str, chunks: AsyncIterator[bytes]) -> bytes:
@@ -174,12 +175,12 @@ class SessionFiles:
                 use="read without being stored",
                 remedy="Import it with `POST /api/sessions/import`.",
             )
-            max_bytes = self.limits.session_file_bytes * _UNPACKED
+            max_bytes = self.limits.session_file_bytes * _MAX_UNPACKED_RATIO
             bundle = await anyio.to_thread.run_sync(read, file, max_bytes)
             size_bytes = sum(each.size for each in bundle.manifest.files)
             async with self.memory.reserving(_COPIES * size_bytes):
                 check = BundleCheck(bundle, project_id, self.limits)
-                return await anyio.to_thread.run_sync(_bundle_file, check)
+                return await anyio.to_thread.run_sync(_encode_bundle, check)
 
 
 async def _rejoin(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -190,7 +191,7 @@ async def _rejoin(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[by
 
 def _parse(body: bytes, *, limits: Limits) -> _Conversation:
     """Read a conversation; see `SessionFiles.read`."""
-    # Programs of Windows begin texts with a byte order mark.
+    # Programs on Windows begin texts with a byte order mark.
     body = body.removeprefix(codecs.BOM_UTF8)
     text = body.lstrip()
     if not text.startswith((b"{", b"[")):
@@ -199,7 +200,7 @@ def _parse(body: bytes, *, limits: Limits) -> _Conversation:
     are_lines = bool(rest.strip()) and _is_json(first, limits)
     reader = BodyReader(limits)
     try:
-        value = reader.read(_as_array(body) if are_lines else body)
+        value = reader.read(_join_lines(body) if are_lines else body)
     except InvalidJsonError:
         if are_lines:
             _check_lines(body, limits)
@@ -210,10 +211,10 @@ def _parse(body: bytes, *, limits: Limits) -> _Conversation:
         raise InvalidPayloadError(f"{exc.detail} {FORMATS}", faults=exc.faults) from exc
     _check_count(len(sent.messages))
     for message in sent.messages:
-        # Computed here, since the event loop reads it.
+        # This property is computed and cached here, in a thread, before the event loop reads it.
         _ = message.parsed
     form: Literal["json", "lines"] = "lines" if are_lines else "json"
-    return _Conversation(form, sent, _times(value), reader.warnings, len(body))
+    return _Conversation(form, sent, _read_times(value), reader.warnings, len(body))
 
 
 def _check_count(entries: int) -> None:
@@ -233,9 +234,9 @@ def _is_json(line: bytes, limits: Limits) -> bool:
 
 
 def _check_lines(lines: bytes, limits: Limits) -> None:
-    """Raise InvalidJsonError at the first line that is not JSON.
+    """Raise InvalidJsonError for the first line that is not JSON.
 
-    The parser of all lines finds one that was cut a line later.
+    The parser of all lines together reports an error in the line after a line that was cut.
     """
     for number, line in enumerate(lines.split(b"\n"), 1):
         if line.strip() and not _is_json(line, limits):
@@ -245,8 +246,8 @@ def _check_lines(lines: bytes, limits: Limits) -> None:
             )
 
 
-def _as_array(lines: bytes) -> bytes:
-    """Return lines of JSON as one array, in the same lines, so that errors name them."""
+def _join_lines(lines: bytes) -> bytes:
+    """Return lines of JSON as one array. It has the same lines, for line numbers in errors."""
     has_values = False
     pieces: list[bytes] = []
     for line in lines.split(b"\n"):
@@ -256,8 +257,8 @@ def _as_array(lines: bytes) -> bytes:
     return b"[" + b"\n".join(pieces) + b"]"
 
 
-def _times(value: JsonValue) -> Mapping[str, datetime]:
-    """Return the moments at which elements of a list were written, by the index in pointers."""
+def _read_times(value: JsonValue) -> Mapping[str, datetime]:
+    """Return the `timestamp` of the elements of a list that have one, by their index as a text."""
     times: dict[str, datetime] = {}
     for index, item in enumerate(value if isinstance(value, list) else ()):
         text = item.get("timestamp") if isinstance(item, dict) else None
@@ -270,49 +271,60 @@ def _times(value: JsonValue) -> Mapping[str, datetime]:
     return times
 
 
-def _conversation_file(
-    read: _Conversation, moved: Sequence[MovedValue], blobs: Mapping[str, bytes], now: datetime
+def _encode_conversation(
+    conversation: _Conversation,
+    moved: Sequence[MovedValue],
+    blobs: Mapping[str, bytes],
+    now: datetime,
 ) -> bytes:
-    """Return the answer for a conversation; blocks."""
+    """Return the `SessionFile` of a conversation as JSON; blocks.
+
+    Args:
+        conversation: The conversation.
+        moved: The values of its messages, with references in place of media.
+        blobs: The bytes of the media, by digest.
+        now: The time of messages before the first one with a time.
+    """
     entries: list[StoredHistoryMessage] = []
     resources: dict[str, Resource] = {}
-    for seq, (message, value) in enumerate(zip(read.sent.messages, moved, strict=True), 1):
-        described, text = message.parsed, json_text(value.value)
-        # The text around lifted media is kept for exports only.
+    for seq, (message, value) in enumerate(zip(conversation.sent.messages, moved, strict=True), 1):
+        parsed, text = message.parsed, json_text(value.value)
+        # Other resources have the spelling of a moved medium, which only exports need.
         resources |= {
             each.resource_id: each for each in value.resources if each.resource_id in text
         }
         _, index, *_ = [*message.pointer.split("/", 2), ""]
-        now = read.times.get(index, now)
+        # A message without a time has that of the message before it.
+        now = conversation.times.get(index, now)
         entries.append(
             StoredHistoryMessage(
                 seq=seq,
                 message_id=str(seq),
                 created_at=now,
-                tool_call_id=described.tool_call_id,
+                tool_call_id=parsed.tool_call_id,
                 request_digest="",
-                message=described.to_stored(text.encode()),
-                inline_form=dump_forms(described.to_stored_forms(value.forms)),
-                dialect=described.dialect,
+                message=parsed.to_stored(text.encode()),
+                inline_form=dump_forms(parsed.to_stored_forms(value.forms)),
+                dialect=parsed.dialect,
                 reading=READER_VERSION,
-                role=described.role,
+                role=parsed.role,
             )
         )
     digests = {each.digest for each in resources.values()}
-    return session_file(
-        read.format,
+    return encode_session_file(
+        conversation.format,
         entries,
         resources,
         {digest: data for digest, data in blobs.items() if digest in digests},
-        dialect=read.sent.dialect,
-        pointers=[message.pointer for message in read.sent.messages],
-        passed_over=read.sent.passed_over,
-        warnings=read.warnings,
+        dialect=conversation.sent.dialect,
+        pointers=[message.pointer for message in conversation.sent.messages],
+        passed_over=conversation.sent.passed_over,
+        warnings=conversation.warnings,
     )
 
 
-def _bundle_file(check: BundleCheck) -> bytes:
-    """Return the answer for a bundle, after a check of its lines; blocks.
+def _encode_bundle(check: BundleCheck) -> bytes:
+    """Return the `SessionFile` of a bundle as JSON, after a check of its lines; blocks.
 
     Raises:
         InvalidBundleError: A line is invalid.
@@ -329,29 +341,29 @@ def _bundle_file(check: BundleCheck) -> bytes:
     )
     names = {digest: archive.BLOBS + digest for digest in check.file.blobs}
     blobs = {digest: b"".join(check.file.chunks(name)) for digest, name in names.items()}
-    return session_file(
+    return encode_session_file(
         "bundle",
-        [*_bundle_entries(check, session.session_id)],
+        [*_read_bundle_entries(check, session.session_id)],
         check.resources,
         blobs,
         session_id=session.session_id,
     )
 
 
-def _bundle_entries(check: BundleCheck, session_id: str) -> Iterator[StoredEntry]:
+def _read_bundle_entries(check: BundleCheck, session_id: str) -> Iterator[StoredEntry]:
     """Yield the entries of a checked bundle in the order of `seq`."""
-    lines = check.batches(archive.INTERACTIONS, rows.INTERACTION_LINES)
+    lines = check.batches(archive.INTERACTIONS, line_types.INTERACTION_DECODER)
     interactions = [read_interaction(line, session_id) for batch in lines for line in batch]
     by_seq = {stored.seq: stored for stored in interactions}
     answered = {stored.answer_seq: stored for stored in interactions}
-    for batch in check.batches(archive.HISTORY, rows.HISTORY_LINES):
+    for batch in check.batches(archive.HISTORY, line_types.HISTORY_DECODER):
         for line in batch:
             match line:
-                case rows.PromptLine():
+                case line_types.PromptLine():
                     continue
-                case rows.InteractionEntryLine():
+                case line_types.InteractionEntryLine():
                     yield by_seq[line.seq]
-                case rows.AnswerEntryLine():
+                case line_types.AnswerEntryLine():
                     stored = answered[line.seq]
                     yield StoredAnswer(
                         line.seq,
@@ -359,7 +371,7 @@ def _bundle_entries(check: BundleCheck, session_id: str) -> Iterator[StoredEntry
                         stored.answered_at or stored.created_at,
                         stored.output or b"null",
                     )
-                case rows.ToolResultLine():
+                case line_types.ToolResultLine():
                     result = read_tool_result(line, session_id).result
                     yield StoredMessage(
                         seq=line.seq,
@@ -371,5 +383,5 @@ def _bundle_entries(check: BundleCheck, session_id: str) -> Iterator[StoredEntry
                         answer_number=result.answer_number,
                         is_apart=result.is_apart,
                     )
-                case rows.MessageLine() | rows.PageFaultLine():
+                case line_types.MessageLine() | line_types.PageFaultLine():
                     yield read_message(line)

@@ -8,7 +8,7 @@ transcripts                       the command for a transcript of a coding agent
 transcript_files                  reads and replaces files of transcripts
 transcript_repairs                repairs a transcript line by line
 transcript_exports                writes a session as a transcript
-written_transcripts               the command for exports
+session_exports                   the command for exports
 session_documents                 writes a session as a document for people
 document_html                     the HTML of the document
 """

@@ -130,8 +130,8 @@ class Doctor:
             query: The target, and the options of the repair.
 
         Returns:
-            A JSON object: the target, the dialect, the findings, the losses of a repair and, if
-            asked for, the repaired history.
+            A JSON object: the target, the dialect, the findings, the losses of a repair and, with
+            `query.applies`, the repaired history.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is not a history.
@@ -219,7 +219,7 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
         entry_turns = session.read_entry_turns(entry, "assistant")
         turns += entry_turns
         if isinstance(entry, StoredHistoryMessage):
-            messages[entry.seq - 1] = _entry_message(entry)
+            messages[entry.seq - 1] = _read_entry_message(entry)
             sent.append(parse_stored_json(entry.sent))
             # Short media are stored inside texts, and are found there as in a sent history.
             entry_turns = read_message_turns(
@@ -234,7 +234,7 @@ def _read_session_history(session: LoadedSession) -> _ExaminedHistory:
     return _ExaminedHistory(history, find_main_dialect(messages), sent, is_session=True)
 
 
-def _entry_message(entry: StoredHistoryMessage) -> ForeignMessage:
+def _read_entry_message(entry: StoredHistoryMessage) -> ForeignMessage:
     """Return the first message of an entry in common form, with its dialect and its pointer."""
     pointer = make_entry_pointer(entry.seq)
     reading = load_reading(entry)

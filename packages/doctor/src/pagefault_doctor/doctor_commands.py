@@ -108,8 +108,8 @@ def export(  # noqa: PLR0913, PLR0917 - one for each option
 ) -> None:
     """Write a session as a transcript that Claude Code or Codex resumes, or as one HTML file."""
     from app.cli.terminal import CommandError, project_settings
+    from pagefault_doctor.session_exports import write_document, write_transcript
     from pagefault_doctor.transcript_exports import TranscriptQuery
-    from pagefault_doctor.written_transcripts import write_document, write_transcript
 
     settings, project_id = project_settings(data_dir, env_file, project)
     if host == "html":

@@ -30,7 +30,11 @@ from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import MaxTokens
 from pagefault_doctor.doctor import Doctor, DoctorQuery
-from pagefault_doctor.transcript_exports import TranscriptExports, TranscriptQuery, transcript_id
+from pagefault_doctor.transcript_exports import (
+    TranscriptExports,
+    TranscriptQuery,
+    make_transcript_id,
+)
 from pagefault_doctor.transcript_files import Host
 
 _EXAMPLE_REQUEST: JsonDict = {
@@ -183,7 +187,7 @@ async def export_transcript(
     """
     query = TranscriptQuery(options.host, options.folder, options.max_tokens)
     body = await exports.export(api_request.project_id, session_id, query)
-    name = f"{transcript_id(api_request.project_id, session_id)}.jsonl"
+    name = f"{make_transcript_id(api_request.project_id, session_id)}.jsonl"
     headers = {
         "Content-Type": "application/x-ndjson",
         "Content-Disposition": content_disposition("attachment", name),

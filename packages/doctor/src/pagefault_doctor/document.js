@@ -6,7 +6,7 @@
   const failed = document.getElementById("failed");
   const count = document.getElementById("count");
   const entries = [...document.querySelectorAll("article")];
-  // Beyond so many marks, a reader needs another word.
+  // More marks than this do not help a reader.
   const MARKS = 2000;
 
   function mark(words) {
@@ -19,14 +19,17 @@
       const texts = document.createTreeWalker(entry, NodeFilter.SHOW_TEXT);
       for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
         const text = node.data.toLowerCase();
-        // Lower case may be longer, and places in it are of no use then. A line is of a closed entry.
+        // Positions are useless if lower case has another length. `line` is shown in closed entries.
         if (text.length !== node.data.length || node.parentElement.className === "line") continue;
-        for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + words.length)) {
+        let start = text.indexOf(words);
+        while (start >= 0) {
           if (ranges.length === MARKS) return CSS.highlights.set("found", new Highlight(...ranges));
+          const end = start + words.length;
           const range = new Range();
-          range.setStart(node, at);
-          range.setEnd(node, at + words.length);
+          range.setStart(node, start);
+          range.setEnd(node, end);
           ranges.push(range);
+          start = text.indexOf(words, end);
         }
       }
     }
@@ -49,7 +52,7 @@
     for (const details of document.querySelectorAll("article > details")) details.open = isOpen;
   }
 
-  // A link to another entry leads there, whatever is filtered.
+  // Show the entry that a link refers to, even if a filter hides it.
   function follow() {
     const entry = document.getElementById(location.hash.slice(1));
     if (entry === null || !entry.hidden) return;

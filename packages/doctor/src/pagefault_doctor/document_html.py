@@ -1,9 +1,9 @@
-"""The HTML of a session's document: its head, its entries, and the places of its files. Pure.
+"""The HTML of a session's document: its head, its entries, and gaps for its files, without I/O.
 
-All texts are escaped, and characters that hide or reorder text are made visible. Of files, a
-document shows raster images, SVG as an image, audio and video; text is escaped, and any other file
-is a link that saves it. So neither a text nor a file runs or loads anything, and the policy in the
-document forbids it as well.
+All texts are escaped, and characters that hide or reorder text are made visible. A document shows
+raster images, SVG as an image, audio and video. A text file is shown as escaped text, and any other
+file is a link that saves it. So neither a text nor a file runs or loads anything, and the policy in
+the document forbids it as well.
 """
 
 import base64
@@ -63,9 +63,10 @@ _IMAGE_TYPES = frozenset(
 """Types that browsers show as an image; a script in SVG does not run there."""
 _PLAYABLE_TYPE = re.compile(r"(?:audio|video)/[a-z0-9.+-]+")
 _LINK_TYPES = frozenset({"application/pdf", "application/zip", "text/plain", "text/csv"})
-"""Types that the link of a file has; any other one is saved as bytes without a type."""
+"""Types of files that a link saves with their type; other files are saved as plain bytes."""
 _OCTETS = "application/octet-stream"
-# As in the viewer: C0 but tab and line feed, DEL, C1, and what forces a direction.
+# The same characters as in the viewer: control characters except tab and line feed, and characters
+# that force a direction of writing.
 _INVISIBLE_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Longer JSON is shown as written, since indentation may be many times as long.
 _FORMATTED_CHARS = 128 * 1024
@@ -81,8 +82,8 @@ _ENTRY_KINDS = {
 }
 
 
-def _source_of(text: str) -> str:
-    """Return the source expression of a style or a script, its hash."""
+def _hash_source(text: str) -> str:
+    """Return the source expression of a style or a script for a policy: its hash."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -91,8 +92,8 @@ POLICY = "; ".join(
         "default-src 'none'",
         "img-src data:",
         "media-src data:",
-        f"style-src {_source_of(_STYLE)}",
-        f"script-src {_source_of(_SCRIPT)}",
+        f"style-src {_hash_source(_STYLE)}",
+        f"script-src {_hash_source(_SCRIPT)}",
         "base-uri 'none'",
         "form-action 'none'",
     )
@@ -101,53 +102,53 @@ POLICY = "; ".join(
 
 
 @dataclass(frozen=True, slots=True)
-class FilePlace:
-    """The place of a stored file in a document, as base64 or as escaped text."""
+class FileGap:
+    """A gap for a stored file in a document, which is filled when the document is sent."""
 
     digest: str
     size_bytes: int
     form: FileForm
 
 
-Piece: TypeAlias = str | FilePlace
-"""A text of the document, escaped, or a file."""
+Piece: TypeAlias = str | FileGap
+"""A piece of a document: HTML, or a gap for a file."""
 
 
 class TextEscaper:
-    """Escapes a text file that is read in chunks, in whatever Unicode encoding its mark names."""
+    """Escapes a text file that is read in chunks, in the encoding of its byte order mark."""
 
     def __init__(self) -> None:
         self._decoder: codecs.IncrementalDecoder | None = None
         self._carriage_return = ""
 
     def feed(self, chunk: bytes, *, is_last: bool = False) -> bytes:
-        """Return the HTML of further bytes; the first call needs four, if there are so many."""
+        """Return the HTML of the next bytes. The first call gets at least four, or all bytes."""
         if self._decoder is None:
             self._decoder = text_decoder(text_encoding(chunk[:4]))
         text = self._carriage_return + self._decoder.decode(chunk, is_last)
-        # A line break may be cut in two.
+        # The line feed of a line break may be in the next chunk.
         self._carriage_return = "\r" if text.endswith("\r") and not is_last else ""
-        return escaped(text[: len(text) - len(self._carriage_return)]).encode()
+        return escape_text(text[: len(text) - len(self._carriage_return)]).encode()
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return a text as HTML, with hidden characters visible."""
     if not text.isascii():
         text = without_lone_surrogates(text)
-    text = _INVISIBLE_CHARACTER.sub(_visible, text.replace("\r\n", "\n"))
+    text = _INVISIBLE_CHARACTER.sub(_make_visible, text.replace("\r\n", "\n"))
     return html.escape(text, quote=False)
 
 
-def _visible(match: re.Match[str]) -> str:
+def _make_visible(match: re.Match[str]) -> str:
     return f"⟨U+{ord(match[0]):04X}⟩"
 
 
-def _attribute(text: str) -> str:
+def _escape_attribute(text: str) -> str:
     """Return a text as the value of an attribute between quotation marks, on one line."""
-    return " ".join(escaped(text).replace('"', "&quot;").split())
+    return " ".join(escape_text(text).replace('"', "&quot;").split())
 
 
-def size_text(size_bytes: int) -> str:
+def format_size(size_bytes: int) -> str:
     """Return a size for people, in units of 1,000 bytes."""
     if size_bytes < 1_000:
         return f"{size_bytes} B"
@@ -157,10 +158,10 @@ def size_text(size_bytes: int) -> str:
     raise AssertionError
 
 
-def json_lines(text: str) -> str:
-    """Return JSON text with a line for each value; unchanged if it is no JSON, or long.
+def format_json(text: str) -> str:
+    """Return JSON text with a line for each value; unchanged if it is not JSON, or is long.
 
-    Numbers and strings are as they were spelled.
+    Numbers and strings keep their spelling.
     """
     if len(text) > _FORMATTED_CHARS or text.lstrip()[:1] not in ("{", "["):
         return text
@@ -173,7 +174,7 @@ def json_lines(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The first and the last time of a document's entries, and what is in them."""
+    """The first and the last time of a document's entries, and counts of their content."""
 
     began: datetime
     ended: datetime
@@ -184,17 +185,17 @@ class Totals:
     missing: int
 
 
-def document_head(session: Session, use: SessionUse, totals: Totals, *, has_files: bool) -> str:
+def write_head(session: Session, use: SessionUse, totals: Totals, *, has_files: bool) -> str:
     """Return the beginning of a document up to its first entry."""
-    title = escaped(use.title or session.session_id)
+    title = escape_text(use.title or session.session_id)
     facts = {
-        "Start": _time(totals.began),
-        "Duration": _duration((totals.ended - totals.began).total_seconds()),
+        "Start": _write_time(totals.began),
+        "Duration": _format_duration((totals.ended - totals.began).total_seconds()),
         "Entries": f"{totals.entries:,}",
         "Calls": f"{totals.calls:,}",
         "Errors": f"{totals.failed:,}",
         "Tokens, about": f"{totals.tokens:,}",
-        "Files": f"{use.resources:,} ({size_text(use.bytes_referenced)})",
+        "Files": f"{use.resources:,} ({format_size(use.bytes_referenced)})",
     }
     written = "".join(
         f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items()
@@ -205,7 +206,7 @@ def document_head(session: Session, use: SessionUse, totals: Totals, *, has_file
     elif totals.missing:
         notes.append(f"Missing files: {totals.missing}. Each is named at its place.")
     if session.marks.note:
-        notes.append(escaped(session.marks.note))
+        notes.append(escape_text(session.marks.note))
     paragraphs = "".join(f'<p class="note">{note}</p>' for note in notes)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n'
@@ -215,7 +216,7 @@ def document_head(session: Session, use: SessionUse, totals: Totals, *, has_file
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f'<header>\n<h1>{title}</h1>\n<p class="quiet">Session '
-        f"<code>{escaped(session.session_id)}</code></p>\n<dl>{written}</dl>{paragraphs}</header>\n"
+        f"<code>{escape_text(session.session_id)}</code></p>\n<dl>{written}</dl>{paragraphs}</header>\n"
         '<div class="bar" role="search" hidden>'
         '<input type="search" id="find" placeholder="Find in the entries" '
         'aria-label="Find in the entries">'
@@ -227,7 +228,7 @@ def document_head(session: Session, use: SessionUse, totals: Totals, *, has_file
     )
 
 
-def document_tail() -> str:
+def write_tail() -> str:
     """Return the end of a document after its last entry."""
     return (
         "</main>\n<footer>A session of Pagefault. This file has all that it shows, and loads "
@@ -249,10 +250,10 @@ class EntryWriter:
     tokens: int = 0
     missing: set[str] = field(default_factory=set)
     """The digests of files that are not in the store."""
-    _places: dict[str, str] = field(default_factory=dict)
-    """The entry that shows a file, by digest."""
+    _article_ids: dict[str, str] = field(default_factory=dict)
+    """The id of the HTML element of the entry that shows a file, by digest."""
 
-    def entry(
+    def write_entry(
         self,
         entry: StoredEntry,
         turns: Sequence[ComposedTurn],
@@ -264,8 +265,9 @@ class EntryWriter:
         Args:
             entry: The entry.
             turns: Its turns.
-            resources: Those that it refers to. Files that no turn shows are shown behind the turns.
-            warnings: The defects that its record names.
+            resources: The resources that it refers to. Files that no turn shows are shown behind
+                the turns.
+            warnings: The warnings of its record.
         """
         outline = summarize_entry(entry, turns)
         self.failed += outline.failed
@@ -274,85 +276,84 @@ class EntryWriter:
         role = turns[-1].role if turns else "user"
         names = [turn.tool_name for turn in turns if turn.tool_name]
         facts = [
-            _named("b", names[0] if names else outline.name),
-            _named("span", outline.author),
-            _named("span", outline.model),
+            _write_name("b", names[0] if names else outline.name),
+            _write_name("span", outline.author),
+            _write_name("span", outline.model),
             '<span class="failure">failed</span>' if outline.failed else "",
             f'<span class="quiet">about {outline.tokens_est:,} tokens</span>',
         ]
         kind = _ENTRY_KINDS.get(outline.entry, outline.role)
-        name = f"entry-{entry.seq}"
+        article_id = f"entry-{entry.seq}"
         yield (
-            f'<article id="{name}" class="{role}{" failed" if outline.failed else ""}">'
+            f'<article id="{article_id}" class="{role}{" failed" if outline.failed else ""}">'
             f'<details open><summary><span class="seq">{entry.seq}</span> '
-            f'<span class="role">{escaped(kind)}</span> {" ".join(filter(None, facts))} '
-            f"{_time(entry.created_at)}"
-            f'<span class="line">{escaped(outline.title or "")}</span></summary>\n'
+            f'<span class="role">{escape_text(kind)}</span> {" ".join(filter(None, facts))} '
+            f"{_write_time(entry.created_at)}"
+            f'<span class="line">{escape_text(outline.title or "")}</span></summary>\n'
             '<div class="body">\n'
         )
-        yield from self._turns(turns, name)
+        yield from self._write_turns(turns, article_id)
         shown_sources = {
             medium.source for turn in turns for medium in turn.items if isinstance(medium, Medium)
         }
         for resource in resources:
             medium = stored_medium(resource, "")
             if medium.source not in shown_sources:
-                yield from self._medium(medium, name)
+                yield from self._write_medium(medium, article_id)
         for warning in warnings:
-            yield _note(f"Warning {warning.get('code', '')}: {warning.get('detail', '')}")
+            yield _write_note(f"Warning {warning.get('code', '')}: {warning.get('detail', '')}")
         yield "</div></details></article>\n"
 
-    def prompt(self, turns: Sequence[ComposedTurn], model: str | None) -> Iterator[Piece]:
+    def write_prompt(self, turns: Sequence[ComposedTurn], model: str | None) -> Iterator[Piece]:
         """Yield the HTML of the prompt before the first entry, if there is one."""
         if not turns:
             return
         yield (
             '<article id="prompt" class="system"><details open><summary><span class="role">system '
-            f'prompt</span> {_named("span", model)}</summary>\n<div class="body">\n'
+            f'prompt</span> {_write_name("span", model)}</summary>\n<div class="body">\n'
         )
-        yield from self._turns(turns, "prompt")
+        yield from self._write_turns(turns, "prompt")
         yield "</div></details></article>\n"
 
-    def _turns(self, turns: Sequence[ComposedTurn], name: str) -> Iterator[Piece]:
+    def _write_turns(self, turns: Sequence[ComposedTurn], article_id: str) -> Iterator[Piece]:
         for turn in turns:
             if turn.role == "tool" and turn.call_id:
-                yield f'<p class="label">answers <code>{escaped(turn.call_id)}</code></p>\n'
+                yield f'<p class="label">answers <code>{escape_text(turn.call_id)}</code></p>\n'
             elif len(turns) > 1:
                 yield f'<p class="label">{turn.role}</p>\n'
             for item in turn.items:
-                yield from self._item(item, name)
+                yield from self._write_item(item, article_id)
             for call in turn.calls:
-                yield _call(call)
+                yield _write_call(call)
 
-    def _item(self, item: Item, name: str) -> Iterator[Piece]:
+    def _write_item(self, item: Item, article_id: str) -> Iterator[Piece]:
         match item:
             case TextItem():
-                yield _label(item.label)
-                yield _text(item.text)
+                yield _write_label(item.label)
+                yield _write_text(item.text)
             case DataItem():
-                yield _json(item.value)
+                yield _write_json(item.value)
             case Medium():
-                yield _label(item.label)
+                yield _write_label(item.label)
                 if item.before:
-                    yield _text(item.before)
-                yield from self._medium(item, name)
+                    yield _write_text(item.before)
+                yield from self._write_medium(item, article_id)
                 if item.words is not None:
-                    yield f'<p class="label">{item.words.kind}</p>{_text(item.words.text)}'
+                    yield f'<p class="label">{item.words.kind}</p>{_write_text(item.words.text)}'
             case Omission():
-                yield _note(f"Not in the text ({item.what}): {item.reason}")
+                yield _write_note(f"Not in the text ({item.what}): {item.reason}")
             case SyntheticNote():
-                yield _note(item.reason)
+                yield _write_note(item.reason)
             case ProviderBlock() if not is_cache_mark(item):
-                yield f'<p class="label">{escaped(item.what)}</p>\n'
-                yield (
-                    _text(item.words) if item.words else _json(next(iter(item.forms.values()), {}))
-                )
+                yield f'<p class="label">{escape_text(item.what)}</p>\n'
+                form = next(iter(item.forms.values()), {})
+                yield _write_text(item.words) if item.words else _write_json(form)
 
-    def _medium(self, medium: Medium, name: str) -> Iterator[Piece]:
-        facts = _facts(medium)
+    def _write_medium(self, medium: Medium, article_id: str) -> Iterator[Piece]:
+        facts = _describe_medium(medium)
         source = medium.source
         if isinstance(source, Address):
-            yield _note(
+            yield _write_note(
                 f"A file elsewhere, which this document does not load: {source.url} {facts}"
             )
             return
@@ -362,63 +363,70 @@ class EntryWriter:
             file = base64.b64encode(source.data).decode()
         else:
             digest = source.digest
-            file = FilePlace(digest, self.sizes.get(digest, 0), "base64")
+            file = FileGap(digest, self.sizes.get(digest, 0), "base64")
         facts += f" · SHA-256 {digest}"
         if not self.has_files:
-            yield _note(f"A file that is left out: {facts}")
+            yield _write_note(f"A file that is left out: {facts}")
             return
-        if isinstance(file, FilePlace) and self._is_missing(medium, digest):
+        if isinstance(file, FileGap) and self._is_missing(medium, digest):
             self.missing.add(digest)
-            yield _note(f"A file that is missing in the store: {facts}")
+            yield _write_note(f"A file that is missing in the store: {facts}")
             return
-        if digest in self._places:
-            place = self._places[digest]
-            where = "the system prompt" if place == "prompt" else place.replace("-", " ")
-            link = f'<a href="#{place}">{where}</a>'
-            yield f'<p class="label">The file of {link}: {escaped(facts)}</p>\n'
+        if digest in self._article_ids:
+            shown_in = self._article_ids[digest]
+            title = "the system prompt" if shown_in == "prompt" else shown_in.replace("-", " ")
+            link = f'<a href="#{shown_in}">{title}</a>'
+            yield f'<p class="label">The file of {link}: {escape_text(facts)}</p>\n'
             return
-        self._places[digest] = name
-        yield from _file(medium, file, facts)
+        self._article_ids[digest] = article_id
+        yield from _write_file(medium, file, facts)
 
     def _is_missing(self, medium: Medium, digest: str) -> bool:
         size_bytes = self.sizes.get(digest)
         return size_bytes is None or medium.size_bytes not in (None, size_bytes)
 
 
-def _file(medium: Medium, file: Piece, facts: str) -> Iterator[Piece]:
-    """Yield the HTML of a file and what is in it."""
+def _write_file(medium: Medium, file: Piece, facts: str) -> Iterator[Piece]:
+    """Yield the HTML of a file around the file itself.
+
+    Args:
+        medium: The medium.
+        file: Its base64, or the gap for it.
+        facts: The line about it.
+    """
     mime_type = medium.mime_type.partition(";")[0].strip().lower()
     filename = medium.filename or medium.kind
-    caption = f"<figcaption>{escaped(facts)}</figcaption></figure>\n"
+    title = _escape_attribute(filename)
+    caption = f"<figcaption>{escape_text(facts)}</figcaption></figure>\n"
     if mime_type in _IMAGE_TYPES:
         hints = medium.hints
         pixels = f' width="{hints.width}" height="{hints.height}"' if hints.width else ""
-        yield f'<figure><img alt="{_attribute(filename)}"{pixels} src="data:{mime_type};base64,'
+        yield f'<figure><img alt="{title}"{pixels} src="data:{mime_type};base64,'
         yield from (file, f'">{caption}')
     elif _PLAYABLE_TYPE.fullmatch(mime_type) and not mime_type.endswith(("xml", "html")):
         element = mime_type.partition("/")[0]
         yield (
-            f'<figure><{element} controls preload="metadata" aria-label="{_attribute(filename)}" '
+            f'<figure><{element} controls preload="metadata" aria-label="{title}" '
             f'src="data:{mime_type};base64,'
         )
         yield from (file, f'"></{element}>{caption}')
-    elif medium.kind == "text" and isinstance(file, FilePlace):
-        yield f'<details class="file"><summary>{escaped(facts)}</summary><pre>\n'
-        yield from (FilePlace(file.digest, file.size_bytes, "text"), "</pre></details>\n")
+    elif medium.kind == "text" and isinstance(file, FileGap):
+        yield f'<details class="file"><summary>{escape_text(facts)}</summary><pre>\n'
+        yield from (FileGap(file.digest, file.size_bytes, "text"), "</pre></details>\n")
     else:
         saved = mime_type if mime_type in _LINK_TYPES else _OCTETS
         name = safe_file_name(filename) or "file"
-        yield f'<figure><a download="{_attribute(name)}" href="data:{saved};base64,'
-        yield from (file, f'">Save {escaped(filename)}</a>{caption}')
+        yield f'<figure><a download="{_escape_attribute(name)}" href="data:{saved};base64,'
+        yield from (file, f'">Save {escape_text(filename)}</a>{caption}')
 
 
-def _facts(medium: Medium) -> str:
+def _describe_medium(medium: Medium) -> str:
     """Return a line about a medium, not escaped."""
     hints = medium.hints
     facts = [
         medium.filename or "",
         medium.mime_type,
-        "" if medium.size_bytes is None else size_text(medium.size_bytes),
+        "" if medium.size_bytes is None else format_size(medium.size_bytes),
         f"{hints.width} by {hints.height} pixels" if hints.width and hints.height else "",
         "" if hints.duration_seconds is None else f"{hints.duration_seconds:.1f} s",
         f"as {medium.claimed_type} in the message" if medium.claimed_type else "",
@@ -427,42 +435,42 @@ def _facts(medium: Medium) -> str:
     return " · ".join(filter(None, facts))
 
 
-def _call(call: TurnCall) -> str:
+def _write_call(call: TurnCall) -> str:
     return (
-        f'<div class="call"><p class="label">calls <b>{escaped(call.name)}</b> '
-        f"<code>{escaped(call.call_id)}</code></p>{_json(call.arguments)}</div>\n"
+        f'<div class="call"><p class="label">calls <b>{escape_text(call.name)}</b> '
+        f"<code>{escape_text(call.call_id)}</code></p>{_write_json(call.arguments)}</div>\n"
     )
 
 
-def _label(label: BlockLabel | None) -> str:
+def _write_label(label: BlockLabel | None) -> str:
     named = [] if label is None else [name for name in (label.name, label.uri) if name]
-    return f'<p class="label">{escaped(" · ".join(named))}</p>\n' if named else ""
+    return f'<p class="label">{escape_text(" · ".join(named))}</p>\n' if named else ""
 
 
-def _text(text: str) -> str:
-    # A browser drops the first line feed of an element `pre`.
-    lines = json_lines(text)
+def _write_text(text: str) -> str:
+    lines = format_json(text)
     kind = "text" if lines is text else "json"
-    return f'<pre class="{kind}">\n{escaped(lines)}</pre>\n'
+    # Browsers drop the first line feed of a `pre`, so one is added.
+    return f'<pre class="{kind}">\n{escape_text(lines)}</pre>\n'
 
 
-def _json(value: JsonValue) -> str:
-    return f'<pre class="json">\n{escaped(json_lines(json_text(value)))}</pre>\n'
+def _write_json(value: JsonValue) -> str:
+    return f'<pre class="json">\n{escape_text(format_json(json_text(value)))}</pre>\n'
 
 
-def _note(text: str) -> str:
-    return f'<p class="note">{escaped(text)}</p>\n'
+def _write_note(text: str) -> str:
+    return f'<p class="note">{escape_text(text)}</p>\n'
 
 
-def _named(element: str, name: str | None) -> str:
-    return f"<{element}>{escaped(name)}</{element}>" if name else ""
+def _write_name(element: str, name: str | None) -> str:
+    return f"<{element}>{escape_text(name)}</{element}>" if name else ""
 
 
-def _time(at: datetime) -> str:
+def _write_time(at: datetime) -> str:
     return f'<time datetime="{rfc3339(at)}">{at:%Y-%m-%d %H:%M:%S} UTC</time>'
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     """Return a length of time in its two largest units."""
     rest = max(0, round(seconds))
     units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))

@@ -1,8 +1,8 @@
-"""Sessions as HTML documents with everything inside, which need no service.
+"""Sessions as HTML documents with everything inside, which can be read without the service.
 
-A document is written to a temporary file with gaps for its files, from one snapshot of the history,
-so its exact size is known before anything is sent. The files are read from the store while it is
-sent, a piece at a time.
+A document is written to a temporary file from one snapshot of the history, with gaps for its files.
+So its exact size is known before anything is sent. The files are read from the store while the
+document is sent, a chunk at a time.
 """
 
 import hashlib
@@ -41,16 +41,16 @@ from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.texts.json_strings import Base64Writer
 from pagefault_doctor.document_html import (
     EntryWriter,
-    FilePlace,
+    FileGap,
     Piece,
     TextEscaper,
     Totals,
-    document_head,
-    document_tail,
+    write_head,
+    write_tail,
 )
 
 MAX_DOCUMENT_BYTES = 50 * 1024 * 1024
-"""The limit of a document, which a browser opens without trouble."""
+"""The limit of a document. Browsers open documents of this size without trouble."""
 _IN_MEMORY_BYTES = 1024 * 1024
 _ENTRIES_AT_ONCE = 200
 _DOCUMENTS_AT_ONCE = 2
@@ -58,6 +58,7 @@ _DOCUMENTS_AT_ONCE = 2
 _STRETCH_BYTES = 1024 * 1024
 _COPIES = 5
 """The copies of entries in memory: rows, values, turns and HTML."""
+# The memory that sending a document takes: its text, if that is short, and chunks of files.
 _SENDING_BYTES = _IN_MEMORY_BYTES + 6 * CHUNK_BYTES
 
 
@@ -74,24 +75,25 @@ class _Plan:
 
 
 class _Draft:
-    """The text of a document in a temporary file, with the places of its files."""
+    """The text of a document in a temporary file, and the gaps in it for files.
+
+    `gaps` has each gap with its position in the text, in bytes.
+    """
 
     def __init__(self) -> None:
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
         self.text_bytes = 0
-        self.places: list[tuple[int, FilePlace]] = []
+        self.gaps: list[tuple[int, FileGap]] = []
 
     @property
     def base64_bytes(self) -> int:
         """The size of all files that are written as base64."""
-        return sum(
-            base64_length(place.size_bytes) for _, place in self.places if place.form == "base64"
-        )
+        return sum(base64_length(gap.size_bytes) for _, gap in self.gaps if gap.form == "base64")
 
     def write(self, piece: Piece) -> None:
         """Append a piece. Text beyond the limit of a document is only counted."""
-        if isinstance(piece, FilePlace):
-            self.places.append((self.text_bytes, piece))
+        if isinstance(piece, FileGap):
+            self.gaps.append((self.text_bytes, piece))
             return
         data = piece.encode()
         self.text_bytes += len(data)
@@ -100,12 +102,12 @@ class _Draft:
                 self._file.write(data)
 
     def flush(self) -> None:
-        """Detect a full disk before the answer begins."""
+        """Write buffered text, so that a full disk is detected before the response begins."""
         with translate_disk_full():
             self._file.flush()
 
     async def read(self, start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """Yield the text between two places."""
+        """Yield the text between two positions."""
         await anyio.to_thread.run_sync(self._file.seek, start)
         while start < end:
             chunk = await anyio.to_thread.run_sync(self._file.read, min(CHUNK_BYTES, end - start))
@@ -131,12 +133,12 @@ class Document:
     """The memory that sending it takes."""
 
     def close(self) -> None:
-        """Release its memory, and remove its temporary file; may be called again."""
+        """Release the memory, and remove the temporary file; may be called again."""
         self.draft.close()
         self.memory.release()
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield its bytes.
+        """Yield the bytes of the document, with its files in the gaps.
 
         Raises:
             StoreUnavailableError: A file cannot be read or is damaged, so the response is cut off.
@@ -144,13 +146,13 @@ class Document:
         try:
             yield self.head
             start = 0
-            for end, place in [*self.draft.places, (self.draft.text_bytes, None)]:
+            for end, gap in [*self.draft.gaps, (self.draft.text_bytes, None)]:
                 async with aclosing(self.draft.read(start, end)) as text:
                     async for chunk in text:
                         yield chunk
                 start = end
-                if place is not None:
-                    async with aclosing(_written(self.blobs, self.project_id, place)) as written:
+                if gap is not None:
+                    async with aclosing(_encode_file(self.blobs, self.project_id, gap)) as written:
                         async for chunk in written:
                             yield chunk
         finally:
@@ -189,7 +191,9 @@ class SessionDocuments:
     async def _write(self, project_id: str, session_id: str, *, has_files: bool) -> Document:
         plan = await self.records.read(project_id, lambda unit: _plan(unit, session_id))
         if plan.text_bytes > MAX_DOCUMENT_BYTES:
-            raise _too_large(session_id, plan.text_bytes, has_files=False, is_exact=False)
+            raise _make_too_large_error(
+                session_id, plan.text_bytes, has_files=False, is_exact=False
+            )
         memory = await self.budget.reserve(_SENDING_BYTES + _COPIES * plan.stretch_bytes)
         draft = _Draft()
         try:
@@ -199,9 +203,9 @@ class SessionDocuments:
             head = await self.records.read_snapshot(project_id, write)
             size_bytes = len(head) + draft.text_bytes + draft.base64_bytes
             if size_bytes <= MAX_DOCUMENT_BYTES:
-                size_bytes += await self._text_file_bytes(project_id, draft)
+                size_bytes += await self._measure_text_files(project_id, draft)
             if size_bytes > MAX_DOCUMENT_BYTES:
-                raise _too_large(session_id, size_bytes, has_files=has_files)
+                raise _make_too_large_error(session_id, size_bytes, has_files=has_files)
             memory.resize(min(memory.size_bytes, _SENDING_BYTES))
         except BaseException:
             draft.close()
@@ -209,16 +213,16 @@ class SessionDocuments:
             raise
         return Document(self.blobs, project_id, head, draft, size_bytes, memory)
 
-    async def _text_file_bytes(self, project_id: str, draft: _Draft) -> int:
-        """Return the size of all files that are written as text; if it is huge, their own size."""
-        size_bytes = sum(place.size_bytes for _, place in draft.places if place.form == "text")
+    async def _measure_text_files(self, project_id: str, draft: _Draft) -> int:
+        """Return the size of all text files as HTML; if they are huge, the size of the files."""
+        size_bytes = sum(gap.size_bytes for _, gap in draft.gaps if gap.form == "text")
         if size_bytes > 2 * MAX_DOCUMENT_BYTES:
-            # In UTF-8 a text has at least half as many bytes.
+            # As HTML in UTF-8, a text has at least half as many bytes, which is above the limit.
             return size_bytes
         size_bytes = 0
-        for _, place in draft.places:
-            if place.form == "text":
-                async with aclosing(_written(self.blobs, project_id, place)) as written:
+        for _, gap in draft.gaps:
+            if gap.form == "text":
+                async with aclosing(_encode_file(self.blobs, project_id, gap)) as written:
                     async for chunk in written:
                         size_bytes += len(chunk)
         return size_bytes
@@ -247,7 +251,7 @@ def _write(unit: UnitOfWork, *, plan: _Plan, writer: EntryWriter, draft: _Draft)
     prompt = unit[SessionPromptRecords].find(session_id)
     if prompt is not None:
         turns = read_prompt_turns(prompt.prompt, origin="")
-        for piece in writer.prompt(turns, read_prompt_model(prompt.prompt)):
+        for piece in writer.write_prompt(turns, read_prompt_model(prompt.prompt)):
             draft.write(piece)
     began = ended = plan.session.created_at
     count = after_seq = 0
@@ -268,7 +272,7 @@ def _write(unit: UnitOfWork, *, plan: _Plan, writer: EntryWriter, draft: _Draft)
         ended = entries[-1].created_at
         count += len(entries)
         after_seq = entries[-1].seq
-    draft.write(document_tail())
+    draft.write(write_tail())
     draft.flush()
     totals = Totals(
         began=began,
@@ -279,7 +283,7 @@ def _write(unit: UnitOfWork, *, plan: _Plan, writer: EntryWriter, draft: _Draft)
         tokens=writer.tokens,
         missing=len(writer.missing),
     )
-    return document_head(plan.session, plan.use, totals, has_files=writer.has_files).encode()
+    return write_head(plan.session, plan.use, totals, has_files=writer.has_files).encode()
 
 
 def _write_entries(
@@ -295,7 +299,7 @@ def _write_entries(
         for entry in entries
         if isinstance(entry, StoredMessage)
     }
-    ids = {seq: _resource_ids(record) for seq, record in records.items()}
+    ids = {seq: _list_resource_ids(record) for seq, record in records.items()}
     ids |= {
         entry.seq: sorted(find_referenced_ids([entry], turn_cache))
         for entry in entries
@@ -308,45 +312,43 @@ def _write_entries(
         found = [resources[item] for item in ids[entry.seq] if item in resources]
         warnings = records.get(entry.seq, {}).get("meta", {}).get("warnings", ())
         turns = loaded.read_entry_turns(entry, "everyone")
-        for piece in writer.entry(entry, turns, found, warnings):
+        for piece in writer.write_entry(entry, turns, found, warnings):
             draft.write(piece)
 
 
-def _resource_ids(record: Mapping[str, object]) -> list[str]:
+def _list_resource_ids(record: Mapping[str, object]) -> list[str]:
     """Return the ids of the resources of a tool result, in their order."""
-    listed = cast("list[JsonObject]", record.get("resources", []))
-    return [item for each in listed if (item := parse_resource_id(each["uri"]))]
+    descriptors = cast("list[JsonObject]", record.get("resources", []))
+    return [item for each in descriptors if (item := parse_resource_id(each["uri"]))]
 
 
-async def _written(
-    blobs: BlobStore, project_id: str, place: FilePlace
+async def _encode_file(
+    blobs: BlobStore, project_id: str, gap: FileGap
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes that a file has in a document.
+    """Yield a file as it is written into a document: as base64, or as escaped text.
 
     Raises:
         StoreUnavailableError: The file is missing or damaged.
     """
     hashing = hashlib.sha256()
     base64_writer, text_escaper = Base64Writer(), TextEscaper()
-    async with aclosing(await blobs.open(project_id, place.digest)) as reader:
-        async for read in reader:
-            await anyio.to_thread.run_sync(hashing.update, read)
-            if place.form == "text":
-                yield text_escaper.feed(read)
+    async with aclosing(await blobs.open(project_id, gap.digest)) as reader:
+        async for data in reader:
+            await anyio.to_thread.run_sync(hashing.update, data)
+            if gap.form == "text":
+                yield text_escaper.feed(data)
                 continue
-            for chunk in base64_writer.feed(read):
+            for chunk in base64_writer.feed(data):
                 yield chunk
-    if hashing.hexdigest() != place.digest:
+    if hashing.hexdigest() != gap.digest:
         # The response is cut off, so the client detects the missing part.
         raise BlobMissingError
-    rest = (
-        base64_writer.finish() if place.form == "base64" else text_escaper.feed(b"", is_last=True)
-    )
+    rest = base64_writer.finish() if gap.form == "base64" else text_escaper.feed(b"", is_last=True)
     if rest:
         yield rest
 
 
-def _too_large(
+def _make_too_large_error(
     session_id: str, size_bytes: int, *, has_files: bool, is_exact: bool = True
 ) -> PayloadTooLargeError:
     instead = "Leave its files out with `?media=none`, or export" if has_files else "Export"

@@ -51,7 +51,7 @@ class TranscriptQuery:
     max_tokens: int | None = None
 
 
-def transcript_id(project_id: str, session_id: str) -> UUID:
+def make_transcript_id(project_id: str, session_id: str) -> UUID:
     """Return the id of a session in its transcripts. It depends only on the arguments."""
     return uuid5(NAMESPACE_URL, f"pagefault:{project_id}/{session_id}")
 
@@ -78,7 +78,7 @@ class TranscriptExports:
 
         async def write(loaded: LoadedSession) -> Rendering:
             fitted = await self.renders.fit(project_id, loaded, profile, render)
-            transcript_uuid = transcript_id(project_id, session_id)
+            transcript_uuid = make_transcript_id(project_id, session_id)
             model = loaded.with_model(render.options).model or _UNKNOWN_MODEL
             started_at = loaded.entries[0].created_at if loaded.entries else _NO_TIME
             writer = _TranscriptWriter(query.host, transcript_uuid, query.folder, model, started_at)

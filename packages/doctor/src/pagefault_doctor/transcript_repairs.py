@@ -78,18 +78,18 @@ def index_messages(lines: Sequence[JsonObject]) -> dict[str, list[int]]:
 def locate_blocks(
     lines: Sequence[JsonObject], messages: Mapping[str, Sequence[int]], pointer: str
 ) -> list[tuple[int, int]]:
-    """Return the indexes of the line and of the block to which the pointer of a finding leads.
+    """Return the indexes of the line and of the block to which the pointer of a finding refers.
 
-    If lines of a message repeat a block, the pointer leads to all of its copies.
+    If lines of a message repeat a block, the pointer refers to all of its copies.
     """
     first, is_content, inner = pointer.removeprefix("/").partition("/message/content")
     group = messages.get(first)
     if group is None or not is_content:
         return []
-    step = inner.split("/")[1] if inner else "0"
-    if not step.isdigit():
+    block_index = inner.split("/")[1] if inner else "0"
+    if not block_index.isdigit():
         return []
-    index = int(step)
+    index = int(block_index)
     pieces = [lines[index]["message"] for index in group]
     if len(pieces) == 1:
         return [(group[0], index)]
@@ -301,7 +301,7 @@ def get_item(line: JsonObject) -> JsonObject:
 
 
 def locate_item(pointer: str) -> int | None:
-    """Return the index of the line to which a pointer leads; `None` inside a compaction."""
+    """Return the index of the line to which a pointer refers; `None` inside a compaction."""
     first, _, rest = pointer.removeprefix("/").partition("/")
     return int(first) if first.isdigit() and "replacement_history" not in rest else None
 

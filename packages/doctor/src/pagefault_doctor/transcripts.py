@@ -60,7 +60,8 @@ _FIXES = {
     "late-answer": "it is moved behind its call",
     "empty-content": f'it becomes "{NO_CONTENT}"',
 }
-# In a request with more than 20 images, the limit on the pixels of each is lower.
+# In a request with more than 20 images, the limit on the pixels of each is lower. If the transcript
+# has so many, a block is examined with this filler image as often, so that the lower limit applies.
 _MANY_IMAGES = 20
 _FILLER_BASE64 = (
     "iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElF"
@@ -233,14 +234,14 @@ async def _repair(file: Path, host: Host) -> _RepairedTranscript:
         edits = await _plan_edits(examiner, transcript, findings)
         if not (edits.messages or edits.inserted or edits.removed):
             return _RepairedTranscript((), None, findings)
-        new: list[Transcript] = []
+        rewritten: list[Transcript] = []
         backup = replace_file(
             file,
             state,
             partial(change_line, transcript, edits),
-            check=lambda written: new.append(read_transcript(written, host)),
+            check=lambda written: rewritten.append(read_transcript(written, host)),
         )
-        remaining = await examiner.examine_transcript(new[0])
+        remaining = await examiner.examine_transcript(rewritten[0])
     changes = [
         {"line": index + 1, "text": "it was no JSON, and is left out"} for index in edits.removed
     ]
@@ -317,10 +318,10 @@ async def _repair_block(
     if block.get("type") == "text" and not str(block.get("text", "")).strip():
         return []
     fillers = [_FILLER_IMAGE] * _MANY_IMAGES if has_many_images and role == "user" else []
-    start = {"role": "user", "content": [{"type": "text", "text": "-"}]}
+    opening = {"role": "user", "content": [{"type": "text", "text": "-"}]}
     history: list[JsonValue] = [{"role": role, "content": [block, *fillers]}]
     if role == "assistant":
-        history = [start, *history]
+        history = [opening, *history]
     elif block.get("type") == "tool_result":
         call: JsonObject = {
             "type": "tool_use",
@@ -328,7 +329,7 @@ async def _repair_block(
             "name": "tool",
             "input": {},
         }
-        history = [start, {"role": "assistant", "content": [call]}, *history]
+        history = [opening, {"role": "assistant", "content": [call]}, *history]
     body = json_bytes({"max_tokens": 1, "system": "-", "messages": history})
     findings, messages = await examiner.examine(body, "claude-code", applies=True)
     if not findings:

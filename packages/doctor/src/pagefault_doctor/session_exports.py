@@ -13,7 +13,11 @@ from app.features import FEATURES, open_services
 from app.wiring.services import Services
 from pagefault_doctor.feature import FEATURE
 from pagefault_doctor.session_documents import SessionDocuments
-from pagefault_doctor.transcript_exports import TranscriptExports, TranscriptQuery, transcript_id
+from pagefault_doctor.transcript_exports import (
+    TranscriptExports,
+    TranscriptQuery,
+    make_transcript_id,
+)
 from pagefault_doctor.transcript_files import Host
 
 
@@ -43,7 +47,7 @@ def write_transcript(
         return body.chunks()
 
     _write_file(settings, export, output)
-    transcript_name = str(transcript_id(project_id, session_id))
+    transcript_name = str(make_transcript_id(project_id, session_id))
     location, command = _resume_instructions(query.host, transcript_name, query.folder)
     ERR.print(
         f"Put it into {location}, and resume it with: {command}", soft_wrap=True, markup=False

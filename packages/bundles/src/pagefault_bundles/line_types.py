@@ -279,12 +279,12 @@ class ManifestHead(Struct, frozen=True):
 
 _Decoded = TypeVar("_Decoded")
 
-HISTORY_LINES: msgspec.json.Decoder[HistoryLine | PromptLine] = msgspec.json.Decoder(
+HISTORY_DECODER: msgspec.json.Decoder[HistoryLine | PromptLine] = msgspec.json.Decoder(
     HistoryLine | PromptLine
 )
-INTERACTION_LINES = msgspec.json.Decoder(InteractionLine)
-PAGE_LINES = msgspec.json.Decoder(PageLine)
-RESOURCE_LINES = msgspec.json.Decoder(ResourceLine)
+INTERACTION_DECODER = msgspec.json.Decoder(InteractionLine)
+PAGE_DECODER = msgspec.json.Decoder(PageLine)
+RESOURCE_DECODER = msgspec.json.Decoder(ResourceLine)
 
 
 def encode(line: Struct) -> bytes:
