@@ -264,7 +264,8 @@ def _locate_bytes(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMem
     allowed = [
         {item, 0} if flags & _DESCRIPTOR_FLAG else {item} for item in entry.checksum_and_sizes
     ]
-    are_same = all(map(set.__contains__, allowed, (crc32, packed, size)))
+    in_header = (crc32, packed, size)
+    are_same = all(value in values for value, values in zip(in_header, allowed, strict=True))
     require(are_same, f"{subject} of another size or checksum in its header", REPACK)
     start = extra_offset + extra_bytes
     remaining = end - start - entry.packed_bytes

@@ -6,9 +6,9 @@ from operator import add
 from pagefault_dialects.context.steps import (
     FoldSummary,
     Step,
+    find_turn_positions,
     split_passages,
     summarize_turns,
-    turn_positions,
 )
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn, TurnCall
 from pagefault_dialects.turns.pairing import pair_calls
@@ -45,7 +45,7 @@ def test_step_is_a_call_and_its_answers() -> None:
         Step(1, 1, 4, 2),
         Step(2, 5, 6, 6),
     ]
-    assert turn_positions(turns) == [1, 2, 2, 2, 5, 6]
+    assert find_turn_positions(turns) == [1, 2, 2, 2, 5, 6]
 
 
 def test_answer_that_came_first_is_of_the_step_of_its_call() -> None:
@@ -54,11 +54,11 @@ def test_answer_that_came_first_is_of_the_step_of_its_call() -> None:
 
 
 def test_turns_outside_of_a_session_have_the_places_of_their_order() -> None:
-    assert turn_positions([message(None), calling(None, "bash")]) == range(1, 3)
+    assert find_turn_positions([message(None), calling(None, "bash")]) == range(1, 3)
 
 
 def test_system_message_has_the_place_of_the_first_entry() -> None:
-    assert turn_positions([message(None, "system"), message(1), message(2)]) == [1, 1, 2]
+    assert find_turn_positions([message(None, "system"), message(1), message(2)]) == [1, 1, 2]
 
 
 def test_answer_without_a_call_before_it_is_a_step() -> None:

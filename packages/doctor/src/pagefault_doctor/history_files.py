@@ -46,7 +46,7 @@ _SYSTEM_RULES = ("system-among-messages", "half-surrogate", "repeated-key", "bas
 
 
 class HistoryFileError(CommandError):
-    """The file cannot be read or written, or has no history; the message says why."""
+    """The file cannot be read or written, or has no history; the message has the reason."""
 
 
 def examine_file(

@@ -116,6 +116,7 @@ def read_transcript(file: Path, host: Host) -> Transcript:
                 text = f"line {len(lines) + 1} of {file} has too many JSON values to examine."
                 raise TranscriptError(text) from exc
             else:
+                # Only lines that are kept whole count.
                 size += len(raw) if outline is value else 0
                 _check_size(size, file)
             lines.append(outline)
@@ -245,9 +246,9 @@ def _check_unused(file: Path, source: BinaryIO, status: os.stat_result) -> None:
     opened = os.fstat(source.fileno())
     if not _file_identity(current) == _file_identity(status) == _file_identity(opened):
         raise TranscriptError(f"{file} has changed meanwhile: end the session that writes it.")
-    user = _find_user(current) if _PROCESSES.is_dir() else _try_lock(source)
-    if user is not None:
-        raise TranscriptError(f"{file} is in use{user}: end the session that writes it.")
+    words = _find_user(current) if _PROCESSES.is_dir() else _try_lock(source)
+    if words is not None:
+        raise TranscriptError(f"{file} is in use{words}: end the session that writes it.")
 
 
 def _file_identity(status: os.stat_result) -> tuple[int, ...]:
@@ -255,7 +256,7 @@ def _file_identity(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _find_user(status: os.stat_result) -> str | None:
-    """Return the process that has a file open, other than this one; `None` if there is none."""
+    """Return words such as ` by process 12` if another process has a file open, else `None`."""
     for folder in _PROCESSES.glob("[0-9]*/fd"):
         process = folder.parent.name
         if process == str(os.getpid()):

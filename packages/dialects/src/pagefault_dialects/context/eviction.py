@@ -179,13 +179,13 @@ class EvictableTurns:
         is_cut = is_old and position <= frontier.floor
         # A step with a late result repeats the earlier call. Its copy is cut as soon as that call.
         late = self.late.get(index)
-        called_at = position if late is None else self.passages[late.passage_index].position
+        call_position = position if late is None else self.passages[late.passage_index].position
         return Levels(
             media=position <= frontier.tool_media,
             texts=is_cut or position <= frontier.tool_texts,
             results=position <= frontier.tool_results,
             recalled=position <= frontier.recalled,
-            arguments=is_cut or min(position, called_at) <= frontier.arguments,
+            arguments=is_cut or min(position, call_position) <= frontier.arguments,
             folded=is_old and position <= frontier.folded and index not in self.pinned_steps,
         )
 
@@ -225,7 +225,7 @@ class EvictableTurns:
         return self.options.adaptive and recall is not None and recall.has_raised_priority
 
     def recall_of(self, turn: ComposedTurn) -> Recall | None:
-        """Return the recall whose result a turn is; `None` for other turns."""
+        """Return the recall that a tool result belongs to; `None` for other turns."""
         return self.recalls.get(turn.call_id) if turn.role == "tool" else None
 
     def is_protected(self, passage: MessagePassage) -> bool:

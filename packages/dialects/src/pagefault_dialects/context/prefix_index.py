@@ -39,7 +39,7 @@ class PrefixMessage:
     is_recorded: bool
     """False if the message differs from its record, for example because a note was added to it."""
     position: int
-    """The position that frontiers are compared with; see `turn_positions`."""
+    """The position that frontiers are compared with; see `find_turn_positions`."""
     role: TurnRole
     origin: str
     """The HTTP path of its record."""

@@ -33,7 +33,7 @@ class Step:
     stop: int
     """The index after the last result."""
     position: int
-    """The position of its turns; see `turn_positions`."""
+    """The position of its turns; see `find_turn_positions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class MessagePassage:
     stop: int
     """The index after the turn."""
     position: int
-    """The position of the turn; see `turn_positions`."""
+    """The position of the turn; see `find_turn_positions`."""
 
 
 Passage: TypeAlias = Step | MessagePassage
 """A step or a message. All turns of a passage are evicted together."""
 
 
-def turn_positions(turns: Sequence[ComposedTurn]) -> Sequence[int]:
+def find_turn_positions(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     """Return the position of each turn, by which frontiers say how far content is evicted.
 
     The position of a result is that of its call, and the position of any other turn is its `seq`.
@@ -80,7 +80,7 @@ def split_passages(
         turns: The conversation, with calls and results paired.
         folded: The counts of folded runs, by the id of the call in the step that replaces the run.
     """
-    positions = turn_positions(turns)
+    positions = find_turn_positions(turns)
     index = number = 0
     while index < len(turns):
         start, index = index, index + 1
@@ -136,14 +136,14 @@ class FoldSummary:
     def text(self) -> str:
         """The line that replaces the run."""
         counts = self._describe_calls()
-        subject = self._subject()
+        subject = self._describe_passages()
         sentence = f"{subject}: {', '.join(counts)}." if counts else f"{subject}."
         if self.from_seq is None or self.to_seq is None:
             return sentence
         lists = "lists it" if self.steps + self.messages == 1 else "lists them"
         return f"{sentence} read_text @entries:{self.from_seq}-{self.to_seq} {lists}."
 
-    def _subject(self) -> str:
+    def _describe_passages(self) -> str:
         """Return the subject of the line, such as `Steps 3 to 7 and 2 messages`."""
         is_one_step = self.first_step == self.last_step
         steps = (

@@ -38,7 +38,7 @@ class LargeValue:
 
     is_array: bool
     length: int
-    """The number of its members, with repeated keys."""
+    """The number of its members; each repeated key counts."""
     size_bytes: int = 0
     """The size as compact JSON; 0 if this value is itself one of `members`."""
     members: "tuple[tuple[str | int, JsonValue | LargeValue], ...]" = ()
@@ -121,7 +121,7 @@ class _Scan:
     def follow(self, names: tuple[str, ...]) -> tuple["LargeContainer | JsonValue", int]:
         """Return the value at names, and the number of names that were followed.
 
-        The value is the large container at these names. If there is a small value on the path, that
+        The value is the large container at these names. If a value on the path is small, that value
         is returned, and the caller follows the other names. The whole text is read in any case.
         """
         value: Any = self._large[0]
@@ -166,8 +166,8 @@ class _Scan:
             length = 0
             for piece in self._parse_pieces(container):
                 if container is target:
-                    missing = max_members - len(first_members)
-                    first_members += [*_items(piece, length)][:missing]
+                    remaining = max_members - len(first_members)
+                    first_members += [*_iterate_members(piece, length)][:remaining]
                 length += len(piece)
                 size_bytes += _size_bytes(piece)
             lengths[container.start] = length
@@ -188,7 +188,8 @@ class _Scan:
         return self._text[container.start] == "["
 
 
-def _items(piece: Any, start: int) -> Iterator[tuple[str | int, Any]]:  # noqa: ANN401
+def _iterate_members(piece: Any, start: int) -> Iterator[tuple[str | int, Any]]:  # noqa: ANN401
+    """Yield the members of a piece, each with its name, or with its index from `start` on."""
     yield from piece.items() if isinstance(piece, dict) else enumerate(piece, start)
 
 

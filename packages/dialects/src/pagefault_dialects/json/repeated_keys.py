@@ -37,12 +37,12 @@ class RepeatedKeys:
 
     def find_pointers(self, value: JsonValue) -> Iterator[tuple[str, str]]:
         """Yield each repeated key of the parsed value, with the JSON pointer to its object."""
-        waiting = [("", value)] if self._found else []
-        while waiting:
-            pointer, node = waiting.pop()
+        pending = [("", value)] if self._found else []
+        while pending:
+            pointer, node = pending.pop()
             if isinstance(node, dict):
                 _, repeated = self._found.get(id(node), (node, []))
                 yield from ((pointer, key) for key in repeated)
-                waiting += ((child_pointer(pointer, key), item) for key, item in node.items())
+                pending += ((child_pointer(pointer, key), item) for key, item in node.items())
             elif isinstance(node, list):
-                waiting += ((child_pointer(pointer, i), item) for i, item in enumerate(node))
+                pending += ((child_pointer(pointer, i), item) for i, item in enumerate(node))

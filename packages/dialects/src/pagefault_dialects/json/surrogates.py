@@ -10,19 +10,19 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 def find_lone_surrogates(value: JsonValue) -> Iterator[tuple[str, str]]:
     """Yield the JSON pointer and the text of each string or key with a lone surrogate.
 
-    The pointer of a key is that of its object. The order is not that of the text.
+    The pointer of a key is that of its object. The strings are not in the order of the text.
     """
-    waiting: list[tuple[str, JsonValue]] = [("", value)]
-    while waiting:
-        pointer, node = waiting.pop()
+    pending: list[tuple[str, JsonValue]] = [("", value)]
+    while pending:
+        pointer, node = pending.pop()
         if isinstance(node, str) and not node.isascii():
             if without_lone_surrogates(node) is not node:
                 yield pointer, node
         elif isinstance(node, dict):
-            waiting += ((pointer, key) for key in node)
-            waiting += ((child_pointer(pointer, key), item) for key, item in node.items())
+            pending += ((pointer, key) for key in node)
+            pending += ((child_pointer(pointer, key), item) for key, item in node.items())
         elif isinstance(node, list):
-            waiting += ((child_pointer(pointer, index), item) for index, item in enumerate(node))
+            pending += ((child_pointer(pointer, index), item) for index, item in enumerate(node))
 
 
 def has_lone_surrogate(value: JsonValue) -> bool:

@@ -52,7 +52,7 @@ _STRONG: tuple[tuple[bytes, str], ...] = (
     (b"OTTO\x00", "font/otf"),
 )
 
-# Such signatures that are not a fixed prefix.
+# Signatures of the same kind that are patterns, not fixed prefixes.
 _STRONG_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\xff\xd8\xff[\xc0-\xfe]"), "image/jpeg"),
     (re.compile(rb"RIFF.{4}WAVE", re.DOTALL), "audio/wav"),
@@ -254,7 +254,7 @@ def detect_mime_type(head: bytes, declared: str | None) -> str:
     """Return the type to store a file under: the detected one, else the declared one.
 
     Args:
-        head: The first bytes of the file, best 512 of them.
+        head: The first bytes of the file, preferably 512.
         declared: The declared type, in any spelling, if there is one.
 
     Returns:

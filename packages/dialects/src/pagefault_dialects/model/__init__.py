@@ -2,8 +2,13 @@
 
 normalized            parts of a tool result, and the media found in it
 conversation          turns, and the items that they are made of
-render_options, loss  how a conversation is rendered, and what that left out
+render_options, loss  the options of a rendering, and the account of what it leaves out
+frontier              how far the history of a session is evicted
+media_handles         the handles by which models refer to media
+finding               a fault of a history, which the doctor reports
 page, page_vectors    memory pages
-resource, media       stored bytes, and bytes on their way
+resource, media       the descriptors of stored files, and media that are not stored yet
 tool                  tools that models call
+client_ids, moments   ids that clients choose, and times as text
+base                  the base classes of pydantic models
 """

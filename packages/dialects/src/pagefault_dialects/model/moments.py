@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 def rfc3339(moment: datetime) -> str:
     """Return a point in time as RFC 3339 text in UTC with `Z`, always with microseconds."""
-    # Those from the database are in UTC already, and a conversion takes half of the time.
+    # Times from the database are in UTC already, and a conversion would double the time.
     in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
     return in_utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 

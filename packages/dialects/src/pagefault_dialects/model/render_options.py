@@ -212,7 +212,7 @@ def describe_option(name: str) -> tuple[Range, str]:
     return limits, text.documentation
 
 
-def changed_options(options: RecordRenderOptions) -> dict[str, Any]:
+def find_changed_options(options: RecordRenderOptions) -> dict[str, Any]:
     """Return the options that differ from their defaults, by their names."""
     values = (
         (field.name, getattr(options, field.name), field.default) for field in fields(options)

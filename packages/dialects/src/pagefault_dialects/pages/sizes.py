@@ -81,10 +81,10 @@ def page_tokens(page: Page) -> dict[Level, int]:
     request for a higher level never exceeds a budget that the lower level fits.
     """
     tokens: dict[Level, int] = {}
-    most = 0
+    max_tokens = 0
     for level in reversed(page.existing_levels):
         representation = page.at(level)
         medium = estimate_tokens(representation.body, page.fields) if representation else 0
-        most = max(most, medium, text_tokens(visible_text(page, level) or ""))
-        tokens[level] = most
+        max_tokens = max(max_tokens, medium, text_tokens(visible_text(page, level) or ""))
+        tokens[level] = max_tokens
     return dict(sorted(tokens.items()))

@@ -17,7 +17,7 @@ import typer
 
 from app.cli import options as common
 from app.server.process import collect_as_usual, release_freed_memory
-from pagefault_dialects.model.render_options import RenderOptions, changed_options
+from pagefault_dialects.model.render_options import RenderOptions, find_changed_options
 from pagefault_mcp.commands import host_options as options
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ def proxy(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 def _name_limits(limits: RenderOptions) -> dict[str, object]:
     """Return those limits that differ from their defaults, by the names of their options."""
-    return {f"--{name.replace('_', '-')}": value for name, value in changed_options(limits).items()}
+    return {
+        f"--{name.replace('_', '-')}": value for name, value in find_changed_options(limits).items()
+    }
 
 
 def _require_session(session: str | None) -> str:

@@ -20,7 +20,7 @@ import anyio.to_thread
 import httpx
 
 from pagefault_dialects.json.values import JsonValue, json_bytes, json_text
-from pagefault_dialects.model.render_options import McpRevision, RenderOptions, changed_options
+from pagefault_dialects.model.render_options import McpRevision, RenderOptions, find_changed_options
 from pagefault_mcp.errors import describe_transport_error, one_line
 from pagefault_mcp.messages.argument_handles import (
     FileArgument,
@@ -248,7 +248,7 @@ class ServiceStore:
         params = {"target": "mcp"} | {
             # The query has the names in camel case.
             re.sub("_(.)", lambda match: match[1].upper(), name): value
-            for name, value in changed_options(options).items()
+            for name, value in find_changed_options(options).items()
         }
         path = f"/api/tool-results/{stored_result.tool_result_id}/render"
         scan = find_rendered_message if stored_result.is_changed else find_limited_message
