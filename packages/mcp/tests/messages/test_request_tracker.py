@@ -131,7 +131,7 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
     assert [call and requests.needs_list(call, is_remote=False) for call in calls] == [False] * 4
     error = json.dumps({"id": request["id"], "error": {"code": -32601, "message": "no"}}).encode()
     assert with_line(requests.match_response, error) is page
-    assert (page.is_answered.is_set(), page.cursor, requests.is_listed) == (True, None, False)
+    assert (page.response_received.is_set(), page.cursor, requests.is_listed) == (True, None, False)
     changed = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
     assert with_line(requests.match_response, changed) is None
     assert [call and requests.needs_list(call, is_remote=False) for call in calls] == [

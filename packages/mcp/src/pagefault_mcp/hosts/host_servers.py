@@ -181,16 +181,19 @@ def _find_pagefault_arguments(command: str, args: list[str]) -> list[str]:
 
     The command may be a launcher, as in `uvx pagefault proxy …`.
     """
-    if _program_name(command) == "pagefault":
+    if _read_program_name(command) == "pagefault":
         return args
-    if _LAUNCHER.fullmatch(_program_name(command)):
+    if _LAUNCHER.fullmatch(_read_program_name(command)):
         for index, (word, following) in enumerate(pairwise(args)):
-            if _PAGEFAULT_PROGRAM.fullmatch(_program_name(word)) and following in ("proxy", "mcp"):
+            if _PAGEFAULT_PROGRAM.fullmatch(_read_program_name(word)) and following in (
+                "proxy",
+                "mcp",
+            ):
                 return args[index + 1 :]
     return []
 
 
-def _program_name(path: str) -> str:
+def _read_program_name(path: str) -> str:
     """Return the name of a program without its folder and `.exe`, in lower case."""
     return re.split(r"[/\\]", path)[-1].lower().removesuffix(".exe")
 

@@ -40,7 +40,7 @@ from pagefault_mcp.http_server.host_streams import (
     SentEvent,
     encode_events,
 )
-from pagefault_mcp.messages.lines import Line, get_member, is_id, join_lines, parse_member
+from pagefault_mcp.messages.lines import Line, get_member, is_id, join_lines, parse_span
 from pagefault_mcp.messages.message_limits import LONGEST_ID_CHARS, parse_message
 from pagefault_mcp.messages.request_tracker import REVISION_MEMBER
 from pagefault_mcp.messages.sessionless_requests import (
@@ -466,7 +466,7 @@ def _make_json_response(
     """
     status = 200
     if uses_error_statuses and "error" in line.members:
-        code = get_member(parse_member(line, line.members["error"]), "code")
+        code = get_member(parse_span(line, line.members["error"]), "code")
         status = STATUSES_BY_ERROR_CODE.get(code, 200) if isinstance(code, int) else 200
 
     async def pieces() -> AsyncGenerator[bytes, None]:

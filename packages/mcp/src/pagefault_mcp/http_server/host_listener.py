@@ -106,6 +106,7 @@ async def _serve(
     connect: Connect,
     make_proxy: ProxyFactory,
 ) -> int:
+    """Serve hosts on a listening socket until a signal; return status 0."""
     endpoint = HostEndpoint(connect, make_proxy, print_error, options.settings.limits)
     config = uvicorn.Config(
         options.add_guards(endpoint, service.store),
@@ -128,7 +129,7 @@ async def _serve(
 
 
 class _ProxyServer(uvicorn.Server):
-    """A uvicorn server that ends all sessions before it waits for open connections."""
+    """A uvicorn server that ends the sessions of hosts first, then waits for open connections."""
 
     def __init__(self, config: uvicorn.Config, endpoint: HostEndpoint) -> None:
         super().__init__(config)

@@ -36,7 +36,7 @@ from pagefault_mcp.messages.lines import (
     get_member,
     is_id,
     locate_members,
-    parse_member,
+    parse_span,
     read_lines,
 )
 from pagefault_mcp.messages.rewritten_messages import encode_error_line
@@ -383,7 +383,7 @@ class HostSession:
     def _find_exchange(self, line: Line) -> Exchange | None:
         """Return the exchange for a message of the server that is not a response, if any."""
         is_parsed = line.size_bytes <= _MAX_PARSED_BYTES and line.members
-        message = parse_member(line, line.whole_span) if is_parsed else None
+        message = parse_span(line, line.whole_span) if is_parsed else None
         token = get_member(message, "params", "progressToken")
         subscription = get_member(message, "params", "_meta", _SUBSCRIPTION_MEMBER)
         if is_id(token) and token in self._exchanges_by_token:

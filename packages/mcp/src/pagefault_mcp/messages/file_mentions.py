@@ -21,7 +21,7 @@ _QUOTED = re.compile(
     r"\]\(([^()\n]{1,1024}+)\)|\"([^\"\n]{1,1024}+)\"|'([^'\n]{1,1024}+)'|`([^`\n]{1,1024}+)`"
 )
 _WORD = re.compile(r"\S+")
-# The characters that are removed from the beginning and the end of a word.
+# A word may begin or end with punctuation, which is not part of the path.
 _OPENING, _CLOSING = "\"'`([<{", "\"'`)]>},;:!?."
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 _STRUCTURE = re.compile(rb'["{}\[\],:]')
 # Matches up to the end of a string, or to a backslash that ends the text; never backtracks.
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+# The values of these characters as bytes.
 _OPENING = frozenset(b"{[")
 _QUOTE, _COMMA, _COLON, _OBJECT, _LIST = b'",:{['
 # A search with a regular expression blocks other threads, so it is limited to this many bytes.
@@ -51,13 +52,15 @@ class MemberScanner:
         self._position = start
         self._depth = 0
         self._is_object = self._is_list = self._has_started = self._has_too_many = False
+        # The start of the item of a list that is being scanned.
         self._item_start = 0
         self._in_string = False
         # 1 if the next piece begins with a character that a backslash escapes, otherwise 0.
         self._escaped_count = 0
+        # The key, and the start of the value, of the member that is being scanned.
         self._key: Span | None = None
-        self._string_start = 0
         self._value_start: int | None = None
+        self._string_start = 0
 
     @property
     def is_whole(self) -> bool:

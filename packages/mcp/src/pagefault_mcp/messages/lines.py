@@ -3,8 +3,10 @@
 A line is a message of JSON-RPC, or a batch of messages. Lines are not parsed as a whole. Callers
 locate the members that they need, and parse only these:
 
-- `locate_object` and `locate_members` return the spans of an object's members.
-- `read_value`, `read_member` and `parse_member` return parsed values.
+- `message.members`, `locate_object` and `locate_members` return the spans of the values in a
+  message, in an object that is a member of a message, and in an object at a span.
+- `read_message_member`, `read_member` and `parse_span` return the parsed value of a member of a
+  message, of a member of a located object, and of a span.
 
 A `Span` is a range of bytes of a line.
 """
@@ -82,11 +84,11 @@ class Line:
 
     @cached_property
     def batch(self) -> Sequence["LinePiece"]:
-        """The messages of a batch; empty if the line is not a list of objects."""
+        """The messages of a batch; empty if the line is not a list with an object in it."""
         if not self._scanner.is_whole_list:
             return ()
         items = [LinePiece(self, span) for span in self._scanner.items]
-        return [item for item in items if item.members] and items
+        return items if any(item.members for item in items) else ()
 
     def locate_members_at(self, span: Span) -> dict[str, Span]:
         """Return the spans of the values of an object on the line, by name. They are cached.
@@ -238,9 +240,9 @@ async def read_text(pieces: AsyncIterator[bytes]) -> Line:
     return line
 
 
-async def scan_text(text: Line, scan: Callable[[Line], Scanned]) -> Scanned:
-    """Return the result of `scan` for a text. If the text is long, `scan` runs in a thread."""
-    return await anyio.to_thread.run_sync(scan, text) if text.is_long else scan(text)
+async def scan_line(line: Line, scan: Callable[[Line], Scanned]) -> Scanned:
+    """Return the result of `scan` for a line. If the line is long, `scan` runs in a thread."""
+    return await anyio.to_thread.run_sync(scan, line) if line.is_long else scan(line)
 
 
 async def locate_long_members(line: Line) -> None:
@@ -249,10 +251,11 @@ async def locate_long_members(line: Line) -> None:
     The line caches their spans, so that the event loop does not have to scan the line later.
     """
     if line.is_long:
-        await anyio.to_thread.run_sync(_locate_members, line)
+        await anyio.to_thread.run_sync(_locate_inner_members, line)
 
 
-def _locate_members(line: Line) -> None:
+def _locate_inner_members(line: Line) -> None:
+    """Locate the members of `params` and `result`; see `locate_long_members`."""
     for message in line.messages:
         for name in _LOCATED_MEMBERS & message.members.keys():
             line.locate_members_at(message.members[name])
@@ -273,8 +276,8 @@ _MAX_ID_BYTES = 1024 * 1024
 RequestId: TypeAlias = str | float
 
 
-def parse_member(message: Message, span: Span) -> JsonValue:
-    """Return the parsed value of a span; `None` if its bytes are not JSON."""
+def parse_span(message: Message, span: Span) -> JsonValue:
+    """Return the parsed value of a span of a message; `None` if its bytes are not JSON."""
     try:
         value: JsonValue = json.loads(message.read(span))
     except (ValueError, RecursionError):
@@ -296,10 +299,10 @@ def read_member(
     span = members.get(name)
     if span is None or span.end - span.start > max_bytes:
         return None
-    return parse_member(message, span)
+    return parse_span(message, span)
 
 
-def read_value(message: Message, name: str) -> JsonValue:
+def read_message_member(message: Message, name: str) -> JsonValue:
     """Return the parsed value of a member of a message; `None` if it is missing or too long."""
     return read_member(message, message.members, name)
 
@@ -335,6 +338,6 @@ def find_answered_ids(messages: Sequence[Message]) -> Iterator[RequestId]:
     """Yield the ids of those messages that are responses."""
     for message in messages:
         span = message.members.get("id")
-        value = None if span is None or "method" in message.members else parse_member(message, span)
+        value = None if span is None or "method" in message.members else parse_span(message, span)
         if is_id(value):
             yield value

@@ -41,10 +41,10 @@ from pagefault_mcp.messages.lines import (
     is_id,
     locate_members,
     locate_object,
-    parse_member,
+    parse_span,
     read_id,
     read_member,
-    read_value,
+    read_message_member,
 )
 
 GET_TASK: Final = "tasks/get"
@@ -84,7 +84,7 @@ def find_deferral(message: Message, result: Span) -> Deferral | None:
     if is_in_task:
         task_id = read_member(message, members, "taskId")
     elif "task" in members and "content" not in members:
-        task_id = get_member(parse_member(message, members["task"]), "taskId")
+        task_id = get_member(parse_span(message, members["task"]), "taskId")
     else:
         return None
     return Deferral(task_id, is_in_task) if isinstance(task_id, str) else None
@@ -187,7 +187,7 @@ class OwnToolListRequest:
     """The request."""
     is_first: bool
     """True if it requests the beginning of the list."""
-    is_answered: anyio.Event = field(default_factory=anyio.Event)
+    response_received: anyio.Event = field(default_factory=anyio.Event)
     """Set when the response has arrived."""
     cursor: JsonValue = None
     """The cursor of the next part, from the response; `None` at the end of the list."""
@@ -200,7 +200,7 @@ class AppPageRequest:
     uri: str
     line: bytes
     """The request."""
-    is_answered: anyio.Event = field(default_factory=anyio.Event)
+    response_received: anyio.Event = field(default_factory=anyio.Event)
     """Set when the response has arrived, or a call has waited for it in vain."""
     page: AppPage | None = None
 
@@ -275,9 +275,9 @@ class RequestTracker:
         The call is not tracked yet; see `start_call`. Other requests are tracked if their responses
         matter here.
         """
-        method = read_value(message, "method")
+        method = read_message_member(message, "method")
         if method == "notifications/cancelled":
-            cancelled = get_member(read_value(message, "params"), "requestId")
+            cancelled = get_member(read_message_member(message, "params"), "requestId")
             pending = self._open_requests.pop(cancelled, None) if is_id(cancelled) else None
             if is_id(cancelled) and isinstance(pending, PendingCall | TaskPoll):
                 # The server may respond to a cancelled request nevertheless.
@@ -287,7 +287,7 @@ class RequestTracker:
         request_id = read_id(message)
         if method not in _TRACKED_METHODS or request_id is None:
             return None
-        params = read_value(message, "params")
+        params = read_message_member(message, "params")
         if method in (TASK_RESULT, GET_TASK):
             task = self._find_task(get_member(params, "taskId"))
             # A `TaskPoll` is a task that contains its result, for which only `tasks/get` matters.
@@ -418,7 +418,7 @@ class RequestTracker:
         """
         members = message.members
         if "method" in members:
-            return self._process_notification(message, read_value(message, "method"))
+            return self._process_notification(message, read_message_member(message, "method"))
         if not ("result" in members or "error" in members):
             return None
         request_id = read_id(message)
@@ -438,13 +438,13 @@ class RequestTracker:
                 if not self.is_listed:
                     request.cursor = self._read_tool_list(message, is_first=request.is_first)
             finally:
-                request.is_answered.set()
+                request.response_received.set()
             return request
         if isinstance(request, AppPageRequest):
             try:
-                request.page = read_app_page(request.uri, read_value(message, "result"))
+                request.page = read_app_page(request.uri, read_message_member(message, "result"))
             finally:
-                request.is_answered.set()
+                request.response_received.set()
             return request
         if request in ("tools/list", _FIRST_LIST):
             self._read_tool_list(message, is_first=request == _FIRST_LIST)
@@ -476,7 +476,9 @@ class RequestTracker:
             return _find_call_response(request, message, result)
         if request in ("tools/list", _FIRST_LIST):
             return "tools/list"
-        self._read_server_info(read_value(message, "result"), is_handshake=request == "initialize")
+        self._read_server_info(
+            read_message_member(message, "result"), is_handshake=request == "initialize"
+        )
         return None
 
     def defer(self, call: PendingCall, deferral: Deferral) -> None:
@@ -535,7 +537,7 @@ class RequestTracker:
 
     def _read_tool(self, tool: LinePiece) -> None:
         """Record what the proxy has to know of a tool."""
-        name = read_value(tool, "name")
+        name = read_message_member(tool, "name")
         if not isinstance(name, str):
             return
         self.tool_names.add(name)
@@ -543,11 +545,11 @@ class RequestTracker:
         if schema is not None and tool.read(schema).strip() != b"null":
             self.typed_tools.add(name)
         file_arguments = find_file_arguments(
-            read_value(tool, "inputSchema"), takes_paths=self.takes_paths
+            read_message_member(tool, "inputSchema"), takes_paths=self.takes_paths
         )
         if file_arguments:
             self.file_arguments[name] = file_arguments
-        if (uri := find_app_page_uri(read_value(tool, "_meta"))) is not None:
+        if (uri := find_app_page_uri(read_message_member(tool, "_meta"))) is not None:
             self.apps[name] = uri
 
 
@@ -601,7 +603,7 @@ def _read_arguments(message: Message, span: Span | None) -> tuple[JsonValue, str
         return {}, "{}"
     size = span.end - span.start
     if size <= MAX_PARSED_BYTES:
-        arguments = parse_member(message, span)
+        arguments = parse_span(message, span)
         # Infinite numbers and NaN, which Python parses, are not JSON.
         with suppress(ValueError):
             if arguments is not None or message.read(span).strip() == b"null":

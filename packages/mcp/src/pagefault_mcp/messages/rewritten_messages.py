@@ -17,7 +17,7 @@ from pagefault_mcp.messages.lines import (
     Message,
     get_member,
     locate_members,
-    parse_member,
+    parse_span,
     scan_members,
 )
 from pagefault_mcp.messages.sessionless_requests import INTERNAL_ERROR
@@ -37,8 +37,9 @@ def replace_content(
 ) -> list[Piece] | None:
     """Return a message with the content of its result replaced.
 
-    The other members of the message and of its result are kept as the server wrote them. Members of
-    the result that are longer than 1 MiB are omitted, or replaced by those of the rendering.
+    The other members of the message and of its result are kept as the server wrote them. If the
+    content changes, other members of the result that are longer than 1 MiB are omitted. Unless
+    `is_typed`, a longer `structuredContent` is replaced by that of the rendering, or omitted.
 
     Args:
         message: The message.
@@ -55,20 +56,24 @@ def replace_content(
     scanned = scan_members(message, result)
     if not (scanned.is_whole and scanned.members) or "content" not in rendering.members:
         return None
-    members = [(parse_member(message, key), key, value) for key, value in scanned.members]
+    members = [(parse_span(message, key), key, value) for key, value in scanned.members]
     is_same = _is_same_content(message, {str(name): value for name, _, value in members}, rendering)
     is_changed = not is_same
     for name, key, value in members:
-        replacement: Piece = value
         is_short = value.end - value.start <= _LONGEST_MEMBER_BYTES
+        replacement: Piece
         if name == "content":
             replacement = value if is_same else LinePiece(rendering.line, rendering.members[name])
-        elif not is_short and name == "structuredContent" and not is_typed:
+        elif is_short or (is_typed and name == "structuredContent"):
+            replacement = value
+        elif name == "structuredContent":
             is_changed = True
             if name not in rendering.members:
                 continue
             replacement = LinePiece(rendering.line, rendering.members[name])
-        elif not (is_short or is_same or (is_typed and name == "structuredContent")):
+        elif is_same:
+            replacement = value
+        else:
             continue
         pieces += [b"," if len(pieces) > 2 else b"", key, b":", replacement]
     return [*pieces, b"}", Span(result.end, message.whole_span.end)] if is_changed else None
@@ -79,8 +84,8 @@ def _is_same_content(message: Message, members: Mapping[str, Span], rendering: L
     old, new = members.get("content"), rendering.members["content"]
     if old is None or max(old.end - old.start, new.end - new.start) > _LONGEST_MEMBER_BYTES:
         return False
-    content = parse_member(message, old)
-    return content is not None and content == parse_member(rendering, new)
+    content = parse_span(message, old)
+    return content is not None and content == parse_span(rendering, new)
 
 
 def has_only_handles(message: Message, result: Span) -> bool:
@@ -89,7 +94,7 @@ def has_only_handles(message: Message, result: Span) -> bool:
     span = members.get("content")
     if span is None or span.end - span.start > _LONGEST_MEMBER_BYTES:
         return False
-    content = parse_member(message, span)
+    content = parse_span(message, span)
     return (
         isinstance(content, list)
         and bool(content)
@@ -118,7 +123,7 @@ def append_tools(message: Message, result: Span, tools: Sequence[JsonValue]) -> 
     tools_span = members.get("tools")
     cursor = members.get("nextCursor")
     # Some servers end a list with an empty cursor.
-    if tools_span is None or (cursor is not None and parse_member(message, cursor)):
+    if tools_span is None or (cursor is not None and parse_span(message, cursor)):
         return None
     text = message.read(tools_span)
     end = text.rfind(b"]")

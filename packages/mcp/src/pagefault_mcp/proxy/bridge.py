@@ -34,7 +34,7 @@ def run_bridge(
         url: The URL of the service, or of its `/mcp`.
         session_id: The session of calls. `None` for the session in the URL, or else the one that
             each call names.
-        headers: Headers of every request, in addition to the key in PAGEFAULT_API_KEY.
+        headers: Headers of every request, besides the one with the key in PAGEFAULT_API_KEY.
         warn: Logs problems after the first request.
 
     Returns:
@@ -71,5 +71,6 @@ async def _run_bridge(
 
 
 async def _forward_to_host(service: HttpUpstream) -> None:
+    """Write the messages of the service to standard output."""
     async for piece in service.receive_pieces():
         await write_standard_output(piece)

@@ -11,23 +11,26 @@ class CallTraces(Protocol):
     """
 
     def message(self) -> AbstractContextManager[object]:
-        """Restore the trace context at the end of the block, whatever calls begin inside."""
+        """Restore the current trace context at the end of the block.
+
+        In the block, a message of the host is processed. Calls that begin in it change the context.
+        """
 
     def begin(self, call_id: str, tool: str, traceparent: str | None) -> None:
-        """Begin a call, and enter its context.
+        """Begin a call, and make it the current trace context.
 
         Args:
             call_id: The id of the call.
             tool: The name of the tool.
-            traceparent: The trace of the host, as W3C writes it; `None` for a trace of its own.
+            traceparent: The W3C trace context of the host; `None` to begin a new trace.
         """
 
     def end(self, call_id: str) -> AbstractContextManager[object]:
-        """Enter the context of a call, and end the call with the block."""
+        """Make a call the current trace context in the block, and end the call with the block."""
 
 
 class NoCallTraces:
-    """Traces no calls. See `CallTraces`."""
+    """An implementation of `CallTraces` that traces nothing."""
 
     def message(self) -> AbstractContextManager[object]:
         """See `CallTraces.message`."""

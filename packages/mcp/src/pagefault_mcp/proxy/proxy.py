@@ -35,7 +35,7 @@ from pagefault_mcp.messages.lines import (
     Line,
     Message,
     locate_long_members,
-    parse_member,
+    parse_span,
     read_lines,
 )
 from pagefault_mcp.messages.request_tracker import (
@@ -83,23 +83,23 @@ class CallRecording:
 
     def __init__(self, call: PendingCall, *, previous: "CallRecording | None") -> None:
         self.call: Final = call
-        self.is_finished: Final = anyio.Event()
+        self.finished: Final = anyio.Event()
         self._previous = previous
         # Set when the call has to be recorded without waiting longer for the response.
-        self._is_due = anyio.Event()
+        self._due = anyio.Event()
         self._has_response = False
         self._is_stored_with_response = False
         if previous is not None:
-            previous._is_due.set()
+            previous._due.set()
 
     async def wait_for_early_response(self) -> bool:
         """Wait briefly for the response; return whether it will be stored with the call."""
         if self._previous is not None:
-            await self._previous.is_finished.wait()
+            await self._previous.finished.wait()
             self._previous = None
         if len(self.call.arguments_json) <= _SHORT_ARGUMENTS_CHARS:
             with anyio.move_on_after(_EARLY_RESPONSE_SECONDS):
-                await self._is_due.wait()
+                await self._due.wait()
             self._is_stored_with_response = self._has_response
         return self._is_stored_with_response
 
@@ -117,8 +117,8 @@ class CallRecording:
 
         If the response has arrived, return when it is known whether both are stored together.
         """
-        self._is_due.set()
-        await self.is_finished.wait()
+        self._due.set()
+        await self.finished.wait()
 
 
 # The maximum number of lines whose responses are stored at the same time. At this limit, the proxy
@@ -290,7 +290,7 @@ class Proxy:
             for _ in range(_MAX_LIST_REQUESTS):
                 request = self._requests.request_list(call, cursor)
                 await self.write_to_server(request.line)
-                await request.is_answered.wait()
+                await request.response_received.wait()
                 cursor = request.cursor
                 if not cursor:
                     break
@@ -426,7 +426,7 @@ class Proxy:
             if not await recording.wait_for_early_response():
                 await self._record_call(recording.call)
         finally:
-            recording.is_finished.set()
+            recording.finished.set()
             # The response to a cancelled call may never arrive, so the call is not kept until then.
             self._recordings.pop(recording.call.call_id, None)
 
@@ -512,13 +512,13 @@ class Proxy:
         added: list[AddedContent] = []
         if self.collected is not None:
             is_parsed = span.end - span.start <= MAX_PARSED_BYTES
-            result = parse_member(message, span) if is_parsed else None
+            result = parse_span(message, span) if is_parsed else None
             added += await self.collected.collect(call.call_id, result, open_resources)
         if (page_request := self._requests.find_app_page_request(call)) is not None:
             with anyio.move_on_after(_PAGE_SECONDS):
-                await page_request.is_answered.wait()
+                await page_request.response_received.wait()
             # If the server has not sent the page in time, later responses do not wait for it again.
-            page_request.is_answered.set()
+            page_request.response_received.set()
             added += [] if page_request.page is None else [page_request.page]
         return added
 

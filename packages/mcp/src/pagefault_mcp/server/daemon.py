@@ -32,7 +32,7 @@ def detach(*, failed: int) -> ReportReady:
     os.setsid()
 
     def report_ready() -> None:
-        # If the host ends the proxy meanwhile, the original process is killed and does not read.
+        # If the host has ended the proxy and the original process, nothing reads the pipe.
         with suppress(BrokenPipeError):
             os.write(write_end, _READY)
         os.close(write_end)

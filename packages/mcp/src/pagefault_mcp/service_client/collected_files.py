@@ -291,13 +291,14 @@ class CollectedFolder:
 
 
 def _walk_files(root: str) -> Iterator[tuple[str, FileState]]:
-    """Yield the regular files below a folder, without following links."""
+    """Yield the paths and states of the regular files below a folder, without following links."""
     folders = [""]
     while folders:
         folder = folders.pop()
         try:
             descriptor = _open_below(root, folder, os.O_DIRECTORY)
         except OSError:
+            # Subfolders that cannot be opened are skipped.
             if not folder:
                 raise
             continue

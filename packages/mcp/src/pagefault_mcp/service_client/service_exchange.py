@@ -20,10 +20,10 @@ from pagefault_mcp.messages.lines import (
     Message,
     Scanned,
     locate_members,
-    parse_member,
+    parse_span,
     read_text,
+    scan_line,
     scan_members,
-    scan_text,
 )
 from pagefault_mcp.messages.request_tracker import PendingCall
 
@@ -187,7 +187,7 @@ def _add_server_name(call: PendingCall, message: Message, span: Span) -> list[by
     if call.server is None:
         return [span]
     found = scan_members(message, span)
-    members = {str(parse_member(message, key)): value for key, value in found.members}
+    members = {str(parse_span(message, key)): value for key, value in found.members}
     # Some SDKs write `meta` instead, which the service reads only if there is no `_meta`.
     if not found.is_whole or "content" not in members or "meta" in members:
         return [span]
@@ -220,7 +220,7 @@ async def read_response(pieces: AsyncIterator[bytes], scan: Callable[[Line], Sca
     except UnicodeDecodeError as exc:
         raise ServiceRequestError(NOT_JSON_OBJECTS) from exc
     try:
-        return await scan_text(line, scan)
+        return await scan_line(line, scan)
     except BaseException as exc:
         line.close()
         if isinstance(exc, ValueError | KeyError | TypeError | AttributeError | RecursionError):
@@ -269,7 +269,7 @@ def find_limited_message(line: Line) -> LinePiece | None:
         ValueError, KeyError, RecursionError: As for `find_rendered_message`.
     """
     message = find_rendered_message(line)
-    codes = (parse_member(loss, loss.members["code"]) for loss in _read_items(line, "loss"))
+    codes = (parse_span(loss, loss.members["code"]) for loss in _read_items(line, "loss"))
     if any(code in _LIMIT_CODES for code in codes):
         return message
     line.close()

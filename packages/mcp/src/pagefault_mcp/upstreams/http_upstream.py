@@ -24,7 +24,7 @@ import httpx
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from pagefault_mcp.errors import describe_transport_error
-from pagefault_mcp.messages.lines import read_text, scan_text
+from pagefault_mcp.messages.lines import read_text, scan_line
 from pagefault_mcp.messages.rewritten_messages import encode_error_line
 from pagefault_mcp.messages.sessionless_requests import (
     Path,
@@ -316,7 +316,7 @@ class HttpUpstream:
             await self._fail_requests(sent_line, "the server's answer is not UTF-8")
             return
         with line:
-            is_message, answered = await scan_text(line, find_answered_requests)
+            is_message, answered = await scan_line(line, find_answered_requests)
             is_expected = bool(sent_line.waiting & answered) if sent_line.waiting else is_message
             if not is_expected:
                 await self._fail_requests(sent_line, "what the server answered with is no answer")
