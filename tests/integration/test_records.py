@@ -197,7 +197,7 @@ async def test_linked_resource_cannot_be_removed(records: Records) -> None:
         )
     async with reading(records, PROJECT) as unit:
         assert await unit[ResourceRecords].find(resource().resource_id) == resource()
-        assert await unit[ResourceRecords].owners("0" * 32, limit=9) == [(TOOL_RESULT, "o")]
+        assert await unit[ResourceRecords].list_owners("0" * 32, limit=9) == [(TOOL_RESULT, "o")]
 
 
 async def test_link_to_a_resource_that_is_not_there_is_refused(
@@ -216,7 +216,7 @@ async def delete_unless_used(records: Records) -> bool:
     async with writing(records, PROJECT) as unit:
         if not await unit[ResourceRecords].lock(resource().resource_id):
             return False
-        if await unit[ResourceRecords].owners(resource().resource_id, limit=1):
+        if await unit[ResourceRecords].list_owners(resource().resource_id, limit=1):
             return False
         await unit[ResourceRecords].remove(resource().resource_id)
         return True
@@ -258,7 +258,7 @@ async def test_links_and_deletes_at_once_never_leave_a_link_to_nothing(records: 
                 tasks.start_soon(delete)
         async with reading(records, PROJECT) as unit:
             assert await unit[ResourceRecords].find(resource().resource_id) is not None
-            owners = await unit[ResourceRecords].owners(resource().resource_id, limit=99)
+            owners = await unit[ResourceRecords].list_owners(resource().resource_id, limit=99)
         assert len(owners) == 3 * (round_number + 1)
 
 

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.stores.blobs.s3 import S3BlobStore
-from app.stores.blobs.s3_errors import failure_of
+from app.stores.blobs.s3_errors import read_failure
 from app.stores.blobs.store import BlobMissingError, blob_path
 from tests.contract.blob_stores import s3_store
 from tests.kit.scripted_object_store import Answer, Rule, ScriptedObjectStore, refusal
@@ -344,7 +344,7 @@ CONNECTIONS = {
 @pytest.mark.parametrize("cause", CONNECTIONS)
 def test_connection_that_fails_is_named_by_what_obstore_says(cause: str) -> None:
     url, source = CONNECTIONS[cause]
-    failure = failure_of(GenericError(SENT.format(url=url, source=source)))
+    failure = read_failure(GenericError(SENT.format(url=url, source=source)))
     assert (failure.cause.name, failure.operation) == (cause, "GET")
     assert url not in failure.sentence
 

@@ -295,7 +295,7 @@ async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records:
         assert await unit[ResourceRecords].find_all([item.resource_id for item in kept]) == {
             item.resource_id: item for item in kept
         }
-        assert await unit[ResourceRecords].owners(shared.resource_id, limit=9) == [
+        assert await unit[ResourceRecords].list_owners(shared.resource_id, limit=9) == [
             ("message", "m3"),
             ("message", "m4"),
             ("page", "p1"),
@@ -344,7 +344,9 @@ async def test_resource_linked_while_it_is_released_is_there_afterwards(records:
         assert linked == []
     async with reading(records, PROJECT) as unit:
         assert await unit[ResourceRecords].find(kept.resource_id) == kept
-        assert await unit[ResourceRecords].owners(kept.resource_id, limit=9) == [("message", "m2")]
+        assert await unit[ResourceRecords].list_owners(kept.resource_id, limit=9) == [
+            ("message", "m2")
+        ]
 
 
 async def test_release_waits_for_who_is_linking_and_sees_the_link(records: Records) -> None:

@@ -184,7 +184,7 @@ class MemoryTools:
         """Return a line that names a page about a medium, if there is one."""
         owners = await self.records.read(
             context.project_id,
-            lambda unit: unit[ResourceRecords].owners(resource.resource_id, limit=_MAX_OWNERS),
+            lambda unit: unit[ResourceRecords].list_owners(resource.resource_id, limit=_MAX_OWNERS),
         )
         page_id = next((owner_id for kind, owner_id in owners if kind == "page"), None)
         if page_id is None:

@@ -1,7 +1,8 @@
-"""Counts the reads of pages by models: in memory, and written in batches, so that reads are fast.
+"""Counts the reads of pages by models in memory, and stores the counts in batches.
 
-The counts are hints for evicting pages from a context window. A process that is stopped writes its
-counts first. A process that is killed loses the counts of the last seconds.
+So a read does not wait for a write. The counts are hints for evicting pages from a context window.
+A process that is stopped writes its counts first. A process that is killed loses the counts of the
+last seconds.
 """
 
 from collections import defaultdict

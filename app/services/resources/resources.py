@@ -167,7 +167,9 @@ class Resources:
             locked = unit[DerivedImageRecords].lock_sources([resource])
             if resource.resource_id not in locked:
                 raise NotFoundError("resource")
-            owners = unit[ResourceRecords].owners(resource.resource_id, limit=_MAX_NAMED_OWNERS)
+            owners = unit[ResourceRecords].list_owners(
+                resource.resource_id, limit=_MAX_NAMED_OWNERS
+            )
             if owners:
                 owner_names = ", ".join(f"{kind} {owner_id}" for kind, owner_id in owners)
                 raise ConflictError(

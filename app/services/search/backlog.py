@@ -16,7 +16,7 @@ from app.stores.records.search_queue import measure_queue
 from app.telemetry.metrics import Metrics
 
 _MEASURED_SECONDS = 5.0
-# The samples of two days.
+# A process keeps the samples of two days.
 _MAX_SAMPLES = 34_560
 AGED_SECONDS = 60.0
 """The age of a backlog at which indexing takes its largest share of the time."""
@@ -26,6 +26,8 @@ _PAUSE_IF_BUSY, _PAUSE_IF_BUSY_AND_AGED = 24.0, 10.0
 
 
 class _Sample(NamedTuple):
+    """The newest number of an entry at a time of the monotonic clock."""
+
     time: float
     newest: int
 
@@ -74,7 +76,7 @@ class BacklogGauge:
             self.metrics.set_search_backlog(queue.waiting, self.age_seconds)
 
 
-def pause_seconds(worked_seconds: float, age_seconds: float, *, is_busy: bool) -> float:
+def choose_pause(worked_seconds: float, age_seconds: float, *, is_busy: bool) -> float:
     """Return the pause after a step: shorter for an older backlog, longer if requests need the CPU.
 
     In a busy process, indexing gets a 25th of the time at first, and an 11th when the oldest entry

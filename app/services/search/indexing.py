@@ -28,7 +28,7 @@ import structlog
 from app.models.search_entry import EntrySource, WaitingEntry
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.services.concurrency.large_work import is_quick
-from app.services.search.backlog import BacklogGauge, pause_seconds
+from app.services.search.backlog import BacklogGauge, choose_pause
 from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords, find_projects_to_index
 from app.stores.records.unit_of_work import UnitOfWork
@@ -134,7 +134,7 @@ class SearchIndexing:
             if indexed - logged >= _LOG_INTERVAL:
                 logged = indexed
                 _log.info("indexed for searches", entries=indexed)
-            pause = pause_seconds(done.seconds, backlog.age_seconds, is_busy=is_busy)
+            pause = choose_pause(done.seconds, backlog.age_seconds, is_busy=is_busy)
             is_busy = await _pause(pause if done.entries else _IDLE_SECONDS)
 
     async def _steps(self, project_id: str, *, skip: int) -> Sequence[_Work]:

@@ -175,7 +175,7 @@ _PERMISSIONS: Mapping[str, str] = {
 }
 
 
-def failure_of(error: Exception) -> Failure:
+def read_failure(error: Exception) -> Failure:
     """Return the facts about the failure in an exception of obstore, which may be an `OSError`."""
     response, _, connection = str(error).partition(_DEBUG_HEADING)
     operation = _operation(response)
@@ -199,7 +199,7 @@ def is_unsatisfiable_range(error: Exception) -> bool:
 
 def store_error(error: Exception) -> StoreUnavailableError:
     """Log a failed request, and return the error for the caller."""
-    failure = failure_of(error)
+    failure = read_failure(error)
     cause, sentence = failure.cause, failure.sentence
     level = _log.error if cause.error is StoreMisconfiguredError else _log.warning
     level(

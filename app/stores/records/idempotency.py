@@ -77,26 +77,26 @@ class IdempotencyRecords(Repository):
         self,
         route: str,
         key: str,
-        over: Claim,
+        expired: Claim,
         *,
         request_digest: str,
         now: datetime,
         claim_id: str,
     ) -> Claim | None:
-        """Claim a key whose claim `over` has expired.
+        """Claim a key whose previous claim has expired.
 
         One statement compares and replaces the claim, so only one of several requests succeeds.
 
         Returns:
-            `None`, or the claim that has replaced `over`.
+            `None`, or the claim of another request that has replaced `expired` before.
         """
         is_claimed = self._scope.run(
             _TAKE_OVER,
             of_route=route,
             of_key=key,
-            was_claimed_at=over.claimed_at,
-            was_claim_id=over.claim_id,
-            was_answer_id=over.answer_id,
+            was_claimed_at=expired.claimed_at,
+            was_claim_id=expired.claim_id,
+            was_answer_id=expired.answer_id,
             request_digest=request_digest,
             claimed_at=now,
             claim_id=claim_id,
@@ -122,7 +122,7 @@ class IdempotencyRecords(Repository):
         self._scope.run(_ABANDON, route=route, idempotency_key=key, claim_id=claim_id)
 
     def free_all(self, routes: Sequence[str], beginning: str) -> None:
-        """Release all keys of routes that begin with these hexadecimal digits."""
+        """Release all keys of routes that begin with the hexadecimal digits `beginning`."""
         self._scope.run(_FREE, routes=routes, first=beginning, end=f"{beginning}g")
 
     def purge(self, claimed_before: datetime) -> int:

@@ -163,7 +163,7 @@ class ResourceRecords(Repository):
             found |= {row.resource_id: stored_resource(row) for row in rows}
         return found
 
-    def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
+    def list_owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
         """Return up to `limit` owners of links to a resource, as (kind, id)."""
         rows = self._scope.all(_OWNERS, resource_id=resource_id, limit=limit)
         return [(row.owner_kind, row.owner_id) for row in rows]

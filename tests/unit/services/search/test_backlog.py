@@ -3,7 +3,7 @@
 import pytest
 
 from app.models.search_entry import EntryQueue
-from app.services.search.backlog import BacklogClock, pause_seconds
+from app.services.search.backlog import BacklogClock, choose_pause
 
 EMPTY = EntryQueue(waiting=0, oldest=None, newest=100)
 
@@ -52,4 +52,4 @@ def test_age_is_the_time_since_the_last_smaller_number(
 def test_pauses_become_shorter_as_the_backlog_grows_older(
     age: float, is_busy: bool, pause: float
 ) -> None:
-    assert pause_seconds(0.5, age, is_busy=is_busy) == 0.5 * pause
+    assert choose_pause(0.5, age, is_busy=is_busy) == 0.5 * pause
