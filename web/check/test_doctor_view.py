@@ -153,7 +153,7 @@ def test_stored_session_is_examined_at_once_with_each_entry_beside_its_findings(
     tab.open(f"/doctor?session={shop.SESSION}")
     report = tab.page.get_by_role("region", name="The history, with what is wrong")
     expect(report.get_by_text("bad-arguments")).to_be_visible()
-    expect(report.get_by_text("Problem, this rule is not kept:")).to_be_visible()
+    expect(report.get_by_text("Problem: this breaks the rule")).to_be_visible()
     # The member that the finding points at is marked in the entry.
     expect(report.locator("mark.json-marked")).to_have_text("arguments: ")
     assert_accessible(tab)

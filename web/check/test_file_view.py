@@ -194,7 +194,7 @@ def test_file_is_stored_under_a_name(tab: Tab, writer: httpx.Client) -> None:
     expect(field).to_have_value("my-notes")
     field.fill("notes")
     tab.page.get_by_role("button", name="Store this session").click()
-    expect(tab.page.get_by_role("link", name="What a model gets").first).to_be_visible()
+    expect(tab.page.get_by_role("link", name="What the model gets").first).to_be_visible()
     expect(not_stored(tab)).to_have_count(0)
     assert tab.page.url.endswith("/sessions/notes")
     assert stored_sessions(writer) == ["notes"]
@@ -204,7 +204,7 @@ def test_file_that_begins_with_a_byte_order_mark_is_stored(tab: Tab, writer: htt
     drop(tab, "claude.jsonl", codecs.BOM_UTF8 + CLAUDE_CODE)
     expect(not_stored(tab)).to_be_visible()
     tab.page.get_by_role("button", name="Store this session").click()
-    expect(tab.page.get_by_role("link", name="What a model gets").first).to_be_visible()
+    expect(tab.page.get_by_role("link", name="What the model gets").first).to_be_visible()
     assert stored_sessions(writer) == ["claude"]
 
 

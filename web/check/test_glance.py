@@ -229,7 +229,7 @@ def test_wide_screen_has_a_third_pane_with_the_chosen_entry(
     assert_accessible(tab)
     pane.get_by_role("button", name="JSON", exact=True).click()
     expect(pane).to_contain_text("toolCallId: “call_open”")
-    pane.get_by_role("button", name="What a model gets").click()
+    pane.get_by_role("button", name="What the model gets").click()
     expect(
         pane.get_by_text("Nothing was dropped.").or_(pane.get_by_text("tool_use_id"))
     ).to_be_visible()
@@ -543,6 +543,19 @@ def test_errors_of_the_header_lead_to_the_lines_that_say_why(
     expect(tab.page.locator(".line-failed")).to_contain_text("no rule to make target 'all'")
     expect(tab.page.locator(".line-failed")).not_to_contain_text("FAILURES")
     expect(tab.page.locator(".line-failed")).not_to_contain_text("1 failed in")
+    # The arguments stand below the cause, in a line of the same height.
+    line = tab.page.locator(".line-failed")
+    cause, argument = line.locator(".line-text > span").all()
+    expect(argument).to_have_text("make")
+    upper, lower, whole = cause.bounding_box(), argument.bounding_box(), line.bounding_box()
+    assert upper is not None
+    assert lower is not None
+    assert whole is not None
+    assert upper["y"] + upper["height"] <= lower["y"]
+    assert whole["y"] <= upper["y"]
+    assert lower["y"] + lower["height"] <= whole["y"] + whole["height"]
+    other = tab.page.locator(".line:not(.line-failed)").first
+    expect(other).to_have_js_property("offsetHeight", line.evaluate("line => line.offsetHeight"))
     # Its card says once that it failed, and not that a result is one.
     tab.page.locator(".line-failed .line-open").click()
     card = tab.page.locator(".call-card.failed")

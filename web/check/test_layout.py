@@ -18,7 +18,7 @@ from web.check.accessible import add_axe, assert_accessible
 VIEWS = {
     "/sessions": "Sessions",
     f"/sessions/{shop.SESSION}": "Checkout fails for some customers",
-    f"/sessions/{shop.SESSION}/model": "What a model gets of",
+    f"/sessions/{shop.SESSION}/model": "What the model gets of",
     "/search?q=checkout": "Search",
     f"/compare?a={shop.SESSION}&b=other": "Compare",
     "/doctor": "Doctor",

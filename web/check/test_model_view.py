@@ -51,7 +51,7 @@ def test_each_entry_is_shown_as_a_model_has_it_with_its_loss(
     assert_accessible(tab)
     entry(tab, 3).get_by_role("link", name="#3").click()
     expect(tab.page.locator('[data-seq="3"]')).to_have_attribute("aria-current", "location")
-    tab.page.locator('[data-seq="3"]').get_by_role("link", name="What a model gets").click()
+    tab.page.locator('[data-seq="3"]').get_by_role("link", name="What the model gets").click()
     expect(entry(tab, 3)).to_have_attribute("aria-current", "location")
 
 
@@ -61,7 +61,7 @@ def test_heading_has_the_title_of_the_session_and_an_unknown_one_is_said(
     shop.written(writer, [shop.message("user", "Mend the build. " * 30)])
     tab = opened(open_service, open_tab)
     heading = tab.page.get_by_role("heading", level=1)
-    expect(heading).to_contain_text("What a model gets of “Mend the build.")
+    expect(heading).to_contain_text("What the model gets of “Mend the build.")
     box = heading.bounding_box()
     assert box is not None
     assert box["height"] < 40
@@ -369,7 +369,8 @@ def test_key_leads_from_an_entry_to_what_the_model_gets_and_back(
     expect(entry(tab, 3)).to_have_attribute("aria-current", "location")
     tab.page.keyboard.press("m")
     expect(tab.page.locator('[data-seq="3"]')).to_have_attribute("aria-current", "location")
-    tab.page.get_by_role("link", name="What the model gets", exact=True).click()
+    header = tab.page.locator(".timeline-header")
+    header.get_by_role("link", name="What the model gets", exact=True).click()
     expect(tab.page.get_by_role("img", name="What fills the window")).to_be_visible()
     expect(entry(tab, 3)).to_have_attribute("aria-current", "location")
 
@@ -556,7 +557,7 @@ def test_an_entry_leads_to_what_the_model_no_longer_saw_then(
     tab = open_tab(open_service, viewport={"width": width, "height": 900})
     tab.open(f"/sessions/{shop.SESSION}#{seq}")
     line = tab.page.locator(f'article.line[data-seq="{seq}"]')
-    link = tab.page.get_by_role("link", name="What the model no longer saw here")
+    link = tab.page.get_by_role("link", name=f"What the model no longer saw at #{seq}")
     if width < 1_600:
         line.get_by_role("button").click()
         link = tab.page.locator(f'[data-seq="{seq}"] footer').locator(link).last
@@ -565,6 +566,35 @@ def test_an_entry_leads_to_what_the_model_no_longer_saw_then(
     expect(unseen).to_contain_text(
         re.compile(rf"At entry {seq} the model no longer saw \d+ of {seq}")
     )
+
+
+def test_number_in_the_search_leads_to_what_the_model_no_longer_saw_then(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    write_evicted_session(writer)
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    tab.page.get_by_role("combobox", name="Search in this session").fill("40")
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.locator(".model-unseen")).to_contain_text("At entry 40 the model no longer saw")
+    # The budget of then is not known to the page, and cannot be another.
+    expect(tab.page.get_by_role("button", name="32k")).to_be_disabled()
+
+
+def test_wheel_at_the_end_of_the_list_leads_to_the_messages(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    write_evicted_session(writer)
+    tab = opened(open_service, open_tab)
+    entries = tab.page.get_by_role("region", name="Entries, as the model has them")
+    entries.hover()
+    entries.press("End")
+    messages = tab.page.get_by_role("heading", name="Messages, as they are sent")
+    expect(messages).not_to_be_in_viewport()
+    for _ in range(20):
+        tab.page.mouse.wheel(0, 400)
+    expect(messages).to_be_in_viewport()
 
 
 @pytest.mark.parametrize(

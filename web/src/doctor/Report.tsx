@@ -90,7 +90,7 @@ function FindingView({ finding }: { finding: Finding }) {
   return (
     <div className="doctor-finding">
       <p>
-        <strong>{DOCTOR.problem}</strong> {visibleText(demands)} <code>{rule}</code>
+        <strong>{DOCTOR.problem}</strong> {DOCTOR.rule(visibleText(demands))} <code>{rule}</code>
       </p>
       {limit != null && actual != null && (
         <p className="small">{DOCTOR.limit(valueText(limit), valueText(actual))}</p>

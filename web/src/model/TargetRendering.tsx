@@ -87,7 +87,7 @@ export function TargetRendering(props: TargetRenderingProps) {
             </label>
           )}
           {seq !== undefined && options.at === undefined && (
-            <button type="button" className="button plain small" onClick={() => choose({ at: `${seq}` })}>
+            <button type="button" className="button small" onClick={() => choose({ at: `${seq}` })}>
               {MODEL.seenAt(seq)}
             </button>
           )}

@@ -15,6 +15,8 @@ import { LONGEST_JSON, formOf } from "./textForm";
 const PIECE = 100;
 const OPEN_MEMBERS = 12;
 const OPEN_DEPTH = 2;
+/** A tree of at most as many characters is unfolded at any depth. */
+const OPEN_LENGTH = 600;
 const LONG_STRING = 600;
 
 interface JsonTreeProps {
@@ -28,7 +30,14 @@ const NO_MARKS: ReadonlySet<string> = new Set();
 export function JsonTree({ source, marks = NO_MARKS }: JsonTreeProps) {
   return (
     <div className="json-tree">
-      <Node source={source.trim()} name={null} pointer="" depth={0} marks={marks} />
+      <Node
+        source={source.trim()}
+        name={null}
+        pointer=""
+        depth={0}
+        marks={marks}
+        isSmall={source.length <= OPEN_LENGTH}
+      />
     </div>
   );
 }
@@ -40,9 +49,11 @@ interface NodeProps {
   readonly pointer: string;
   readonly depth: number;
   readonly marks: ReadonlySet<string>;
+  /** Whether the whole tree is. */
+  readonly isSmall: boolean;
 }
 
-function Node({ source, name, pointer, depth, marks }: NodeProps) {
+function Node({ source, name, pointer, depth, marks, isSmall }: NodeProps) {
   const opening = source.charAt(0);
   const inner = opening === '"' ? innerJson(source) : undefined;
   if (inner !== undefined) {
@@ -53,7 +64,7 @@ function Node({ source, name, pointer, depth, marks }: NodeProps) {
         <Copies source={source} pointer={pointer} />
         <div className="json-children">
           {/* Its pointers begin at it. */}
-          <Node source={inner} name={null} pointer="" depth={1} marks={NO_MARKS} />
+          <Node source={inner} name={null} pointer="" depth={1} marks={NO_MARKS} isSmall={isSmall} />
         </div>
       </div>
     );
@@ -67,14 +78,15 @@ function Node({ source, name, pointer, depth, marks }: NodeProps) {
       </div>
     );
   }
-  return <Branch {...{ source, name, pointer, depth, marks }} isList={opening === "["} />;
+  return <Branch {...{ source, name, pointer, depth, marks, isSmall }} isList={opening === "["} />;
 }
 
-function Branch({ source, name, pointer, depth, marks, isList }: NodeProps & { isList: boolean }) {
+function Branch(props: NodeProps & { isList: boolean }) {
+  const { source, name, pointer, depth, marks, isSmall, isList } = props;
   const [children] = useState(() => childrenOf(source, isList));
   const [isOpen, setOpen] = useState(
     () =>
-      (depth < OPEN_DEPTH && children.length <= OPEN_MEMBERS) ||
+      ((depth < OPEN_DEPTH || isSmall) && children.length <= OPEN_MEMBERS) ||
       [...marks].some((mark) => mark === pointer || mark.startsWith(`${pointer}/`)),
   );
   const [shown, setShown] = useState(PIECE);
@@ -100,6 +112,7 @@ function Branch({ source, name, pointer, depth, marks, isList }: NodeProps & { i
               pointer={`${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`}
               depth={depth + 1}
               marks={marks}
+              isSmall={isSmall}
             />
           ))}
           {children.length > shown && (

@@ -49,8 +49,8 @@ export function Inspector({ sessionId, entry, rows, bodies }: InspectorProps) {
           {visibleName(titleOf(entry))} <span className="quiet">#{entry.seq}</span>
         </h2>
         {isStored && (
-          <Link className="small" to={modelPathAt(sessionId, entry.seq)} title={STEP.unseenHereHint}>
-            {STEP.unseenHere}
+          <Link className="small" to={modelPathAt(sessionId, entry.seq)} title={STEP.unseenAtHint}>
+            {STEP.unseenAt(entry.seq)}
           </Link>
         )}
         <div className="row" role="group" aria-label={INSPECTOR.shown}>

@@ -27,6 +27,8 @@ interface SessionHeaderProps {
   readonly session: OutlinedSession;
   readonly rows: readonly Row[];
   readonly findings: Findings;
+  /** Whether the findings are not there yet. */
+  readonly isExamining: boolean;
   /** What could not be found out. */
   readonly missing: readonly string[];
   /** Whether a phone shows the totals and the search, which take much of its screen. */
@@ -35,7 +37,8 @@ interface SessionHeaderProps {
 }
 
 export function SessionHeader(props: SessionHeaderProps) {
-  const { sessionId, session, rows, findings, missing, areToolsShown, showTools } = props;
+  const { sessionId, session, rows, findings, isExamining, missing } = props;
+  const { areToolsShown, showTools } = props;
   const [search] = useSearchParams();
   const { hash } = useLocation();
   const title = titleOf(session);
@@ -79,13 +82,14 @@ export function SessionHeader(props: SessionHeaderProps) {
           </>
         )}
       </header>
-      <Totals {...{ sessionId, session, rows, findings, missing, marking }} />
+      <Totals {...{ sessionId, session, rows, findings, isExamining, missing, marking }} />
       {marking.isError && <Failure failure={marking.error} />}
     </>
   );
 }
 
-function Totals({ sessionId, session, rows, findings, missing, marking }: TotalsProps) {
+function Totals(props: TotalsProps) {
+  const { sessionId, session, rows, findings, isExamining, missing, marking } = props;
   const isStored = useIsStored();
   const isBundle = useContext(FileContext)?.format === "bundle";
   const doctor = useDoctorPath(sessionId);
@@ -117,6 +121,7 @@ function Totals({ sessionId, session, rows, findings, missing, marking }: Totals
               {HEADER.failures(failures)}
             </Link>
           )}
+          {isExamining && <span>{HEADER.examining}</span>}
           {findings.length > 0 && (
             <Link className="label warn" to={doctor}>
               {HEADER.refused(findings.length)}
@@ -147,7 +152,7 @@ function Totals({ sessionId, session, rows, findings, missing, marking }: Totals
 }
 
 interface TotalsProps
-  extends Pick<SessionHeaderProps, "sessionId" | "session" | "rows" | "findings" | "missing"> {
+  extends Pick<SessionHeaderProps, "sessionId" | "session" | "rows" | "findings" | "isExamining" | "missing"> {
   readonly marking: ReturnType<typeof useMarking>;
 }
 

@@ -16,21 +16,27 @@ export const FindingsContext = createContext<ReadonlyMap<number, Findings>>(new 
 
 export interface Examination {
   readonly findings: Findings;
+  readonly isPending: boolean;
   readonly hasFailed: boolean;
 }
 
-export function useFindings(sessionId: string, { isQuiet, seq }: QuietSession): Examination {
+export function useFindings(sessionId: string, { isQuiet, isTooLong, seq }: QuietSession): Examination {
   const file = useContext(FileContext);
+  // The doctor takes no bundle.
+  const isTaken = file?.format !== "bundle";
   const found = useQuery({
     queryKey: ["findings", file?.number ?? sessionId, seq],
     queryFn: ({ signal }) =>
       file === null ? findingsOfSession(sessionId, signal) : findingsOfFile(file, signal),
-    // The doctor takes no bundle.
-    enabled: isQuiet && file?.format !== "bundle",
+    enabled: isQuiet && isTaken,
     placeholderData: keepPreviousData,
     retry: false,
   });
-  return { findings: found.data ?? NONE, hasFailed: found.isError };
+  return {
+    findings: found.data ?? NONE,
+    isPending: found.isPending && isTaken && !isTooLong,
+    hasFailed: found.isError,
+  };
 }
 
 async function findingsOfSession(sessionId: string, signal: AbortSignal): Promise<Findings> {

@@ -20,7 +20,7 @@ export const DOCTOR = {
   healthy: "Nothing is wrong with it.",
   findings: (count: number) => `${counted(count, "finding")}`,
   summary: (dialect: string, profile: string, tokens: string) =>
-    `Read as ${dialect}, for ${profile}; healed it costs about ${tokens} tokens.`,
+    `Read as ${dialect}, for ${profile}; healed, it is about ${tokens} tokens as that model counts them, with images.`,
   noDialect: "words alone",
   download: "Download the healed history",
   messages: "The history, with what is wrong",
@@ -28,7 +28,8 @@ export const DOCTOR = {
   whole: "The history as a whole",
   system: "What the system says",
   limit: (limit: string, actual: string) => `Limit ${limit}, here ${actual}.`,
-  problem: "Problem, this rule is not kept:",
+  problem: "Problem: this breaks the rule",
+  rule: (demands: string) => `“${demands}”`,
   fix: "Fix:",
   source: (source: string) => `Required by ${source}.`,
   entry: (place: string) => `Message ${place}`,

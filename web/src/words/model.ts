@@ -3,7 +3,7 @@ import { counted, numberText } from "@pagefault/react";
 
 export const MODEL = {
   open: "What the model gets",
-  title: (name: string) => `What a model gets of ${name}`,
+  title: (name: string) => `What the model gets of ${name}`,
   quoted: (title: string) => `“${title}”`,
   back: "Timeline",
   target: "Model",
@@ -36,7 +36,7 @@ export const MODEL = {
     folded: "Folded into one line",
     arguments: "Long arguments cut",
     line: "Left as one line",
-    preview: "Long text shortened, without media",
+    preview: "Long text shortened, media left out",
     media: "Without its media",
     changed: "Changed by the model's limits, an option or a repair",
   } as Readonly<Record<string, string>>,

@@ -24,6 +24,7 @@ export const TIMELINE = {
 
 export const HEADER = {
   tools: "Find",
+  examining: "Checking for Anthropic …",
   refused: (count: number) => `Anthropic would refuse this (${count})`,
   tooLong: "Not examined, and evictions not marked: above 10,000 entries",
   unexamined: "Could not be examined for Anthropic",
@@ -33,7 +34,7 @@ export const HEADER = {
   lasted: (time: string) => `took ${time}`,
   entries: (count: number) => counted(count, "entry", "entries"),
   tokens: (count: string) => `≈ ${count} tokens stored`,
-  tokensHint: "All entries, estimated by lengths. What a model gets counts those that are sent, by that model's rules.",
+  tokensHint: "All entries, estimated by lengths. What the model gets counts those that are sent, by that model's rules.",
   failures: (count: number) => counted(count, "error"),
   toolsUsed: (count: number) => counted(count, "tool"),
   showFailures: "Show the errors alone",
@@ -57,7 +58,7 @@ export const FILMSTRIP = {
 export const INSPECTOR = {
   name: "The chosen entry",
   shown: "Shown of it",
-  tabs: { entry: "Entry", model: "What a model gets", json: "JSON" },
+  tabs: { entry: "Entry", model: "What the model gets", json: "JSON" },
 };
 
 export const ENTRY = {
@@ -110,9 +111,9 @@ export const STEP = {
   tokensOfText: (count: string) => `≈ ${count} tokens of text`,
   took: (time: string) => `answered after ${time}`,
   kept: (count: number, size: string) => `${counted(count, "file")} kept, ${size}`,
-  whatModelGets: "What a model gets",
-  unseenHere: "What the model no longer saw here",
-  unseenHereHint: "The entries that the model no longer had in full when this one was the newest.",
+  whatModelGets: "What the model gets",
+  unseenAt: (seq: number) => `What the model no longer saw at #${seq}`,
+  unseenAtHint: "The entries that the model no longer had in full when this one was the newest.",
   apart: (seq: number) => `Answered in #${seq}`,
   page: "Open the page",
   fold: (name: string) => `Fold ${name}`,

@@ -64,8 +64,8 @@ export function ModelLinks({ seq }: { seq: number }) {
   return (
     <>
       <Link to={`${modelPath(sessionId)}#entry-${seq}`}>{STEP.whatModelGets}</Link>
-      <Link to={modelPathAt(sessionId, seq)} title={STEP.unseenHereHint}>
-        {STEP.unseenHere}
+      <Link to={modelPathAt(sessionId, seq)} title={STEP.unseenAtHint}>
+        {STEP.unseenAt(seq)}
       </Link>
     </>
   );

@@ -1,13 +1,16 @@
 /** Searches a session: words of its entries, pages and files, the number of an entry, a time. */
 import type { SearchResult } from "@pagefault/client";
 import { visibleName, visibleText, withoutColours } from "@pagefault/react";
-import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, type RefObject, useContext, useEffect, useId, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 
+import { useIsStored } from "../../file/openedFile";
 import { nameOf } from "../../search/hitNames";
 import { marked } from "../../search/marked";
 import { Failure } from "../../shared/states";
 import { FINDING } from "../../words/finding";
+import { STEP } from "../../words/timeline";
+import { SessionContext, modelPathAt } from "../sessionContext";
 import type { GoToOptions } from "../useGoTo";
 import type { SessionFind } from "./useSessionFind";
 import "../../search/search.css";
@@ -23,12 +26,14 @@ interface SessionSearchProps {
 }
 
 type Option =
-  | { readonly kind: "place"; readonly seq: number }
+  | { readonly kind: "place" | "model"; readonly seq: number }
   | { readonly kind: "hit"; readonly hit: SearchResult };
 
 export function SessionSearch({ find, field, seqOf, isShown, goTo }: SessionSearchProps) {
   const { asked, typed, setTyped, hits, others, isFresh, failure } = find;
   const navigate = useNavigate();
+  const sessionId = useContext(SessionContext);
+  const isStored = useIsStored();
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   const isDue = useRef(false);
@@ -36,14 +41,16 @@ export function SessionSearch({ find, field, seqOf, isShown, goTo }: SessionSear
   const place = seqOf(typed.trim());
   const options: readonly Option[] = [
     ...(place === undefined ? [] : [{ kind: "place" as const, seq: place }]),
+    ...(place === undefined || !isStored ? [] : [{ kind: "model" as const, seq: place }]),
     ...hits.map((hit) => ({ kind: "hit" as const, hit })),
   ];
   const isShownNow = isOpen && typed !== "";
 
   function choose(option: Option | undefined) {
     if (option === undefined) return;
-    const seq = option.kind === "place" ? option.seq : option.hit.seq;
-    const page = option.kind === "place" ? null : option.hit.pageId;
+    if (option.kind === "model") return void navigate(modelPathAt(sessionId, option.seq));
+    const seq = option.kind === "hit" ? option.hit.seq : option.seq;
+    const page = option.kind === "hit" ? option.hit.pageId : null;
     if (seq !== null) {
       setOpen(false);
       field.current?.blur();
@@ -150,8 +157,10 @@ function OptionView({ id, option, asked, isActive, isHidden, onChosen }: OptionV
       onMouseDown={(event) => event.preventDefault()}
       onClick={onChosen}
     >
-      {option.kind === "place" ? (
-        <span className="find-hit-title">{FINDING.place(option.seq)}</span>
+      {option.kind !== "hit" ? (
+        <span className="find-hit-title">
+          {(option.kind === "place" ? FINDING.place : STEP.unseenAt)(option.seq)}
+        </span>
       ) : (
         <Hit hit={option.hit} {...{ asked, isHidden }} />
       )}
