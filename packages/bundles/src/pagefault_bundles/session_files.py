@@ -51,7 +51,7 @@ MAX_ENTRIES = 30_000
 _ZIP = b"PK"
 _MAX_UNPACKED_RATIO = 2
 """The most bytes of a bundle's members, as a multiple of the limit on the file."""
-_COPIES = 3
+_BUNDLE_COPIES = 3
 """Copies of a bundle in memory: its lines and blobs, the entries, the response."""
 _BUNDLES_AT_ONCE = 2
 
@@ -108,7 +108,7 @@ class SessionFiles:
     memory: MemoryBudget
     """The memory of bundles."""
     limits: Limits
-    # A check takes a processor.
+    # A check keeps one processor busy.
     _limiter: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_BUNDLES_AT_ONCE)
     )
@@ -178,7 +178,7 @@ class SessionFiles:
             max_bytes = self.limits.session_file_bytes * _MAX_UNPACKED_RATIO
             bundle = await anyio.to_thread.run_sync(read, file, max_bytes)
             size_bytes = sum(each.size for each in bundle.manifest.files)
-            async with self.memory.reserving(_COPIES * size_bytes):
+            async with self.memory.reserving(_BUNDLE_COPIES * size_bytes):
                 check = BundleCheck(bundle, project_id, self.limits)
                 return await anyio.to_thread.run_sync(_encode_bundle, check)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pagefault_dialects.context.cut_marks import ArgumentHandle
-from pagefault_dialects.context.evicted_forms import entry_text
+from pagefault_dialects.context.evicted_forms import format_entry_text
 from pagefault_dialects.context.recalls import WORD_END
 from pagefault_dialects.json.pointers import follow, json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text
@@ -61,13 +61,13 @@ def describe_entry(seq: int, turns: Sequence[ComposedTurn]) -> str:
     line += ", failed" if any(turn.is_error for turn in turns) else ""
     media = sum(isinstance(item, Medium) for turn in turns for item in turn.items)
     line += f", {media} media" if media else ""
-    text = entry_text(turns)
+    text = format_entry_text(turns)
     return line + (f", {len(text)} characters: {quote_short(text, _EXCERPT_CHARS)}" if text else "")
 
 
 def entry_text_or_calls(seq: int, turns: Sequence[ComposedTurn]) -> str:
     """Return the text of an entry. If it has none, return the names and arguments of its calls."""
-    return entry_text(turns) or "\n".join(
+    return format_entry_text(turns) or "\n".join(
         f"{_format_call_name(seq, index, call.name)}: {json_text(call.arguments)}"
         for index, call in enumerate(calls_in(turns))
     )

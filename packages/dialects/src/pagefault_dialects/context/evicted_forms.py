@@ -66,17 +66,19 @@ call that returns the whole text, written as `read_text("@entry:12")`, or `""` o
 """
 
 
-def entry_text(turns: Sequence[ComposedTurn]) -> str:
+def format_entry_text(turns: Sequence[ComposedTurn]) -> str:
     """Return the texts of an entry's turns as one text, with a line for each medium."""
-    return "\n\n".join(text for turn in turns for item in turn.items if (text := item_text(item)))
+    return "\n\n".join(
+        text for turn in turns for item in turn.items if (text := format_item_text(item))
+    )
 
 
-def item_text(item: Item) -> str:
+def format_item_text(item: Item) -> str:
     """Return the text of an item; for a medium, the line that names the medium."""
     return f"[{format_medium_name(item)}]" if isinstance(item, Medium) else text_of(item) or ""
 
 
-def entry_call(seq: int | None) -> str:
+def format_entry_call(seq: int | None) -> str:
     """Return the text of the call that reads a whole entry; empty outside of a session."""
     return "" if seq is None else f'read_text("@entry:{seq}")'
 
@@ -131,9 +133,9 @@ def with_shorter_texts(
         if not (isinstance(item, TextItem) or (is_result and isinstance(item, DataItem))):
             items.append(item)
             continue
-        text = item_text(item)
+        text = format_item_text(item)
         length = _find_whole_length(item, text, page_id)
-        short = shorten(text, length, _make_restoring_call(turn, item, page_id))
+        short = shorten(text, length, _format_restoring_call(turn, item, page_id))
         if short == text:
             items.append(item)
             continue
@@ -169,7 +171,7 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
         for item in turn.items
         if isinstance(item, Medium) and isinstance(item.source, StoredBytes)
     ]
-    call = _page_call(page_id) if page_id else entry_call(turn.entry_seq())
+    call = _format_page_call(page_id) if page_id else format_entry_call(turn.entry_seq())
     media = f"; its media: {', '.join(handles[:_MAX_NAMED_MEDIA])}" if handles else ""
     if (others := len(handles) - _MAX_NAMED_MEDIA) > 0:
         media += f" and {others} more"
@@ -291,7 +293,7 @@ def _evict_medium(medium: Medium, page_id: str | None) -> Medium:
         caption = AlternativeText("caption", cut_short(medium.words.text, _MAX_CAPTION_CHARS))
     hint = ""
     if page_id:
-        hint = f": {_page_call(page_id)} shows it"
+        hint = f": {_format_page_call(page_id)} shows it"
     elif isinstance(medium.source, StoredBytes):
         tool = "read_text" if is_textual(medium.mime_type) else "view_media"
         hint = f': {tool}("@blob:{medium.source.resource_id}") shows it'
@@ -313,18 +315,20 @@ def _find_whole_length(item: TextItem | DataItem, text: str, page_id: str | None
     return item.whole_chars or measure_whole_text(text)
 
 
-def _make_restoring_call(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
+def _format_restoring_call(
+    turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None
+) -> str:
     """Return the text of the call that returns a whole text; empty outside of a session."""
     if page_id:
-        return _page_call(page_id)
+        return _format_page_call(page_id)
     handle = None
     if isinstance(item, TextItem):
         uri = find_whole_text_uri(item.text)
         handle = item.handle or (f"@{uri}" if uri else None)
-    return f'read_text("{handle}")' if handle else entry_call(turn.entry_seq(item.seq))
+    return f'read_text("{handle}")' if handle else format_entry_call(turn.entry_seq(item.seq))
 
 
-def _page_call(page_id: str) -> str:
+def _format_page_call(page_id: str) -> str:
     return f"page_fault({quote(page_id)}, 0)"
 
 

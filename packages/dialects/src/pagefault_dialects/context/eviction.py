@@ -68,7 +68,7 @@ class Levels(NamedTuple):
 
 
 class LateStep(NamedTuple):
-    """A step with a call whose result came late."""
+    """A step with a call whose result came after the conversation had continued."""
 
     passage_index: int
     """The index of the passage with the step, which may be a folded run."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from pagefault_dialects.context.cut_arguments import cut_arguments, mark_arguments
 from pagefault_dialects.context.evicted_forms import (
-    item_text,
+    format_item_text,
     with_shorter_arguments,
     with_shorter_texts,
 )
@@ -177,7 +177,9 @@ class Floor:
         is_line = any(isinstance(item, Omission) and item.what == "result" for item in turn.items)
         if tokens <= share or is_line:
             return turn
-        texts = [item_text(item) for item in turn.items if isinstance(item, TextItem | DataItem)]
+        texts = [
+            format_item_text(item) for item in turn.items if isinstance(item, TextItem | DataItem)
+        ]
         text_tokens = [self._meter.count_text_tokens(text) for text in texts]
         room = share - (tokens - sum(text_tokens)) - _LINE_TOKENS * len(texts)
         # Texts of the user keep half of the share, however large the media are.

@@ -36,14 +36,14 @@ def max_result_tokens(budget: int | None, rule: TokenRule) -> int:
     return max(_MIN_RESULT_TOKENS, budget * 100 // rule.text_percent // _BUDGET_DIVISOR)
 
 
-def upper_token_bound(text: str) -> int:
+def find_token_bound(text: str) -> int:
     """Return an upper bound of the tokens of a text: its bytes, since no token is empty."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def chars_within(text: str, max_tokens: int) -> int:
-    """Return the length of about the longest beginning of a text with at most `max_tokens`."""
-    if len(text) <= max_tokens and upper_token_bound(text) <= max_tokens:
+    """Return the length of a beginning of a text with at most `max_tokens`, about the longest."""
+    if len(text) <= max_tokens and find_token_bound(text) <= max_tokens:
         return len(text)
     start, room = 0, max_tokens
     while start < len(text):
@@ -78,7 +78,7 @@ def head_and_tail_within(text: str, max_tokens: int, hint_at: Callable[[int], st
 
 def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
     """Return as many of the first lines as have at most `max_tokens` together."""
-    if sum(upper_token_bound(line) + 1 for line in lines) <= max_tokens:
+    if sum(find_token_bound(line) + 1 for line in lines) <= max_tokens:
         return lines
     room = max_tokens
     for index, line in enumerate(lines):
@@ -91,7 +91,7 @@ def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
 def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[JsonValue]:
     """Return the blocks of a result, with their texts cut to `max_tokens` together."""
     texts = (block.get("text") for block in content if isinstance(block, dict))
-    if sum(upper_token_bound(text) for text in texts if isinstance(text, str)) <= max_tokens:
+    if sum(find_token_bound(text) for text in texts if isinstance(text, str)) <= max_tokens:
         return content
     bounded: list[JsonValue] = []
     for block in content:
@@ -105,10 +105,7 @@ def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[Jso
 
 
 def _chars_within_piece(piece: str, max_tokens: int) -> int:
-    """Return the length of a long beginning of a piece with at most `max_tokens`.
-
-    Not always the longest one, since few beginnings are tried.
-    """
+    """Return the length of a beginning of a piece with at most `max_tokens`, about the longest."""
     size, tokens = len(piece), count_tokens(piece)
     while size and tokens > max_tokens:
         # Reduce in proportion, and by at least one character.

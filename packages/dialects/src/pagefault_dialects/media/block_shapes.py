@@ -64,6 +64,8 @@ class MediaMatch:
 
 
 class _FoundPayload(NamedTuple):
+    """A payload in a block, with the shape by which it was found."""
+
     path: MemberPath
     payload: Payload
     shape: BlockShape
@@ -238,7 +240,7 @@ def may_hold_words(path: MemberPath) -> bool:
     return not PLAIN_MEMBERS[path[0]].holds_base64
 
 
-def kind_of_media_range(text: str) -> DeclaredKind | None:
+def find_range_kind(text: str) -> DeclaredKind | None:
     """Return the kind of a media range such as `image/*` or `image`; `None` for other texts."""
     return _KINDS.get(text.strip().lower().removesuffix("/*"))
 
@@ -297,7 +299,7 @@ def _build_match(
     enclosing_types = (_find_mime_type(block, outer) for outer in _enclosing_paths(path))
     declared_type = next(filter(None, enclosing_types), None)
     filename = _find_filename(block, path)
-    kind_of_type = kind_of_media_range(declared_type.text) if declared_type else None
+    kind_of_type = find_range_kind(declared_type.text) if declared_type else None
     mime_type = declared_type.text if declared_type and kind_of_type is None else None
     if declared_type:
         consumed.append(declared_type.path)
@@ -335,7 +337,7 @@ def _build_plain_claim(members: dict[str, object], key: str) -> MediaClaim:
         return MediaClaim()
     is_base64_declared = mime_type is not None or members.get("encoding") == "base64"
     min_chars = _MIN_TYPED_CHARS if plain.holds_base64 else CERTAIN_BASE64_CHARS
-    kind_of_type = kind_of_media_range(mime_type) if mime_type else None
+    kind_of_type = find_range_kind(mime_type) if mime_type else None
     return MediaClaim(
         kind=plain.kind or kind_of_type,
         mime_type=mime_type if kind_of_type is None else None,
@@ -404,7 +406,7 @@ def _find_declared_range(container: dict[str, object], path: MemberPath) -> Text
         declared = container.get(key)
         if not isinstance(declared, str) or (key == "type" and "/" not in declared):
             continue
-        if kind_of_media_range(declared):
+        if find_range_kind(declared):
             return TextMember((*path, key), declared.strip())
     return None
 

@@ -83,15 +83,15 @@ def derive_levels(
     content = full if text is None else Body("json" if is_data else "text", text)
     levels: dict[Level, Representation] = {}
     below = None if content.kind == "none" else Representation(Level.FULL, "stored", content)
-    words: Body | None = None
+    nearest_supplied: Body | None = None
     for level in DERIVED_LEVELS:
         if level in supplied:
             body = supplied[level]
             _check_fit(fields.modality, level, body, below)
-            words = None if body.is_media else body
+            nearest_supplied = None if body.is_media else body
             representation: Representation | None = Representation(level, "supplied", body)
         else:
-            source = _Source(page_id, fields, content, reduced_image, words)
+            source = _Source(page_id, fields, content, reduced_image, nearest_supplied)
             representation = _derive_level(source, level, below)
         if representation is not None:
             levels[level] = below = representation
@@ -111,8 +111,8 @@ def check_supplied_level(page: Page, level: Level, body: Body) -> None:
             above, or a medium at a level that can only be text. The error names the limit.
     """
     modality = page.fields.modality
-    lower = [representation for at in Level if at < level and (representation := page.at(at))]
-    _check_fit(modality, level, body, lower[-1] if lower else None)
+    lower_levels = [page.at(lower) for lower in page.existing_levels if lower < level]
+    _check_fit(modality, level, body, lower_levels[-1] if lower_levels else None)
     below = Representation(level, "supplied", body)
     for above in DERIVED_LEVELS:
         supplied = page.levels.get(above)
@@ -138,6 +138,7 @@ def _derive_level(
 
 
 def _check_fit(modality: Modality, level: Level, body: Body, below: Representation | None) -> None:
+    """Raise unless a supplied level may have a body that is not longer than the level below."""
     if body.kind == "none":
         raise _make_level_error(level, "has to hold something; leave it out to have it derived")
     if body.is_media and (level is not Level.REDUCED or modality != "image"):
@@ -203,11 +204,11 @@ def _abstract_bodies(source: _Source) -> list[Body]:
             return _summary_bodies(_plain_text(full) if supplied is None else supplied)
         case "image":
             caption = caption_of(fields, full)
-            described = supplied if caption is None else caption
+            text = supplied if caption is None else caption
             return (
                 _text_bodies(describe_medium(fields, full))
-                if described is None
-                else _summary_bodies(described)
+                if text is None
+                else _summary_bodies(text)
             )
         case "video" if scenes := scene_lines(fields):
             return _text_bodies(_take_scenes(scenes))
@@ -221,6 +222,7 @@ def _abstract_bodies(source: _Source) -> list[Body]:
 
 
 def _plain_text(full: Body) -> str | None:
+    """Return the text of the content; `None` for a medium, and without content."""
     is_text = full.kind == "text" or (full.kind != "none" and full.media is None)
     return body_text(full) if is_text else None
 

@@ -11,8 +11,8 @@ from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from pagefault_dialects.media.block_shapes import (
     MediaClaim,
+    find_range_kind,
     is_media_source,
-    kind_of_media_range,
     parse_payload,
     value_at,
 )
@@ -84,7 +84,7 @@ def read_resource_link(block: dict[str, object], context: ReadContext) -> list[N
     """
     uri, type_name = str(block["uri"]), _find_type_name(block)
     mime_type = _get_text(block, type_name)
-    kind = kind_of_media_range(mime_type or "")
+    kind = find_range_kind(mime_type or "")
     main_type = kind or (canonical_mime_type(mime_type or "") or "").partition("/")[0]
     if resource_id := parse_stored_reference(uri):
         declared_type = keep_declared_type(mime_type, is_text=True)
@@ -156,11 +156,11 @@ def _find_claim(block: dict[str, object]) -> tuple[MediaClaim, list[MemberPath]]
         (
             (path, value)
             for path, value in declared
-            if isinstance(value, str) and (canonical_mime_type(value) or kind_of_media_range(value))
+            if isinstance(value, str) and (canonical_mime_type(value) or find_range_kind(value))
         ),
         (None, None),
     )
-    kind = kind_of_media_range(mime_type or "")
+    kind = find_range_kind(mime_type or "")
     claim = MediaClaim(kind, None if kind else mime_type, _find_filename(block), is_encoded=True)
     return claim, [path] if path else []
 

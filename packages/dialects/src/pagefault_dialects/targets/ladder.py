@@ -116,7 +116,9 @@ class Ladder:
         media_ranges = find_media_ranges(turns)
         native_ranges = find_native_ranges(turns, self.profile, self.options, refs, obstacles)
         copied_media = {
-            index for native in native_ranges for index in find_media_range(native, media_ranges)
+            index
+            for native_range in native_ranges
+            for index in find_media_range(native_range, media_ranges)
         }
         forms = [
             self._choose_form(
@@ -128,9 +130,9 @@ class Ladder:
             limit_count(forms, kind, limits.find_max_media(kind))
         limit_size(forms, self.max_base64)
         copied: dict[int, tuple[Node, ...]] = {}
-        for native in native_ranges:
-            native_forms = [forms[index] for index in find_media_range(native, media_ranges)]
-            copied |= _copy_messages(native, native_forms)
+        for native_range in native_ranges:
+            native_forms = [forms[index] for index in find_media_range(native_range, media_ranges)]
+            copied |= _copy_messages(native_range, native_forms)
         resolved = [
             self._resolve_turn(turn, [forms[index] for index in media], copied.get(turn_index))
             for turn_index, (turn, media) in enumerate(zip(turns, media_ranges, strict=True))
@@ -344,7 +346,9 @@ def _make_reading_call(ref: MediumRef) -> str:
     return f'read_text("{handle}")' if handle else ""
 
 
-def _copy_messages(native: NativeRange, forms: Sequence[MediumForm]) -> dict[int, tuple[Node, ...]]:
+def _copy_messages(
+    native_range: NativeRange, forms: Sequence[MediumForm]
+) -> dict[int, tuple[Node, ...]]:
     """Return the messages of a range of turns as they were sent, by the indexes of the turns.
 
     The first turn has all messages, and the other turns have none. If any medium of the range is
@@ -352,12 +356,14 @@ def _copy_messages(native: NativeRange, forms: Sequence[MediumForm]) -> dict[int
     obstacles of its media, which were ignored so far, are applied.
     """
     stored = find_stored_media(forms)
-    if stored is None or not refers_to_all(native, stored):
+    if stored is None or not refers_to_all(native_range, stored):
         for form in forms:
             form.apply_obstacle()
         return {}
-    others = dict.fromkeys(range(native.start + 1, native.stop), cast("tuple[Node, ...]", ()))
-    return {native.start: native.copy_messages(stored), **others}
+    others = dict.fromkeys(
+        range(native_range.start + 1, native_range.stop), cast("tuple[Node, ...]", ())
+    )
+    return {native_range.start: native_range.copy_messages(stored), **others}
 
 
 def _is_resolved(turn: ComposedTurn) -> TypeGuard[ResolvedTurn]:

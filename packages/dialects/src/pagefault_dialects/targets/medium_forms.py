@@ -147,6 +147,7 @@ class MediumForm:
         self.rung = rung
 
     def _note_step(self, from_: str, to: str, obstacle: Obstacle) -> None:
+        """Add a loss entry for a step from one form to another."""
         medium = self.ref.medium
         seq = medium.seq or self.ref.turn.seq
         restore = _make_restoring_request(self.ref)

@@ -76,12 +76,12 @@ def _find_candidates(
         return
     start = 0
     while start < len(turns):
-        native = (
+        native_range = (
             _find_range_at(turns, start, profile, options) if turns[start].native_messages else None
         )
-        if native is not None:
-            yield native
-        start = start + 1 if native is None else native.stop
+        if native_range is not None:
+            yield native_range
+        start = start + 1 if native_range is None else native_range.stop
 
 
 def find_native_ranges(
@@ -102,11 +102,11 @@ def find_native_ranges(
     """
     media_ranges = find_media_ranges(turns)
     native_ranges = [
-        native
-        for native in _find_candidates(turns, profile, options)
+        native_range
+        for native_range in _find_candidates(turns, profile, options)
         if all(
             _may_be_sent_unchanged(profile, refs[index], obstacles[index])
-            for index in find_media_range(native, media_ranges)
+            for index in find_media_range(native_range, media_ranges)
         )
     ]
     return _drop_incomplete_calls(native_ranges, turns)
@@ -123,14 +123,14 @@ def find_media_ranges(turns: Sequence[ComposedTurn]) -> list[range]:
     return ranges
 
 
-def find_media_range(native: NativeRange, media_ranges: Sequence[range]) -> range:
+def find_media_range(native_range: NativeRange, media_ranges: Sequence[range]) -> range:
     """Return the indexes of the media of a range of turns.
 
     Args:
-        native: The range of turns.
+        native_range: The range of turns.
         media_ranges: The result of `find_media_ranges`.
     """
-    return range(media_ranges[native.start].start, media_ranges[native.stop - 1].stop)
+    return range(media_ranges[native_range.start].start, media_ranges[native_range.stop - 1].stop)
 
 
 def _may_be_sent_unchanged(profile: Profile, ref: MediumRef, obstacle: Obstacle | None) -> bool:
@@ -163,10 +163,14 @@ def _drop_incomplete_calls(
     its own call with the result of a function, and the reverse. So if one of the two is in a range,
     the other has to be in a range too.
     """
-    provider_calls = {native.start: _find_provider_calls(native) for native in native_ranges}
-    while any(provider_calls[native.start] for native in native_ranges):
+    provider_calls = {
+        native_range.start: _find_provider_calls(native_range) for native_range in native_ranges
+    }
+    while any(provider_calls[native_range.start] for native_range in native_ranges):
         copied_turns = {
-            index for native in native_ranges for index in range(native.start, native.stop)
+            index
+            for native_range in native_ranges
+            for index in range(native_range.start, native_range.stop)
         }
         outside = {
             call_id
@@ -175,7 +179,9 @@ def _drop_incomplete_calls(
             for call_id in (turn.call_id, *(call.call_id for call in turn.calls))
         }
         remaining = [
-            native for native in native_ranges if provider_calls[native.start].isdisjoint(outside)
+            native_range
+            for native_range in native_ranges
+            if provider_calls[native_range.start].isdisjoint(outside)
         ]
         if len(remaining) == len(native_ranges):
             break
@@ -184,22 +190,22 @@ def _drop_incomplete_calls(
     return native_ranges
 
 
-def _find_provider_calls(native: NativeRange) -> set[str]:
+def _find_provider_calls(native_range: NativeRange) -> set[str]:
     """Return the ids of a range's calls and results that are not those of functions."""
     return {
         request["call_id"]
-        for _, request in native.messages
+        for _, request in native_range.messages
         if isinstance(request.get("call_id"), str) and request.get("type") not in _FUNCTION_ITEMS
     }
 
 
-def refers_to_all(native: NativeRange, media: MediaByResource) -> bool:
+def refers_to_all(native_range: NativeRange, media: MediaByResource) -> bool:
     """Return whether the messages of a range refer to all of these media."""
     if not media:
         return True
     references = {
         reference
-        for message, _ in native.messages
+        for message, _ in native_range.messages
         for reference in find_references(message.message)
     }
     return media.keys() <= references

@@ -50,8 +50,8 @@ def insert_required_lines(
     Args:
         turns: The conversation.
         profile: The target.
-        is_whole: True if the conversation begins with these turns. Then a line of the user is
-            inserted before them, if the target requires that the user speaks first.
+        is_whole: True if the conversation begins with these turns. If the target requires that the
+            user speaks first, a line of the user is then inserted before them.
     """
     leading = 0 if profile.takes_late_system else _count_leading_system(turns)
     following = [*_fill_empty_turns(_note_late_system(turns[leading:], profile), profile)]
@@ -94,6 +94,7 @@ def split_system_text(
 
 
 def _note_late_system(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
+    """Yield turns, with a note in each system turn that becomes a turn of the user."""
     for turn in turns:
         is_late = turn.role == "system" and not profile.takes_late_system
         if is_late and any(map(_has_content, turn.items)):

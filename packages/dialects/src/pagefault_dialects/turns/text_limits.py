@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 
-from pagefault_dialects.context.evicted_forms import entry_call
+from pagefault_dialects.context.evicted_forms import format_entry_call
 from pagefault_dialects.context.recalls import find_recalls
 from pagefault_dialects.model.conversation import ComposedTurn, Item, Omission, TextItem
 from pagefault_dialects.texts.cuts import (
@@ -65,7 +65,7 @@ def _shorten_items(
             whole_item = replace(item, text=text, handle=handle, whole_chars=None, block=None)
             yield item if text == item.text else whole_item
             continue
-        preview = shorten_text(text, max_chars, entry_call(turn.entry_seq()))
+        preview = shorten_text(text, max_chars, format_entry_call(turn.entry_seq()))
         yield replace(item, text=preview, handle=handle, whole_chars=length, block=None)
         reason = f"Texts of up to {max_chars} characters are shown whole, and this has {length}."
         # With the block, the loss account also lists the members that only the block has.
